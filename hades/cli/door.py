@@ -1,0 +1,168 @@
+"""The edge of the process: the options every command has, opening, printing, errors.
+
+A command is a function of a `Door` and its own arguments. `command` adds the shared
+options to it; `Door` opens the memory they name and prints what the command gives,
+for people or as JSON.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json as jsonlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hades.errors import HadesError, InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hades.memory import Memory
+    from hades.store.port import Progress
+    from hades.view import View
+
+MEMORY = Annotated[
+    Path | None,
+    typer.Option("--memory", "-m", help="The memory file (else HADES_PATH, else your own)."),
+]
+SPACE = Annotated[str | None, typer.Option("--space", "-s", help="The space (else HADES_SPACE).")]
+JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+AT = Annotated[
+    str | None, typer.Option("--at", help="As of this time in the world: 2024-03, yesterday …")
+]
+KNOWN = Annotated[str | None, typer.Option("--known", help="As we knew it at this time.")]
+
+_SHARED = {"memory": MEMORY, "space": SPACE, "json": JSON}
+_TIMED = {"at": AT, "known": KNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What the shared options of a command line say."""
+
+    memory: Path | None = None
+    space: str | None = None
+    json: bool = False
+    at: str | None = None
+    known: str | None = None
+
+    @contextmanager
+    def opened(self, *, create: bool = False, read_only: bool = False) -> Iterator[Memory]:
+        """The memory the options name."""
+        from hades.memory import open as open_memory
+        from hades.settings import load_settings
+
+        settings = load_settings()
+        memory = open_memory(
+            self.memory or settings.ready_path(),
+            space=self.space or settings.space,
+            actor=settings.actor,
+            create=create,
+            read_only=read_only,
+            busy_timeout_s=settings.busy_timeout_s,
+        )
+        with memory:
+            yield memory
+
+    @contextmanager
+    def viewed(self) -> Iterator[View]:
+        """The memory as of the time the options name, for reading."""
+        with self.opened(read_only=True) as memory:
+            if self.at is None and self.known is None:
+                yield memory
+            else:
+                yield memory.at(self.at, known=self.known)
+
+    def show(self, value: Any, render: Callable[[Console], None]) -> None:
+        """Print a result: as JSON where asked, else as `render` draws it."""
+        if self.json:
+            from hades.domain.plain import plain
+
+            sys.stdout.write(jsonlib.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
+        else:
+            render(console())
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """A progress bar on the terminal; silent where there is none."""
+        from rich.progress import Progress as Bar
+
+        with Bar(console=console(stderr=True), transient=True, disable=self.json) as bar:
+            task = bar.add_task("", total=None)
+
+            def told(what: str, done: int, total: int) -> None:
+                bar.update(task, description=what, completed=done, total=total)
+
+            yield told
+
+    def confirm(self, question: str, yes: bool) -> None:
+        """Ask before something that cannot be undone."""
+        if yes:
+            return
+        if not sys.stdin.isatty():
+            raise InvalidInput(f"{question} Nobody is here to ask: pass --yes.")
+        typer.confirm(question, abort=True)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where text for people goes."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False, markup=True)
+
+
+def command(
+    app: typer.Typer, name: str, *, timed: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function of a Door as a command with the shared options."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        shared = _SHARED | (_TIMED if timed else {})
+        own = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in inspect.signature(function, eval_str=True).parameters.values()
+            if parameter.name != "door"
+        ]
+        options = [
+            inspect.Parameter(
+                option,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if option == "json" else None,
+                annotation=annotation,
+            )
+            for option, annotation in shared.items()
+        ]
+
+        def run(**given: Any) -> None:
+            door = Door(**{option: given.pop(option) for option in shared})
+            with edge(as_json=door.json):
+                function(door, **given)
+
+        run.__doc__ = function.__doc__
+        run.__name__ = function.__name__
+        run.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in [*own, *options]}
+        app.command(name)(run)
+        return function
+
+    return register
+
+
+@contextmanager
+def edge(*, as_json: bool) -> Iterator[None]:
+    """Turn a HadesError into one sentence on standard error and exit code 2."""
+    try:
+        yield
+    except HadesError as error:
+        if as_json:
+            told = {"error": type(error).__name__, "message": str(error)}
+            sys.stderr.write(jsonlib.dumps(told, ensure_ascii=False) + "\n")
+        else:
+            sys.stderr.write(f"hades: {error}\n")
+        raise typer.Exit(2) from error

@@ -1,0 +1,151 @@
+"""How results look on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from hades.domain.graph import Edge, Entity
+from hades.domain.trace import Change, Diff, Space, State, Topic
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def when(moment: datetime | None) -> str:
+    """A time to the second, in UTC; an open end is a dash."""
+    return "–" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def clean(text: str) -> str:
+    """Text that cannot play tricks on the terminal or the markup."""
+    shown = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
+    return escape(shown)
+
+
+def table(*columns: str) -> Table:
+    """A plain table with a head line."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made
+
+
+def state(console: Console, found: State) -> None:
+    """A state: a head line, then its content as it is."""
+    parts = [f"[bold]{clean(found.id)}[/]", f"since {when(found.valid_from)}"]
+    if found.valid_to is not None:
+        parts.append(f"until {when(found.valid_to)}")
+    if found.confidence != 1:
+        parts.append(f"confidence {found.confidence:g}")
+    parts += [f"[cyan]#{clean(tag)}[/]" for tag in found.tags]
+    console.print("  ".join(parts))
+    console.print(clean(found.content))
+
+
+def history(console: Console, states: list[State]) -> None:
+    """A trace: one line a state."""
+    rows = table("version", "true since", "recorded", "content")
+    for found in states:
+        first = "(forgotten)" if found.forgotten else found.content.strip().split("\n")[0]
+        rows.add_row(
+            str(found.version), when(found.valid_from), when(found.recorded_at), clean(first[:100])
+        )
+    console.print(rows)
+
+
+def diff(console: Console, found: Diff) -> None:
+    """A difference in colour."""
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for name, (before, after) in found.fields.items():
+        console.print(f"{name}: [red]{clean(str(before))}[/] → [green]{clean(str(after))}[/]")
+    for line in found.text.split("\n") if found.text else []:
+        colour = colours.get(line[:1], "default")
+        console.print(f"[{colour}]{clean(line)}[/]")
+    if not found.text and not found.fields:
+        console.print(
+            f"{clean(found.topic)}: versions {found.before} and {found.after} are the same"
+        )
+
+
+def topics(console: Console, found: list[Topic]) -> None:
+    """A list of topics."""
+    rows = table("topic", "version", "true since", "tags")
+    for topic in found:
+        rows.add_row(
+            clean(topic.name),
+            f"{topic.version}",
+            when(topic.valid_from),
+            clean(" ".join(topic.tags)),
+        )
+    console.print(rows if found else "no topics")
+
+
+def edges(console: Console, found: Iterable[Edge]) -> None:
+    """A list of edges."""
+    rows = table("edge", "from", "relation", "to", "weight", "true since", "until", "evidence")
+    count = 0
+    for edge in found:
+        count += 1
+        until = when(edge.valid_to)
+        if edge.superseded_by is not None:
+            until += f" (then {edge.superseded_by})"
+        rows.add_row(
+            str(edge.id),
+            clean(edge.source.name),
+            clean(edge.relation),
+            clean(edge.target.name),
+            f"{edge.weight:g}",
+            when(edge.valid_from),
+            until,
+            clean(edge.evidence[:60]),
+        )
+    console.print(rows if count else "no edges")
+
+
+def entities(console: Console, found: list[Entity]) -> None:
+    """A list of entities."""
+    rows = table("entity", "kind", "edges", "also", "merged")
+    for entity in found:
+        rows.add_row(
+            clean(entity.name),
+            clean(entity.kind),
+            str(entity.edges),
+            clean(", ".join(entity.aliases)),
+            clean(", ".join(entity.merged)),
+        )
+    console.print(rows if found else "no entities")
+
+
+def spaces(console: Console, found: list[Space]) -> None:
+    """A list of spaces."""
+    rows = table("space", "topics", "created")
+    for space in found:
+        rows.add_row(clean(space.name), str(space.topics), when(space.created_at))
+    console.print(rows)
+
+
+def log(console: Console, found: list[Change]) -> None:
+    """The change log."""
+    rows = table("change", "at", "who", "what", "about")
+    for change in found:
+        rows.add_row(
+            str(change.number),
+            when(change.at),
+            clean(change.actor),
+            change.action,
+            clean(change.subject or ""),
+        )
+    console.print(rows)
+
+
+def numbers(console: Console, found: dict[str, int]) -> None:
+    """Named numbers, one a line."""
+    rows = table("", "")
+    for name, number in found.items():
+        rows.add_row(name.replace("_", " "), f"{number:,}")
+    console.print(rows)

@@ -1,0 +1,1 @@
+"""What things are: frozen dataclasses with no input or output of their own."""

@@ -1,0 +1,70 @@
+"""The readable difference between two states."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from typing import Any
+
+from hades.domain.trace import Diff, State
+
+_CONTEXT_LINES = 3
+_COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")
+
+
+def compare(before: State, after: State) -> Diff:
+    """What changed from one state to another."""
+    old, new = before.content.splitlines(), after.content.splitlines()
+    lines = _unified(old, new, before.id, after.id)
+    fields: dict[str, tuple[Any, Any]] = {
+        name: (getattr(before, name), getattr(after, name))
+        for name in _COMPARED_FIELDS
+        if getattr(before, name) != getattr(after, name)
+    }
+    body = lines[2:]
+    return Diff(
+        topic=before.topic,
+        before=before.version,
+        after=after.version,
+        text="\n".join(lines),
+        added=sum(line.startswith("+") for line in body),
+        removed=sum(line.startswith("-") for line in body),
+        fields=fields,
+    )
+
+
+def _unified(old: list[str], new: list[str], old_name: str, new_name: str) -> list[str]:
+    """A unified difference; the common start and end are cut first, as matching is slow."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    if start == len(old) == len(new):
+        return []
+    skip = max(0, start - _CONTEXT_LINES)
+    keep = max(0, end - _CONTEXT_LINES)
+    lines = list(
+        unified_diff(
+            old[skip : len(old) - keep],
+            new[skip : len(new) - keep],
+            old_name,
+            new_name,
+            lineterm="",
+            n=_CONTEXT_LINES,
+        )
+    )
+    return [_shifted(line, skip) for line in lines]
+
+
+def _shifted(line: str, skipped: int) -> str:
+    """A hunk's line numbers, counted from the start of the whole text."""
+    if not skipped or not line.startswith("@@ "):
+        return line
+    _, old, new, _ = line.split(" ", 3)
+
+    def moved(span: str) -> str:
+        first, *count = span[1:].split(",")
+        return ",".join([span[0] + str(int(first) + skipped), *count])
+
+    return f"@@ {moved(old)} {moved(new)} @@"

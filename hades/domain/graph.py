@@ -1,0 +1,164 @@
+"""What joins memories: entities, edges, the paths and clusters made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import Any
+
+from hades.domain.trace import State
+
+
+class NodeKind(IntEnum):
+    """What a node of the graph is. The numbers are stored: never reorder them."""
+
+    TOPIC = 0
+    ENTITY = 1
+    CHUNK = 2
+    CLUSTER = 3
+
+    @property
+    def label(self) -> str:
+        """The word for it: `topic`, `entity`, `chunk`, `cluster`."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An end of an edge, by kind and name."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A named thing with the other names it goes by."""
+
+    name: str
+    kind: str = "concept"
+    aliases: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+    """Names of entities merged into this one; `split` takes them out again."""
+    summary: str = ""
+    edges: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """How sure we are of an edge: Beta(a, b), a for evidence, b against it."""
+
+    a: float = 1.0
+    b: float = 1.0
+
+    @property
+    def mean(self) -> float:
+        """The expected probability that the edge holds."""
+        return self.a / (self.a + self.b)
+
+
+UNSURE = Belief()
+"""Nothing known for or against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where an edge was read: a chunk and the characters within it."""
+
+    chunk: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A typed, weighted, directed relation that holds for a time.
+
+    `valid_from`/`valid_to` say when it held in the world; `recorded_at`/`retired_at`
+    when this memory believed so. `superseded_by` is the edge that replaced it.
+    """
+
+    id: int
+    source: Node
+    relation: str
+    target: Node
+    weight: float
+    valid_from: datetime
+    valid_to: datetime | None
+    recorded_at: datetime
+    retired_at: datetime | None = None
+    evidence: str = ""
+    components: Mapping[str, float] = field(default_factory=dict)
+    """What the weight was made of: sim, type_prior, evidence, freshness."""
+    belief: Belief = UNSURE
+    superseded_by: int | None = None
+    provenance: Provenance | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def holds_at(self, moment: datetime) -> bool:
+        """True when the edge was true in the world at that moment."""
+        return self.valid_from <= moment and (self.valid_to is None or moment < self.valid_to)
+
+    def __str__(self) -> str:
+        return f"{self.source} --[{self.relation}]--> {self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class FactChange:
+    """What `change_fact` did: the new state, what was closed, what was opened."""
+
+    at: datetime
+    state: State | None
+    closed: tuple[Edge, ...]
+    opened: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The moment one relation gave way to another, as `when_changed` finds it."""
+
+    at: datetime
+    before: Edge
+    after: Edge | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A topic group of the hierarchy."""
+
+    name: str
+    level: int
+    """1: topics, 2: super-topics."""
+    summary: str = ""
+    members: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A walk through the graph: nodes joined by edges, with its score and why."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    score: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    rationale: str = ""
+
+
+class Reason(StrEnum):
+    """Why something was trimmed, stopped or done another way."""
+
+    CAP_EXCEEDED = "cap_exceeded"
+    COVERAGE_REACHED = "coverage_reached"
+    TIMEOUT = "timeout"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    CLAMPED = "clamped"
+    NO_EMBEDDINGS = "no_embeddings"
+    NO_HIERARCHY = "no_hierarchy"
+    EMPTY_GRAPH = "empty_graph"
+    EVICTED = "evicted"
+    FALLBACK = "fallback"

@@ -1,0 +1,80 @@
+"""What may be stored: one rule a kind of input, each refusal one sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hades.errors import InvalidInput
+
+NAME_BYTES_AT_MOST = 2_000
+CONTENT_BYTES_AT_MOST = 256 * 1024 * 1024
+
+
+def clean_name(name: str, what: str = "topic") -> str:
+    """A name as given: any Unicode but nothing that is empty, huge or not text."""
+    if not isinstance(name, str):
+        raise InvalidInput(f"The name of a {what} is a string, not {type(name).__name__}.")
+    if not name.strip():
+        raise InvalidInput(f"The name of a {what} cannot be empty.")
+    if _utf8_bytes(name, f"The name of a {what}") > NAME_BYTES_AT_MOST:
+        raise InvalidInput(
+            f"The name of a {what} is longer than {NAME_BYTES_AT_MOST:,} bytes: shorten it."
+        )
+    return name
+
+
+def clean_content(content: str) -> str:
+    """A content as given: any text, the empty one included."""
+    if not isinstance(content, str):
+        raise InvalidInput(f"The content is a string, not {type(content).__name__}.")
+    if _utf8_bytes(content, "The content") > CONTENT_BYTES_AT_MOST:
+        raise InvalidInput(
+            f"The content is larger than {CONTENT_BYTES_AT_MOST // 2**20} MB: split it into parts."
+        )
+    return content
+
+
+def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Tags without doubles, in order; None stays: not said."""
+    if tags is None:
+        return None
+    if isinstance(tags, str):
+        raise InvalidInput(f"Tags are a list of strings: write [{tags!r}].")
+    return tuple(sorted({clean_name(tag, "tag") for tag in tags}))
+
+
+def clean_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Metadata that survives JSON unchanged; None stays: not said."""
+    if metadata is None:
+        return None
+    try:
+        plain = json.loads(json.dumps(metadata, allow_nan=False))
+        json.dumps(metadata, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"The metadata must be plain JSON: {error}.") from error
+    if not isinstance(plain, dict) or plain != dict(metadata):
+        raise InvalidInput("The metadata must be a JSON object with strings for keys.")
+    return plain
+
+
+def clean_share(number: float | None, what: str) -> float | None:
+    """A number from 0 to 1; None stays: not said."""
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise InvalidInput(f"The {what} is a number from 0 to 1, not {number!r}.")
+    if not math.isfinite(number) or not 0 <= number <= 1:
+        raise InvalidInput(f"The {what} is a number from 0 to 1, not {number}.")
+    return float(number)
+
+
+def _utf8_bytes(text: str, what: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{what} has a lone surrogate at character {error.start}: it is not valid Unicode."
+        ) from error

@@ -1,0 +1,206 @@
+"""Time, on two axes.
+
+*Valid* time is when something was true in the world; *known* time is when this
+memory learned of it. Times are stored as whole microseconds since 1970 in UTC and
+shown as timezone-aware datetimes. A time written without a zone is UTC.
+
+The parser is our own: it costs no import time, refuses what is ambiguous
+(`03/04/2024`) instead of guessing, and takes "now" from the caller's clock.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from hades.errors import InvalidInput
+
+Clock = Callable[[], int]
+"""Tells the time in microseconds since 1970, UTC. Tests hold their own."""
+
+TimeLike = str | datetime | date
+"""A time as people write it: `2024-03-01`, `2024-03`, `yesterday`, `3 weeks ago`, a datetime."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def system_clock() -> int:
+    """Now, in microseconds since 1970, UTC."""
+    return time.time_ns() // 1000
+
+
+def to_micros(moment: datetime) -> int:
+    """Microseconds since 1970 of a datetime; one without a zone is UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """The UTC datetime of so many microseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def from_micros_or_none(micros: int | None) -> datetime | None:
+    """The same for an open end, which stays open."""
+    return None if micros is None else from_micros(micros)
+
+
+def iso(moment: datetime) -> str:
+    """A time as HADES writes it: ISO 8601, UTC, `Z`, no trailing zeros."""
+    text = moment.astimezone(UTC).replace(tzinfo=None).isoformat()
+    if "." in text:
+        text = text.rstrip("0")
+    return text + "Z"
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """Which moment is asked about: `valid` in the world, `known` in the memory.
+
+    An open axis (None) means now: current truth, as known today.
+    """
+
+    valid: datetime | None = None
+    known: datetime | None = None
+
+    @property
+    def is_now(self) -> bool:
+        """True when neither axis is held back."""
+        return self.valid is None and self.known is None
+
+
+NOW = AsOf()
+
+_UNITS = {
+    "second": timedelta(seconds=1),
+    "sec": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "min": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+    "fortnight": timedelta(weeks=2),
+}
+_MONTHS = {
+    "january": 1,
+    "february": 2,
+    "march": 3,
+    "april": 4,
+    "may": 5,
+    "june": 6,
+    "july": 7,
+    "august": 8,
+    "september": 9,
+    "october": 10,
+    "november": 11,
+    "december": 12,
+}
+_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+
+_AGO = re.compile(r"(?:in )?(\d+|[a-z]+) ([a-z]+?)s?( ago)?")
+_MONTH_WORDS = re.compile(
+    r"(?:(\d{1,2})(?:st|nd|rd|th)? )?([a-z]+)(?: (\d{1,2})(?:st|nd|rd|th)?)? (\d{4})"
+)
+_PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2})|-?q([1-4]))?")
+_SLASHES = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}")
+
+
+def parse_time(when: TimeLike, now: int) -> datetime:
+    """The moment somebody meant; a period (`2024-03`) means its first instant.
+
+    >>> parse_time("2024-03", now=0).isoformat()
+    '2024-03-01T00:00:00+00:00'
+    """
+    if isinstance(when, datetime):
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
+    if isinstance(when, date):
+        return datetime(when.year, when.month, when.day, tzinfo=UTC)
+    if not isinstance(when, str):
+        raise InvalidInput(f"A time is a string, date or datetime, not {type(when).__name__}.")
+    text = " ".join(when.strip().lower().replace(",", " ").split())
+    try:
+        moment = _iso(text) or _partial(text) or _month_words(text) or _relative(text, now)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInput(f"There is no such time as {when!r} ({error}).") from error
+    if moment is not None:
+        return moment
+    if _SLASHES.fullmatch(text):
+        raise InvalidInput(f"{when!r} is ambiguous: write the date as 2024-03-31.")
+    raise InvalidInput(
+        f"Cannot read the time {when!r}: write 2024-03-31, 2024-03, "
+        "2024-03-31T14:00+02:00, yesterday or 3 weeks ago."
+    )
+
+
+def _iso(text: str) -> datetime | None:
+    if re.fullmatch(r"\d{4}", text) or not re.match(r"\d{4}", text):
+        return None
+    if not re.fullmatch(r"[\dtwz:.+ -]+", text):
+        return None
+    if re.fullmatch(r"\d{4}-\d{1,2}", text) or re.fullmatch(r"\d{6}", text):
+        return None
+    moment = datetime.fromisoformat(text.upper().replace(" +", "+"))
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def _partial(text: str) -> datetime | None:
+    match = _PARTIAL.fullmatch(text.replace(" ", ""))
+    if match is None:
+        return None
+    year, month, quarter = match.groups()
+    first_month = int(month) if month else 3 * int(quarter) - 2 if quarter else 1
+    return datetime(int(year), first_month, 1, tzinfo=UTC)
+
+
+def _month_words(text: str) -> datetime | None:
+    match = _MONTH_WORDS.fullmatch(text)
+    if match is None or match[2] not in _MONTHS or (match[1] and match[3]):
+        return None
+    return datetime(int(match[4]), _MONTHS[match[2]], int(match[1] or match[3] or 1), tzinfo=UTC)
+
+
+def _relative(text: str, now: int) -> datetime | None:
+    present = from_micros(now)
+    today = present.replace(hour=0, minute=0, second=0, microsecond=0)
+    named = {
+        "now": present,
+        "today": today,
+        "yesterday": today - timedelta(days=1),
+        "tomorrow": today + timedelta(days=1),
+    }
+    if text in named:
+        return named[text]
+    if text.startswith("last "):
+        return _last(text.removeprefix("last "), present, today)
+    match = _AGO.fullmatch(text)
+    if match is None or (text.startswith("in ") == bool(match[3])):
+        return None
+    count = int(match[1]) if match[1].isdigit() else _COUNTS.get(match[1])
+    if count is None:
+        return None
+    return _shift(present, -count if match[3] else count, match[2])
+
+
+def _last(word: str, present: datetime, today: datetime) -> datetime | None:
+    if word in _WEEKDAYS:
+        days_back = (today.weekday() - _WEEKDAYS.index(word)) % 7 or 7
+        return today - timedelta(days=days_back)
+    return _shift(present, -1, word)
+
+
+def _shift(moment: datetime, count: int, unit: str) -> datetime | None:
+    if unit in _UNITS:
+        return moment + count * _UNITS[unit]
+    if unit not in ("month", "year"):
+        return None
+    months = moment.year * 12 + moment.month - 1 + count * (12 if unit == "year" else 1)
+    first = moment.replace(year=months // 12, month=months % 12 + 1, day=1)
+    following = (first + timedelta(days=32)).replace(day=1)
+    return first.replace(day=min(moment.day, (following - first).days))

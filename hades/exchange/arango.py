@@ -1,0 +1,108 @@
+"""Files for arangoimport: one JSON-lines file a collection, and a script that loads them.
+
+The collections are those of the HADES_KG graph: papers_raw (texts, not traversed),
+entities (topics among them), clusters, relations, cluster_edges, and the ones that
+only a running system fills, which are written empty so that they exist.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from hades.domain.graph import Edge, Node
+from hades.domain.plain import plain
+from hades.exchange.snapshot import GraphSnapshot
+
+DOCUMENTS = (
+    "papers_raw",
+    "entities",
+    "clusters",
+    "bridge_cache",
+    "weight_config",
+    "query_logs",
+    "cluster_membership_journal",
+)
+EDGES = ("relations", "cluster_edges")
+
+
+def write(graph: GraphSnapshot, folder: Path) -> None:
+    """Write a file for every collection, and `import.sh`."""
+    keys: dict[Node, str] = {}
+    for node in graph.ids():
+        keys[node] = f"{node.kind[0]}_{len(keys) + 1}"
+    out_degree: dict[Node, int] = {}
+    for edge in graph.edges:
+        out_degree[edge.source] = out_degree.get(edge.source, 0) + 1
+    files: dict[str, Iterable[dict[str, Any]]] = dict.fromkeys((*DOCUMENTS, *EDGES), ())
+    files["papers_raw"] = (
+        {"_key": keys[Node("topic", state.topic)], "name": state.topic, **plain(state)}
+        for state in graph.states
+    )
+    files["entities"] = _entities(graph, keys, out_degree)
+    files["relations"] = (_relation(edge, keys) for edge in graph.edges)
+    for name, rows in files.items():
+        with (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
+            for row in rows:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    (folder / "import.sh").write_text(_script(), encoding="utf-8")
+
+
+def _entities(
+    graph: GraphSnapshot, keys: dict[Node, str], out_degree: dict[Node, int]
+) -> Iterable[dict[str, Any]]:
+    kinds = {Node("entity", entity.name): entity for entity in graph.entities}
+    for node, key in keys.items():
+        entity = kinds.get(node)
+        yield {
+            "_key": key,
+            "name": node.name,
+            "name_lower": node.name.lower(),
+            "type": entity.kind if entity else node.kind,
+            "aliases": [*entity.aliases, *entity.merged] if entity else [],
+            "summary": entity.summary if entity else "",
+            "layer": 0,
+            "cluster_id": None,
+            "prev_cluster_id": None,
+            "deg_out": out_degree.get(node, 0),
+        }
+
+
+def _relation(edge: Edge, keys: dict[Node, str]) -> dict[str, Any]:
+    provenance = edge.provenance
+    return {
+        "_key": f"r_{edge.id}",
+        "_from": f"entities/{keys[edge.source]}",
+        "_to": f"entities/{keys[edge.target]}",
+        "type": edge.relation,
+        "weight": edge.weight,
+        "weight_components": dict(edge.components),
+        "layer_bridge": False,
+        "created": plain(edge.recorded_at),
+        "valid_from": plain(edge.valid_from),
+        "valid_to": plain(edge.valid_to),
+        "evidence": edge.evidence,
+        "provenance": {"doc": provenance.chunk, "span": [provenance.start, provenance.end]}
+        if provenance
+        else None,
+    }
+
+
+def _script() -> str:
+    lines = [
+        "#!/bin/sh",
+        "# Loads this folder into ArangoDB. Pass server options through, for instance:",
+        "#   sh import.sh --server.endpoint tcp://127.0.0.1:8529 --server.username root",
+        "set -eu",
+        'cd "$(dirname "$0")"',
+    ]
+    for name in DOCUMENTS + EDGES:
+        kind = "edge" if name in EDGES else "document"
+        lines.append(
+            f"arangoimport --server.database arxiv_repository --create-database true "
+            f"--collection {name} --create-collection true --create-collection-type {kind} "
+            f'--type jsonl --on-duplicate replace --file {name}.jsonl "$@"'
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,64 @@
+"""Which formats there are, and how a new file or folder appears: whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from hades.errors import InvalidInput, Unavailable
+from hades.exchange import arango, graphml, neo4j, node_link
+from hades.exchange.snapshot import GraphSnapshot
+
+GRAPH_FILES: dict[str, Callable[[GraphSnapshot, TextIO], None]] = {
+    "node-link": node_link.write,
+    "graphml": graphml.write,
+}
+GRAPH_FOLDERS: dict[str, Callable[[GraphSnapshot, Path], None]] = {
+    "arango": arango.write,
+    "neo4j": neo4j.write,
+}
+FORMATS = ("jsonl", *GRAPH_FILES, *GRAPH_FOLDERS)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[TextIO]:
+    """A text file that appears whole under its name, or not at all."""
+    _refuse_existing(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        try:
+            with draft.open("x", encoding="utf-8", newline="\n") as file:
+                yield file
+            os.rename(draft, path)
+        except OSError as error:
+            raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder that appears whole under its name, or not at all."""
+    _refuse_existing(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        try:
+            draft.mkdir()
+            yield draft
+            os.rename(draft, path)
+        except OSError as error:
+            raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise InvalidInput(f"{path} exists already: choose another name.")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"The folder {path.parent} does not exist: create it first.")

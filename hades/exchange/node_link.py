@@ -1,0 +1,152 @@
+"""Node-link JSON: `nodes` and `edges`, each with an id, a type and metadata.
+
+Chunks are `{"id", "type": "chunk", "metadata": {"text", "file_path", …}}`, entities
+`{"id", "type": "entity", "entity_type", "metadata": {"canonical_name", "aliases", …}}`,
+edges `{"source", "target", "type", "metadata"}`. Topics are nodes of type `topic` with
+their content in the metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from hades.domain.graph import Node
+from hades.domain.plain import plain
+from hades.errors import InvalidInput
+from hades.exchange.snapshot import GraphSnapshot
+
+
+def write(graph: GraphSnapshot, file: TextIO) -> None:
+    """Write the graph as one JSON object."""
+    ids = graph.ids()
+    json.dump(
+        {
+            "directed": True,
+            "multigraph": True,
+            "graph": {"name": "HADES_KG"},
+            "nodes": list(_nodes(graph, ids)),
+            "edges": [_edge(edge, ids) for edge in graph.edges],
+        },
+        file,
+        ensure_ascii=False,
+        indent=1,
+    )
+
+
+def _nodes(graph: GraphSnapshot, ids: dict[Node, str]) -> Iterator[dict[str, Any]]:
+    left = dict(ids)
+    for state in graph.states:
+        node = left.pop(Node("topic", state.topic))
+        known = plain(state)
+        yield {"id": node, "type": "topic", "name": state.topic, "metadata": known}
+    for chunk in graph.chunks:
+        metadata = {
+            "text": chunk.text,
+            "file_path": chunk.topic,
+            "chunk_index": chunk.ordinal,
+            "heading": chunk.heading,
+        }
+        node = left.pop(Node("chunk", chunk.id))
+        yield {"id": node, "type": "chunk", "name": chunk.id, "metadata": metadata}
+    for entity in graph.entities:
+        yield {
+            "id": left.pop(Node("entity", entity.name)),
+            "type": "entity",
+            "entity_type": entity.kind.upper(),
+            "name": entity.name,
+            "metadata": {
+                "canonical_name": entity.name,
+                "aliases": [*entity.aliases, *entity.merged],
+                "frequency": entity.edges,
+            },
+        }
+    for end, node in left.items():
+        yield {"id": node, "type": end.kind, "name": end.name, "metadata": {}}
+
+
+def _edge(edge: Any, ids: dict[Node, str]) -> dict[str, Any]:
+    return {
+        "source": ids[edge.source],
+        "target": ids[edge.target],
+        "key": edge.id,
+        "type": edge.relation,
+        "metadata": {
+            **edge.metadata,
+            "strength": edge.weight,
+            "evidence": edge.evidence,
+            "valid_from": plain(edge.valid_from),
+            "valid_to": plain(edge.valid_to),
+        },
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a node-link file says, in our words."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    """Topic name to content."""
+    aliases: dict[str, list[str]] = field(default_factory=dict)
+    """Entity name to its other names."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Entity name to its kind."""
+    edges: list[dict[str, Any]] = field(default_factory=list)
+    """source, relation, target, weight, evidence, valid_from, valid_to."""
+
+
+def read(path: Path) -> Read:
+    """Read a node-link file, whoever wrote it."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise InvalidInput(f"{path} is not JSON: {error}.") from error
+    if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
+        raise InvalidInput(f"{path} is not node-link JSON: it has no list of nodes.")
+    found = Read()
+    names: dict[Any, str] = {}
+    for number, node in enumerate(data["nodes"]):
+        try:
+            names[node["id"]] = _take_node(found, node)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InvalidInput(f"{path}: node {number} lacks {error}.") from error
+    for number, edge in enumerate(data.get("edges") or data.get("links") or []):
+        try:
+            found.edges.append(_take_edge(edge, names))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InvalidInput(f"{path}: edge {number} lacks {error}.") from error
+    return found
+
+
+def _take_node(found: Read, node: dict[str, Any]) -> str:
+    metadata = node.get("metadata") or {}
+    kind = node.get("type", "entity")
+    if kind in ("topic", "chunk"):
+        name = str(node.get("name") or node["id"])
+        text = metadata.get("content", metadata.get("text"))
+        if text is not None:
+            found.texts[name] = str(text)
+        return name
+    name = str(metadata.get("canonical_name") or node.get("name") or node["id"])
+    found.aliases[name] = [str(alias) for alias in metadata.get("aliases") or []]
+    found.kinds[name] = str(node.get("entity_type") or "concept").lower()
+    return name
+
+
+def _take_edge(edge: dict[str, Any], names: dict[Any, str]) -> dict[str, Any]:
+    metadata = edge.get("metadata") or {}
+    strength = metadata.get("strength", edge.get("weight", 1.0))
+    return {
+        "source": names[edge["source"]],
+        "relation": str(edge.get("type", "related_to")),
+        "target": names[edge["target"]],
+        "weight": min(1.0, max(0.0, float(strength))),
+        "evidence": str(metadata.get("evidence") or ""),
+        "valid_from": metadata.get("valid_from"),
+        "valid_to": metadata.get("valid_to"),
+    }

@@ -1,0 +1,1 @@
+"""How memory ages: what happens to facts when the world changes."""

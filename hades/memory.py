@@ -1,0 +1,402 @@
+"""Memory: the one front door. Every capability of HADES is a method here.
+
+Reading methods come from `View`; this adds opening, writing and upkeep. The command
+line and the servers call nothing else.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hades.domain.graph import Edge, FactChange
+from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
+from hades.domain.times import NOW, Clock, TimeLike, from_micros, system_clock
+from hades.domain.trace import Space, State
+from hades.errors import InvalidInput, NotFound
+from hades.exchange import jsonl, node_link
+from hades.lifecycle import facts
+from hades.store.port import Draft, EdgeDraft, EdgeFilter, Problem, Progress, Store, Write
+from hades.view import View
+
+DEFAULT_SPACE = "default"
+DEFAULT_BUSY_TIMEOUT_S = 10.0
+
+
+class Memory(View):
+    """A memory, open for reading and writing in one of its spaces."""
+
+    def __init__(self, store: Store, space: str, actor: str, *, owner: bool = True) -> None:
+        super().__init__(store, space, NOW)
+        self._actor = actor
+        self._owner = owner
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file. What was written stays written."""
+        if self._owner:
+            self._store.close()
+
+    def in_space(self, name: str) -> Memory:
+        """The same memory, looking at another space."""
+        return Memory(self._store, name, self._actor, owner=False)
+
+    def batch(self) -> AbstractContextManager[None]:
+        """All writes inside become one commit: much faster, and all or nothing.
+
+        >>> with memory.batch():                                # doctest: +SKIP
+        ...     for name, text in notes: memory.remember(name, text)
+        """
+        return self._store.transaction()
+
+    # States
+
+    def remember(
+        self,
+        topic: str,
+        content: str,
+        *,
+        tags: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        confidence: float | None = None,
+        importance: float | None = None,
+        valid_from: TimeLike | None = None,
+        expect_version: int | None = None,
+    ) -> State:
+        """Write what is known of a topic now: a new state, unless nothing changed.
+
+        Tags, metadata and importance carry over from the state before unless given.
+        `valid_from` says since when it is true (default: now). `expect_version` makes
+        it a Conflict when somebody else wrote first (0: the topic must be new).
+        """
+        draft = Draft(
+            content=clean_content(content),
+            tags=clean_tags(tags),
+            metadata=clean_metadata(metadata),
+            confidence=clean_share(confidence, "confidence"),
+            importance=clean_share(importance, "importance"),
+            valid_from=self._time(valid_from),
+            expect_version=expect_version,
+        )
+        clean_name(topic)
+        with self._write("remember") as write:
+            return self._store.traces.add(write, self._space_id, topic, draft)[0]
+
+    def forget(self, topic: str) -> State:
+        """Let a topic be gone from now on, with its edges. Its history is kept."""
+        with self._write("forget") as write:
+            self._store.traces.state(self._space_id, topic, NOW)
+            state, _ = self._store.traces.add(write, self._space_id, topic, Draft(content=None))
+            facts.end_edges_of(
+                self._store, write, self._space_id, self._node(topic), state.valid_from
+            )
+            return state
+
+    def purge(self, name: str) -> dict[str, int]:
+        """Erase a topic or entity everywhere, history and all that was derived from it.
+
+        Gives how many rows of each kind went, and `wiped`: 0 when another process still
+        reads old pages, so that the bytes go only with the next purge or the last close.
+        """
+        with self._write("purge") as write:
+            gone = self._store.purge(write, self._space_id, name)
+        return {**gone, "wiped": int(self._store.wipe())}
+
+    # Edges
+
+    def relate(
+        self,
+        source: str,
+        relation: str,
+        target: str,
+        *,
+        weight: float = 1.0,
+        evidence: str = "",
+        valid_from: TimeLike | None = None,
+        valid_to: TimeLike | None = None,
+        exclusive: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+        kind: str = "concept",
+    ) -> Edge:
+        """Say that one thing stands in a relation to another, from now or `valid_from` on.
+
+        A name that is no topic becomes an entity of that `kind`. An `exclusive` relation
+        has one target at a time: the new fact ends the old one.
+        """
+        for name, what in ((source, "topic"), (relation, "relation"), (target, "topic")):
+            clean_name(name, what)
+        weight = clean_share(weight, "weight") or 0.0
+        starts, ends = self._time(valid_from), self._time(valid_to)
+        with self._write("relate") as write:
+            draft = EdgeDraft(
+                source=self._store.entities.ensure(write, self._space_id, source, kind),
+                relation=relation,
+                target=self._store.entities.ensure(write, self._space_id, target, kind),
+                valid_from=starts,
+                valid_to=ends,
+                weight=weight,
+                evidence=clean_content(evidence),
+                metadata=clean_metadata(metadata) or {},
+            )
+            return facts.relate(self._store, write, self._space_id, draft, exclusive=exclusive)
+
+    def unrelate(
+        self,
+        source: str | int,
+        relation: str | None = None,
+        target: str | None = None,
+        *,
+        at: TimeLike | None = None,
+        mistake: bool = False,
+    ) -> list[Edge]:
+        """End the edges between two things, or one edge by its number, now or `at` a time.
+
+        `mistake=True` says it was never true: from now on no time shows it.
+        """
+        ends = self._time(at)
+        with self._write("unrelate") as write:
+            if isinstance(source, int):
+                edges = [self._store.edges.get(self._space_id, source)]
+            else:
+                edges = self._holding(source, relation, target)
+            for edge in edges:
+                when = ends or from_micros(write.at)
+                facts.unrelate(self._store, write, edge, when, mistake=mistake)
+        return [self._store.edges.beliefs(self._space_id, edge.id)[-1] for edge in edges]
+
+    def change_fact(
+        self,
+        subject: str,
+        relation: str,
+        target: str | None = None,
+        *,
+        to: str | None = None,
+        new_relation: str | None = None,
+        content: str | None = None,
+        evidence: str = "",
+        at: TimeLike | None = None,
+    ) -> FactChange:
+        """A fact changed: close what no longer holds and open what holds instead.
+
+        The subject's edges of that relation (to `target`, or to all) end; an edge of the
+        inverse relation (`inverses`, or `new_relation`) begins, to `to` or to the old
+        target; each old edge is superseded by the new one. `content` becomes the
+        subject's new state. All in one write.
+        """
+        moment = self._time(at)
+        if content is not None:
+            clean_content(content)
+        for name, what in ((new_relation, "relation"), (to, "topic")):
+            if name is not None:
+                clean_name(name, what)
+        with self._write("change_fact") as write:
+            when = moment or from_micros(write.at)
+            closing = self._holding(subject, relation, target, when)
+            new_target = None
+            if to is not None:
+                new_target = self._store.entities.ensure(write, self._space_id, to, "concept")
+            return facts.change_fact(
+                self._store,
+                write,
+                self._space_id,
+                subject,
+                closing,
+                at=when,
+                to=new_target,
+                new_relation=new_relation,
+                content=content,
+                evidence=clean_content(evidence),
+            )
+
+    def set_inverse(self, relation: str, inverse: str) -> None:
+        """Say which relation takes over when a fact of this relation changes."""
+        clean_name(relation, "relation")
+        clean_name(inverse, "relation")
+        with self._write("set_inverse") as write:
+            self._store.edges.set_inverse(write, relation, inverse)
+
+    # Entities
+
+    def add_alias(self, name: str, alias: str) -> None:
+        """Let an entity be found under another name too."""
+        clean_name(alias, "entity")
+        with self._write("add_alias") as write:
+            self._store.entities.add_alias(write, self._space_id, name, alias)
+
+    def merge(self, keep: str, *others: str) -> None:
+        """From now on the others are `keep`; `split` takes any of them out again."""
+        if not others:
+            raise InvalidInput("Name at least two entities to merge.")
+        with self._write("merge") as write:
+            for other in others:
+                self._store.entities.merge(write, self._space_id, keep, other)
+
+    def split(self, name: str) -> None:
+        """Undo a merge, or make an alias an entity of its own."""
+        with self._write("split") as write:
+            self._store.entities.split(write, self._space_id, name)
+
+    # Spaces
+
+    def create_space(self, name: str) -> Space:
+        """A new, empty space in this memory."""
+        clean_name(name, "space")
+        with self._store.write(self._actor, "create_space") as write:
+            return self._store.spaces.create(write, name)
+
+    def drop_space(self, name: str) -> None:
+        """Erase a space with everything in it."""
+        with self._store.write(self._actor, "drop_space") as write:
+            self._store.spaces.drop(write, name)
+        self._store.wipe()
+
+    # Upkeep
+
+    def import_(self, path: str | Path, *, into: str | None = None) -> dict[str, int]:
+        """Take in what `export` wrote as jsonl or node-link; how much of each kind came in.
+
+        A jsonl export brings its own spaces, with all their history; `into` puts a
+        single exported space under another name. A node-link file goes into this space.
+        All or nothing.
+        """
+        source = Path(path).expanduser()
+        if not source.is_file():
+            raise InvalidInput(f"There is no file {source} to import.")
+        if source.suffix == ".json":
+            if into is not None:
+                return self.in_space(into).import_(source)
+            return self._import_graph(node_link.read(source))
+        if into is not None:
+            clean_name(into, "space")
+        reader = jsonl.Reader(source)
+        with self._store.write(self._actor, "import") as write:
+            try:
+                return self._store.load(write, reader, into)
+            except (KeyError, TypeError, ValueError) as error:
+                raise InvalidInput(
+                    f"{reader.where()} is not a record this version can read ({error}); "
+                    "nothing was imported."
+                ) from error
+
+    def _import_graph(self, graph: node_link.Read) -> dict[str, int]:
+        with self.batch():
+            for topic, text in graph.texts.items():
+                self.remember(topic, text)
+            for edge in graph.edges:
+                kind = graph.kinds.get(edge["target"], "concept")
+                self.relate(**edge, kind=kind)
+            with self._write("import") as write:
+                for name, aliases in graph.aliases.items():
+                    kind = graph.kinds[name]
+                    self._store.entities.ensure(write, self._space_id, clean_name(name), kind)
+                    for alias in aliases:
+                        clean_name(alias, "entity")
+                        self._store.entities.add_alias(write, self._space_id, name, alias)
+        return {
+            "topics": len(graph.texts),
+            "entities": len(graph.aliases),
+            "edges": len(graph.edges),
+        }
+
+    def mend(self, on_progress: Progress | None = None) -> list[Problem]:
+        """Mend what can be derived again (pointers, copies); the problems that remain."""
+        return self._store.check(on_progress, mend=True)
+
+    def backup(self, path: str | Path, on_progress: Progress | None = None) -> None:
+        """Copy the whole memory to a new file while others read and write it."""
+        self._store.backup(str(path), on_progress)
+
+    def restore(self, path: str | Path, on_progress: Progress | None = None) -> None:
+        """Put back a backup over this memory, in one step, under everybody who has it open."""
+        self._store.restore(str(path), on_progress)
+
+    # Inside
+
+    @contextmanager
+    def _write(self, action: str) -> Iterator[Write]:
+        with self._store.write(self._actor, action, self._space_id) as write:
+            if self._store.spaces.id(self._space) != self._space_id:
+                raise NotFound(
+                    f"The space {self._space!r} was dropped and made anew: open it again."
+                )
+            yield write
+
+    def _holding(
+        self,
+        source: str,
+        relation: str | None,
+        target: str | None,
+        at: datetime | None = None,
+    ) -> list[Edge]:
+        """The edges from one thing that hold now, or at a time; NotFound when there are none."""
+        wanted = EdgeFilter(
+            node=self._node(source),
+            direction="out",
+            relation=relation,
+            target=None if target is None else self._node(target),
+        )
+        as_of = NOW if at is None else type(NOW)(valid=at)
+        edges = self._store.edges.find(self._space_id, wanted, as_of)
+        if not edges:
+            what = f"{source} --[{relation or '*'}]--> {target or '*'}"
+            raise NotFound(f"No such edge holds: {what}.")
+        return edges
+
+
+def open(
+    path: str | Path | None = None,
+    *,
+    space: str = DEFAULT_SPACE,
+    actor: str | None = None,
+    create: bool = True,
+    read_only: bool = False,
+    busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S,
+    clock: Clock = system_clock,
+) -> Memory:
+    """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
+
+    Without a path it is the user's own, as the settings say. `actor` is who the change
+    log names; `busy_timeout_s` how long a write waits for another process's.
+    """
+    from hades.store.sqlite import SqliteStore
+
+    if path is None:
+        from hades.settings import load_settings
+
+        path = load_settings().ready_path()
+    if "://" in str(path):
+        raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
+    store = SqliteStore(
+        Path(path),
+        create=create,
+        read_only=read_only,
+        busy_timeout_s=busy_timeout_s,
+        clock=clock,
+    )
+    try:
+        return Memory(store, space, actor or _user())
+    except BaseException:
+        store.close()
+        raise
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "unknown"

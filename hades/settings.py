@@ -1,0 +1,86 @@
+"""Settings: a YAML file, overridden by the environment, overridden by the caller.
+
+The file is `config.yaml` in the user's configuration folder, or what HADES_CONFIG
+names. Plain pydantic rather than pydantic-settings: the latter takes four times as
+long to import, and every command would pay for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hades.errors import InvalidInput, Unavailable
+
+PREFIX = "HADES_"
+
+
+class Settings(BaseModel):
+    """What can be set. Each field is also an environment variable, HADES_ and its name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: Path | None = Field(
+        None, description="The memory file. Default: default.hades in the user's data folder."
+    )
+    space: str = Field("default", description="The space to work in.")
+    actor: str | None = Field(
+        None, description="Who the change log names. Default: the user's login name."
+    )
+    busy_timeout_s: float = Field(
+        10.0, ge=0, description="Seconds a write waits for another process before it gives up."
+    )
+
+    def ready_path(self) -> Path:
+        """The memory file to use; the folder of the default one is made when missing."""
+        if self.path is not None:
+            return self.path
+        folder = Path(platformdirs.user_data_dir("hades", appauthor=False))
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise Unavailable(
+                f"The folder {folder} cannot be made ({error.strerror}): set HADES_PATH."
+            ) from error
+        return folder / "default.hades"
+
+
+def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings in force: defaults, then the file, then the environment."""
+    environment = os.environ if environment is None else environment
+    path, named = _config_path(environment)
+    values = _read(path) if path.exists() or named else {}
+    for field in Settings.model_fields:
+        if (value := environment.get(PREFIX + field.upper())) is not None:
+            values[field] = value
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise InvalidInput(f"The setting {name!r} is wrong: {first['msg']}.") from error
+
+
+def _config_path(environment: Mapping[str, str]) -> tuple[Path, bool]:
+    if named := environment.get(PREFIX + "CONFIG"):
+        return Path(named).expanduser(), True
+    return Path(platformdirs.user_config_dir("hades", appauthor=False)) / "config.yaml", False
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        raise InvalidInput(f"The settings file {path} cannot be read: {error.strerror}.") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"The settings file {path} is not YAML: {error}.") from error
+    if not isinstance(values, dict):
+        raise InvalidInput(f"The settings file {path} must be a list of `name: value` lines.")
+    return values

@@ -1,0 +1,1 @@
+"""What is remembered: one port, and the engines behind it."""

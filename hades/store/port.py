@@ -1,0 +1,192 @@
+"""The port: what a store must be able to do, whichever engine is behind it.
+
+A store keeps spaces; in a space, topics with their traces of states; entities with
+their other names; edges between them; chunks and their vectors. Every write happens
+inside `Store.write`, which gives it a change number and a known time and makes it
+whole or undone. Reads take an `AsOf`. Rows are known by small integers inside the
+store and by their names everywhere else; a *node* is the integer of a topic, entity
+or chunk together with its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from hades.domain.graph import UNSURE, Belief, Edge, Entity, Node
+from hades.domain.times import AsOf
+from hades.domain.trace import Change, Chunk, Space, State, Topic
+
+Direction = Literal["out", "in", "both"]
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+@dataclass(slots=True)
+class Write:
+    """A write under way: its change number and its known time in microseconds.
+
+    One that turns out to change nothing is `cancelled`: then nothing is written at all.
+    """
+
+    change: int
+    at: int
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A state about to be written. None means: not said. No content means: forget."""
+
+    content: str | None
+    tags: tuple[str, ...] | None = None
+    metadata: Mapping[str, Any] | None = None
+    confidence: float | None = None
+    importance: float | None = None
+    level: int = 0
+    valid_from: datetime | None = None
+    expect_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFilter:
+    """Which topics are wanted; what is not said does not matter."""
+
+    glob: str | None = None
+    tag: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeDraft:
+    """An edge about to be written, its ends given as nodes."""
+
+    source: int
+    relation: str
+    target: int
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    weight: float = 1.0
+    evidence: str = ""
+    components: Mapping[str, float] = field(default_factory=dict)
+    belief: Belief = UNSURE
+    chunk: int | None = None
+    span: tuple[int, int] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeFilter:
+    """Which edges are wanted. `any_time` also gives those that no longer hold."""
+
+    node: int | None = None
+    direction: Direction = "both"
+    relation: str | None = None
+    target: int | None = None
+    any_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something `check` found: what is wrong, where, and how to mend it."""
+
+    what: str
+    where: str
+    mend: str
+
+
+class Spaces(Protocol):
+    """Named, isolated memories in one store."""
+
+    def list(self) -> list[Space]: ...
+    def id(self, name: str) -> int: ...
+    def create(self, write: Write, name: str) -> Space: ...
+    def drop(self, write: Write, name: str) -> None: ...
+
+
+class Traces(Protocol):
+    """Topics and the states they pass through."""
+
+    def state(self, space: int, topic: str, as_of: AsOf) -> State: ...
+    def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State: ...
+    def trace(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]: ...
+    def topics(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]: ...
+    def exists(self, space: int, topic: str) -> bool: ...
+    def add(self, write: Write, space: int, topic: str, draft: Draft) -> tuple[State, bool]: ...
+
+
+class Entities(Protocol):
+    """Named things, their other names, and which of them are one."""
+
+    def node(self, space: int, name: str, as_of: AsOf) -> int | None: ...
+    def ensure(self, write: Write, space: int, name: str, kind: str) -> int: ...
+    def describe(self, node: int) -> Node: ...
+    def list(self, space: int, glob: str | None, as_of: AsOf) -> list[Entity]: ...
+    def add_alias(self, write: Write, space: int, name: str, alias: str) -> None: ...
+    def merge(self, write: Write, space: int, keep: str, other: str) -> None: ...
+    def split(self, write: Write, space: int, name: str) -> None: ...
+
+
+class Edges(Protocol):
+    """Relations that hold for a time."""
+
+    def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]: ...
+    def get(self, space: int, edge: int) -> Edge: ...
+    def beliefs(self, space: int, edge: int) -> list[Edge]: ...
+    def add(self, write: Write, space: int, draft: EdgeDraft) -> int: ...
+    def revise(self, write: Write, edge: int, **changed: Any) -> None: ...
+    def retire(self, write: Write, edge: int) -> None: ...
+    def inverses(self) -> dict[str, str]: ...
+    def set_inverse(self, write: Write, relation: str, inverse: str) -> None: ...
+
+
+class Passages(Protocol):
+    """Chunks of states, and vectors of nodes."""
+
+    def put_chunks(self, write: Write, space: int, chunks: Sequence[Chunk]) -> list[int]: ...
+    def chunks(self, space: int, topic: str, version: int) -> list[Chunk]: ...
+    def put_vectors(
+        self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]
+    ) -> None: ...
+    def vectors(self, encoder: str) -> Iterator[tuple[int, bytes]]: ...
+
+
+class Store(Protocol):
+    """A memory's truth. Everything else is derived from it and can be rebuilt."""
+
+    @property
+    def spaces(self) -> Spaces: ...
+    @property
+    def traces(self) -> Traces: ...
+    @property
+    def entities(self) -> Entities: ...
+    @property
+    def edges(self) -> Edges: ...
+    @property
+    def passages(self) -> Passages: ...
+
+    def write(
+        self, actor: str, action: str, space: int | None = None
+    ) -> AbstractContextManager[Write]: ...
+    def transaction(self) -> AbstractContextManager[None]: ...
+    def snapshot(self) -> AbstractContextManager[None]: ...
+    def now(self) -> int: ...
+    def change(self) -> int: ...
+    def log(self, space: int | None, limit: int) -> list[Change]: ...
+    def stats(self, space: int) -> dict[str, int]: ...
+    def purge(self, write: Write, space: int, name: str) -> dict[str, int]: ...
+    def wipe(self) -> bool: ...
+    def check(self, on_progress: Progress | None, *, mend: bool) -> list[Problem]: ...
+    def dump(self) -> Iterator[dict[str, Any]]: ...
+    def load(
+        self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
+    ) -> dict[str, int]: ...
+    def backup(self, target: str, on_progress: Progress | None) -> None: ...
+    def restore(self, source: str, on_progress: Progress | None) -> None: ...
+    def close(self) -> None: ...

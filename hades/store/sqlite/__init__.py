@@ -1,0 +1,160 @@
+"""The embedded engine: one SQLite file, many readers, one writer at a time."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from hades.domain.times import Clock
+from hades.domain.trace import Change
+from hades.errors import InvalidInput
+from hades.store.port import Problem, Progress, Write
+from hades.store.sqlite import check, dump, ledger, purge
+from hades.store.sqlite.edges import SqliteEdges
+from hades.store.sqlite.engine import open_engine, translated
+from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.passages import SqlitePassages
+from hades.store.sqlite.traces import SqliteTraces
+
+_BACKUP_PAGES_A_STEP = 4096
+
+
+class SqliteStore:
+    """A memory's truth in one file."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool,
+        read_only: bool,
+        busy_timeout_s: float,
+        clock: Clock,
+    ) -> None:
+        self.engine = open_engine(
+            path, create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock
+        )
+        self.spaces = ledger.SqliteSpaces(self.engine)
+        self.traces = SqliteTraces(self.engine)
+        self.entities = SqliteEntities(self.engine)
+        self.edges = SqliteEdges(self.engine, self.entities)
+        self.passages = SqlitePassages(self.engine)
+
+    def write(
+        self, actor: str, action: str, space: int | None = None
+    ) -> AbstractContextManager[Write]:
+        """One logged write: whole, under one number, on disk when it returns."""
+        return self.engine.write(actor, action, space)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All writes inside become one commit."""
+        return self.engine.transaction()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All reads inside see the same moment."""
+        return self.engine.snapshot()
+
+    def now(self) -> int:
+        """Now, and never before the last write."""
+        return self.engine.now()
+
+    def change(self) -> int:
+        """The number of the last committed write."""
+        return self.engine.change()
+
+    def log(self, space: int | None, limit: int) -> list[Change]:
+        """The last changes, newest first."""
+        return ledger.read_log(self.engine, self.entities, space, limit)
+
+    def stats(self, space: int) -> dict[str, int]:
+        """How much there is."""
+        return ledger.count(self.engine, space)
+
+    def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
+        """Erase a topic or entity with all that was derived from it."""
+        return purge.erase(self.engine, self.entities, write, space, name)
+
+    def wipe(self) -> bool:
+        """Empty the write-ahead log of erased bytes; False when somebody holds it open."""
+        return purge.wipe(self.engine)
+
+    def check(self, on_progress: Progress | None = None, *, mend: bool = False) -> list[Problem]:
+        """Everything that is not as it should be; with `mend`, after mending what can be."""
+        if mend:
+            with self.engine.transaction():
+                check.mend_pointers(self.engine)
+                check.mend_heads(self.engine, self.traces)
+                check.mend_edges(self.engine)
+        with self.engine.snapshot():
+            return check.find_problems(self.engine, self.traces, on_progress)
+
+    def dump(self) -> Iterator[dict[str, Any]]:
+        """Everything as plain records, all of one moment."""
+        with self.engine.snapshot():
+            yield from dump.dump(self.engine)
+
+    def load(
+        self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
+    ) -> dict[str, int]:
+        """Load what `dump` gave; how many records of each kind."""
+        return dump.load(self.engine, self.traces, write, records, rename)
+
+    def backup(self, target: str, on_progress: Progress | None = None) -> None:
+        """Copy the memory to a new file while others read and write it."""
+        path = Path(target).expanduser()
+        if path.exists():
+            raise InvalidInput(f"{path} exists already: choose another name for the backup.")
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+        with translated(path):
+            try:
+                os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                copy = sqlite3.connect(draft)
+                try:
+                    _copy(self.engine.connection, copy, "copying", on_progress)
+                    copy.execute("PRAGMA journal_mode=WAL")
+                finally:
+                    copy.close()
+                os.rename(draft, path)
+            finally:
+                draft.unlink(missing_ok=True)
+
+    def restore(self, source: str, on_progress: Progress | None = None) -> None:
+        """Put back a backup, in one step, under everybody who has the memory open."""
+        given = SqliteStore(
+            Path(source), create=False, read_only=True, busy_timeout_s=5, clock=self.engine.clock
+        )
+        try:
+            if problems := given.check(on_progress):
+                raise InvalidInput(
+                    f"{source} is damaged ({problems[0].what}); nothing was changed."
+                )
+            with translated(self.engine.path):
+                _copy(given.engine.connection, self.engine.connection, "restoring", on_progress)
+                # Indexes stand at a change number of one generation: this begins another.
+                self.engine.run(
+                    "UPDATE meta SET value = ? WHERE key = 'generation'", secrets.token_hex(8)
+                )
+        finally:
+            given.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.engine.close()
+
+
+def _copy(
+    source: sqlite3.Connection,
+    target: sqlite3.Connection,
+    what: str,
+    on_progress: Progress | None,
+) -> None:
+    def told(_status: int, remaining: int, total: int) -> None:
+        if on_progress is not None:
+            on_progress(what, total - remaining, total)
+
+    source.backup(target, pages=-1, progress=told)

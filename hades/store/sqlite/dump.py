@@ -1,0 +1,271 @@
+"""Everything in the file as plain records, and back again without loss.
+
+A record is a dict with its table under `table`. Contents are whole, names stand where
+the file keeps small numbers for actors, relations and encoders, times are ISO strings.
+Loading into an empty memory gives an identical one; loading into one that is in use
+shifts the numbers and asks for spaces of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from hades.domain.graph import NodeKind
+from hades.domain.times import from_micros, iso, to_micros
+from hades.errors import Conflict, InvalidInput
+from hades.store.delta import DELTA, DELTA_ZIPPED, pack, unpack
+from hades.store.port import Write
+from hades.store.sqlite.check import mend_heads, mend_pointers
+from hades.store.sqlite.engine import Engine
+from hades.store.sqlite.traces import WHOLE_EVERY, SqliteTraces, digest_of
+
+_TABLES = {
+    "spaces": "SELECT * FROM spaces ORDER BY id",
+    "changes": "SELECT c.number, c.at, a.name AS actor, c.action, c.space, c.subject "
+    "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
+    "inverses": "SELECT * FROM inverses ORDER BY relation",
+    "entities": "SELECT * FROM entities ORDER BY id",
+    "aliases": "SELECT * FROM aliases ORDER BY entity, key",
+    "topics": "SELECT id, space, name, entity FROM topics ORDER BY id",
+    "states": "SELECT * FROM states ORDER BY topic, version",
+    "chunks": "SELECT * FROM chunks ORDER BY id",
+    "merges": "SELECT * FROM merges ORDER BY id",
+    "edges": "SELECT e.*, r.name AS relation_name FROM edges e "
+    "JOIN relations r ON r.id = e.relation ORDER BY e.row",
+    "embeddings": "SELECT v.node, e.name AS encoder, e.dims, v.change, v.vector "
+    "FROM embeddings v JOIN encoders e ON e.id = v.encoder ORDER BY v.node, e.name",
+    "purged": "SELECT * FROM purged ORDER BY rowid",
+    "queries": "SELECT q.*, a.name AS actor_name FROM queries q "
+    "JOIN actors a ON a.id = q.actor ORDER BY q.id",
+}
+_TIMES = ("created_at", "at", "recorded_at", "retired_at", "valid_from", "valid_to")
+_NODES = ("source", "target", "node", "subject")
+_OWN_IDS = {"id", "row"}
+_REFERENCES = {
+    "topic": "topics",
+    "entity": "entities",
+    "state": "states",
+    "chunk": "chunks",
+    "superseded_by": "edges",
+}
+_KINDS = {NodeKind.TOPIC: "topics", NodeKind.ENTITY: "entities", NodeKind.CHUNK: "chunks"}
+
+
+def dump(engine: Engine) -> Iterator[dict[str, Any]]:
+    """Every record, in an order in which it can be loaded. Call it in a snapshot."""
+    content: bytes | None = None
+    for table, sql in _TABLES.items():
+        cursor = engine.connection.execute(sql)
+        names = [column[0] for column in cursor.description]
+        for row in cursor:
+            record = {"table": table, **dict(zip(names, row, strict=True))}
+            if table == "states":
+                content = _whole(record, content)
+            yield _readable(record)
+
+
+def _whole(record: dict[str, Any], parent: bytes | None) -> bytes | None:
+    """Put the content of a state where its body was."""
+    encoding, body = record.pop("encoding"), record.pop("body")
+    for derived in ("depth", "digest"):
+        del record[derived]
+    content = None if encoding is None else unpack(encoding, body, parent)
+    record["content"] = None if content is None else content.decode()
+    return content
+
+
+def _readable(record: dict[str, Any]) -> dict[str, Any]:
+    for name in _TIMES:
+        if record.get(name) is not None:
+            record[name] = iso(from_micros(record[name]))
+    for number, name in (("relation", "relation_name"), ("actor", "actor_name")):
+        if name in record:
+            record[number] = record.pop(name)
+    if "vector" in record:
+        record["vector"] = base64.b64encode(record["vector"]).decode()
+    return {name: value for name, value in record.items() if value is not None or name == "content"}
+
+
+class Loader:
+    """Takes records in, shifting their numbers past those in use."""
+
+    def __init__(self, engine: Engine, write: Write, rename: str | None) -> None:
+        self._engine = engine
+        self._write = write
+        self._rename = rename
+        self._fresh = not any(
+            engine.row(f"SELECT 1 FROM {table} LIMIT 1")
+            for table in ("topics", "entities", "edges")
+        ) and self._only_change(engine, write)
+        self._shift = {
+            table: 0 if self._fresh else _last_id(engine, table, column)
+            for table, column in (
+                *((t, "id") for t in ("topics", "entities", "states", "chunks", "merges")),
+                ("edges", "row"),
+                ("queries", "id"),
+            )
+        }
+        self._spaces: dict[int, int] = {}
+        self._trace: tuple[int, bytes | None, int] = (0, None, 0)
+        self.counts: dict[str, int] = {}
+        if self._fresh and rename is None:
+            engine.run("DELETE FROM spaces")
+            engine.run("DELETE FROM changes")
+            engine.run("DELETE FROM inverses")
+
+    @staticmethod
+    def _only_change(engine: Engine, write: Write) -> bool:
+        return engine.row("SELECT count(*) FROM changes")[0] == 1 and write.change == 1
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Load one record."""
+        row = dict(record)
+        table = row.pop("table")
+        if table not in _TABLES:
+            raise InvalidInput(f"There is no such kind of record as {table!r}.")
+        identical = self._fresh and self._rename is None
+        if table in ("changes", "purged") and not identical:
+            return
+        self._shifted(table, row, identical)
+        if table == "spaces":
+            self._space(row, identical)
+        elif table == "changes":
+            row["actor"] = self._engine.actor_id(row["actor"])
+            self._insert(table, row)
+        elif table == "states":
+            self._state(row)
+        elif table == "edges":
+            row["relation"] = self._engine.relation_id(row["relation"])
+            self._insert(table, row)
+        elif table == "embeddings":
+            self._embedding(row)
+        elif table == "queries":
+            row["actor"] = self._engine.actor_id(row["actor"])
+            self._insert(table, row)
+        elif table == "inverses":
+            self._engine.run(
+                "INSERT OR REPLACE INTO inverses VALUES (?, ?)", row["relation"], row["inverse"]
+            )
+        else:
+            self._insert(table, row)
+        self.counts[table] = self.counts.get(table, 0) + 1
+
+    def finish(self, traces: SqliteTraces) -> dict[str, int]:
+        """Derive what is derived; how many records of each kind were loaded."""
+        mend_pointers(self._engine)
+        mend_heads(self._engine, traces)
+        return self.counts
+
+    def _shifted(self, table: str, row: dict[str, Any], identical: bool) -> None:
+        for name in _TIMES:
+            if name in row:
+                row[name] = to_micros(datetime.fromisoformat(row[name]))
+        for name, other in _REFERENCES.items():
+            if name in row:
+                row[name] += self._shift[other]
+        for name in _NODES:
+            if name in row and table != "merges":
+                kind = NodeKind(row[name] & 7)
+                row[name] += self._shift.get(_KINDS.get(kind, ""), 0) << 3
+        if table == "merges":
+            row["target"] += self._shift["entities"]
+        if table == "edges":
+            row["id"] += self._shift["edges"]
+            row["row"] += self._shift["edges"]
+        elif "id" in row and table != "spaces":
+            row["id"] += self._shift[table]
+        if "space" in row and table != "spaces":
+            row["space"] = self._spaces.get(row["space"]) if table != "changes" else row["space"]
+        if "change" in row and not identical:
+            row["change"] = self._write.change
+
+    def _space(self, row: dict[str, Any], identical: bool) -> None:
+        old, name = row["id"], row["name"]
+        if identical:
+            self._insert("spaces", row)
+            self._spaces[old] = old
+            return
+        if self._rename is not None:
+            name = self._rename
+        found = self._engine.row("SELECT id FROM spaces WHERE name = ?", name)
+        if found is None:
+            found = (
+                self._engine.insert(
+                    "INSERT INTO spaces (name, created_at) VALUES (?, ?)", name, row["created_at"]
+                ),
+            )
+        self._spaces[old] = found[0]
+
+    def refuse_mixing(self) -> None:
+        """Refuse a space that holds something already: two histories cannot be one."""
+        if self._fresh:
+            return
+        for space in set(self._spaces.values()):
+            for table in ("topics", "entities"):
+                if self._engine.row(f"SELECT 1 FROM {table} WHERE space = ? LIMIT 1", space):
+                    name = self._engine.row("SELECT name FROM spaces WHERE id = ?", space)[0]
+                    raise Conflict(
+                        f"The space {name!r} is in use here: import into a new one with `--into`."
+                    )
+
+    def _state(self, row: dict[str, Any]) -> None:
+        text = row.pop("content")
+        topic, parent, depth = self._trace
+        content = None if text is None else text.encode()
+        if topic != row["topic"] or parent is None or depth + 1 >= WHOLE_EVERY:
+            parent = None
+        encoding, body = (None, None) if content is None else pack(content, parent)
+        depth = depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0
+        digest = b"" if content is None else digest_of(content)
+        row |= {"encoding": encoding, "body": body, "depth": depth, "digest": digest}
+        self._trace = (row["topic"], content, depth)
+        self._insert("states", row)
+
+    def _embedding(self, row: dict[str, Any]) -> None:
+        known = self._engine.row("SELECT id FROM encoders WHERE name = ?", row["encoder"])
+        encoder = (
+            known[0]
+            if known
+            else self._engine.insert(
+                "INSERT INTO encoders (name, dims) VALUES (?, ?)", row["encoder"], row["dims"]
+            )
+        )
+        self._engine.run(
+            "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
+            *(row["node"], encoder, row["change"], base64.b64decode(row["vector"])),
+        )
+
+    def _insert(self, table: str, row: dict[str, Any]) -> None:
+        known = {column[1] for column in self._engine.rows(f"PRAGMA table_info({table})")}
+        if strange := set(row) - known:
+            raise InvalidInput(f"A record of {table} has no field {sorted(strange)[0]!r}.")
+        names = ", ".join(f'"{name}"' for name in row)
+        marks = ", ".join("?" * len(row))
+        self._engine.run(f"INSERT INTO {table} ({names}) VALUES ({marks})", *row.values())
+
+
+def load(
+    engine: Engine,
+    traces: SqliteTraces,
+    write: Write,
+    records: Iterable[dict[str, Any]],
+    rename: str | None,
+) -> dict[str, int]:
+    """Load records; how many of each kind. All or nothing: the caller's write is undone."""
+    loader = Loader(engine, write, rename)
+    in_spaces = True
+    for record in records:
+        if in_spaces and record.get("table") != "spaces":
+            in_spaces = False
+            loader.refuse_mixing()
+        loader.take(record)
+    return loader.finish(traces)
+
+
+def _last_id(engine: Engine, table: str, column: str) -> int:
+    row = engine.row("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+    top = engine.row(f"SELECT max({column}) FROM {table}")[0] or 0
+    return max(row[0] if row else 0, top)

@@ -1,0 +1,227 @@
+"""Entities in SQLite: what a name means, and which names mean the same.
+
+A merge is a line in a journal, not a rewriting: edges keep the ends they were written
+with, and are read through the merges known at the time asked about. So `split` takes
+nothing back but the line, and the past stays as it was believed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hades.domain.graph import Entity, Node, NodeKind
+from hades.domain.names import name_key
+from hades.domain.times import NOW, AsOf
+from hades.errors import Conflict, InvalidInput, NotFound
+from hades.store.port import Write
+from hades.store.sqlite.engine import FOREVER, Engine
+
+
+class SqliteEntities:
+    """Named things, their other names, and which of them are one."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._roots: tuple[tuple[int, int, int], dict[int, int]] | None = None
+
+    # What a name means
+
+    def node(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
+        """The node a name stands for: a topic of that name, else an entity."""
+        row = self._engine.row(
+            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
+        )
+        if row is not None:
+            return row[0] << 3 | NodeKind.TOPIC if row[1] is None else self._entity_node(row[1])
+        entity = self._find(space, name)
+        if entity is None:
+            return None
+        return self._entity_node(self.roots(space, as_of).get(entity, entity))
+
+    def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
+        """The node a name stands for; an entity is made when there is none."""
+        found = self.node(space, name)
+        if found is not None:
+            return found
+        return self._entity_node(
+            self._engine.insert(
+                "INSERT INTO entities (space, name, key, kind, recorded_at, change) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                *(space, name, name_key(name), kind, write.at, write.change),
+            )
+        )
+
+    def describe(self, node: int) -> Node:
+        """A node by kind and name."""
+        kind = NodeKind(node & 7)
+        sql = {
+            NodeKind.TOPIC: "SELECT name FROM topics WHERE id = ?",
+            NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?",
+            NodeKind.CHUNK: "SELECT t.name || '@' || s.version || '#' || c.ordinal FROM chunks c "
+            "JOIN states s ON s.id = c.state JOIN topics t ON t.id = s.topic WHERE c.id = ?",
+        }.get(kind)
+        row = self._engine.row(sql, node >> 3) if sql else None
+        return Node(kind.label, row[0] if row else f"({kind.label} {node >> 3} is gone)")
+
+    def same_as(self, space: int, node: int, as_of: AsOf) -> list[int]:
+        """All nodes that are one with this node as of a moment, itself first."""
+        if node & 7 != NodeKind.ENTITY:
+            return [node]
+        root = node >> 3
+        members = [e for e, r in self.roots(space, as_of).items() if r == root and e != root]
+        return [node, *(self._entity_node(entity) for entity in members)]
+
+    def roots(self, space: int, as_of: AsOf) -> dict[int, int]:
+        """For each merged entity, the one it stands for now; others are not in it."""
+        known = self._engine.moment(as_of)[1] if as_of.known else FOREVER
+        key = (space, known, self._engine.change())
+        if self._roots is not None and self._roots[0] == key:
+            return self._roots[1]
+        rows = self._engine.rows(
+            "SELECT entity, target FROM merges WHERE space = ? AND recorded_at <= ? "
+            "AND (retired_at IS NULL OR retired_at > ?)",
+            *(space, known, known),
+        )
+        into = dict(rows)
+        roots = {entity: _root(into, entity) for entity in into}
+        if not self._engine.connection.in_transaction:
+            self._roots = (key, roots)
+        return roots
+
+    def list(self, space: int, glob: str | None = None, as_of: AsOf = NOW) -> list[Entity]:
+        """The entities there are, by name, each with its aliases and what was merged into it."""
+        known = self._engine.moment(as_of)[1]
+        roots = self.roots(space, as_of)
+        names: dict[int, str] = {}
+        rows: list[Any] = self._engine.rows(
+            "SELECT id, name, kind, summary FROM entities "
+            "WHERE space = ? AND recorded_at <= ? ORDER BY name",
+            *(space, known),
+        )
+        names = {row[0]: row[1] for row in rows}
+        aliases: dict[int, list[str]] = {}
+        for entity, alias in self._engine.rows(
+            "SELECT a.entity, a.name FROM aliases a JOIN entities e ON e.id = a.entity "
+            "WHERE e.space = ? ORDER BY a.name",
+            space,
+        ):
+            aliases.setdefault(entity, []).append(alias)
+        merged: dict[int, list[str]] = {}
+        for entity, root in sorted(roots.items()):
+            merged.setdefault(root, []).append(names[entity])
+        degrees = self._degrees(space)
+        wanted = set(
+            names
+            if glob is None
+            else (
+                row[0]
+                for row in self._engine.rows(
+                    "SELECT id FROM entities WHERE space = ? AND name GLOB ?", space, glob
+                )
+            )
+        )
+        return [
+            Entity(
+                name=name,
+                kind=kind,
+                aliases=tuple(aliases.get(entity, ())),
+                merged=tuple(merged.get(entity, ())),
+                summary=summary or "",
+                edges=sum(count for e, count in degrees.items() if roots.get(e, e) == entity)
+                if entity in merged
+                else degrees.get(entity, 0),
+            )
+            for entity, name, kind, summary in rows
+            if entity in wanted and entity not in roots
+        ]
+
+    def _degrees(self, space: int) -> dict[int, int]:
+        return dict(
+            self._engine.rows(
+                "SELECT node >> 3, count(*) FROM ("
+                "SELECT source AS node FROM edges WHERE space = ?1 AND retired_at IS NULL "
+                "UNION ALL SELECT target FROM edges WHERE space = ?1 AND retired_at IS NULL) "
+                "WHERE node & 7 = ?2 GROUP BY node",
+                space,
+                int(NodeKind.ENTITY),
+            )
+        )
+
+    # Which names mean the same
+
+    def add_alias(self, write: Write, space: int, name: str, alias: str) -> None:
+        """Let an entity be found under another name too."""
+        entity = self._entity(space, name)
+        if self._find(space, alias) not in (None, entity):
+            raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
+        self._engine.run(
+            "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?, ?)",
+            *(entity, name_key(alias), alias, write.change),
+        )
+        self._engine.note_subject(write, self._entity_node(entity))
+
+    def merge(self, write: Write, space: int, keep: str, other: str) -> None:
+        """From now on `other` is `keep`; `split` undoes it."""
+        roots = self.roots(space, NOW)
+        kept = self._entity(space, keep)
+        kept = roots.get(kept, kept)
+        gone = self._entity(space, other)
+        gone = roots.get(gone, gone)
+        if kept == gone:
+            raise Conflict(f"{keep!r} and {other!r} are one entity already.")
+        self._engine.insert(
+            "INSERT INTO merges (space, entity, target, recorded_at, change) "
+            "VALUES (?, ?, ?, ?, ?)",
+            *(space, gone, kept, write.at, write.change),
+        )
+        self._engine.note_subject(write, self._entity_node(kept))
+
+    def split(self, write: Write, space: int, name: str) -> None:
+        """Undo a merge, or make an alias an entity of its own."""
+        key = name_key(name)
+        row = self._engine.row("SELECT id FROM entities WHERE space = ? AND key = ?", space, key)
+        if row is not None:
+            done = self._engine.run(
+                "UPDATE merges SET retired_at = ?, change = ? "
+                "WHERE entity = ? AND retired_at IS NULL",
+                *(write.at, write.change, row[0]),
+            )
+            if not done.rowcount:
+                raise NotFound(f"{name!r} was not merged into anything, so there is no split.")
+            self._engine.note_subject(write, self._entity_node(row[0]))
+            return
+        entity = self._entity(space, name)
+        self._engine.run("DELETE FROM aliases WHERE entity = ? AND key = ?", entity, key)
+        self._engine.note_subject(write, self.ensure(write, space, name, "concept"))
+
+    # Inside
+
+    def _find(self, space: int, name: str) -> int | None:
+        key = name_key(name)
+        row = self._engine.row(
+            "SELECT id FROM entities WHERE space = ?1 AND key = ?2 UNION ALL "
+            "SELECT a.entity FROM aliases a JOIN entities e ON e.id = a.entity "
+            "WHERE a.key = ?2 AND e.space = ?1 LIMIT 1",
+            *(space, key),
+        )
+        return None if row is None else int(row[0])
+
+    def _entity(self, space: int, name: str) -> int:
+        found = self._find(space, name)
+        if found is not None:
+            return found
+        if self._engine.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, name):
+            raise InvalidInput(f"{name!r} is a topic: only entities can be merged or split.")
+        raise NotFound(f"There is no entity {name!r} in this space.")
+
+    @staticmethod
+    def _entity_node(entity: int) -> int:
+        return entity << 3 | NodeKind.ENTITY
+
+
+def _root(into: dict[int, int], entity: int) -> int:
+    steps = 0
+    while entity in into and steps <= len(into):
+        entity = into[entity]
+        steps += 1
+    return entity

@@ -1,0 +1,202 @@
+"""The shape of the file, as numbered steps.
+
+Each step runs once, in order, inside one transaction, and is recorded in the file.
+A released step is never edited: the next change is the next number.
+
+Times are microseconds since 1970, UTC; an open end is NULL. A node of the graph is
+one integer, its row id shifted left by three with its kind (see NodeKind) in the low
+bits, so that edges join topics, entities and chunks alike without a table of nodes.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x48414445
+"""Marks the file as ours (the letters HADE)."""
+
+_FIRST = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE migrations (
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  applied_at INTEGER NOT NULL
+);
+
+CREATE TABLE actors (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
+-- The change log and the audit log are one: who did what, when, under which number.
+-- The subject is a node, so that a purged name leaves no trace here.
+CREATE TABLE changes (
+  number INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  actor INTEGER NOT NULL REFERENCES actors,
+  action TEXT NOT NULL,
+  space INTEGER,
+  subject INTEGER
+);
+
+CREATE TABLE spaces (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL
+);
+
+-- `latest` points at the state with the greatest valid_from. It is current truth
+-- unless `planned`: then it was recorded before it came true, and time decides.
+CREATE TABLE topics (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces,
+  name TEXT NOT NULL,
+  latest INTEGER,
+  versions INTEGER NOT NULL DEFAULT 0,
+  planned INTEGER NOT NULL DEFAULT 0,
+  entity INTEGER,
+  UNIQUE (space, name)
+);
+CREATE INDEX topics_entity ON topics (entity) WHERE entity IS NOT NULL;
+
+-- Append-only. `depth` is how many deltas lie between this body and a whole copy;
+-- no encoding means the topic was forgotten.
+CREATE TABLE states (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  topic INTEGER NOT NULL REFERENCES topics,
+  version INTEGER NOT NULL,
+  valid_from INTEGER NOT NULL,
+  recorded_at INTEGER NOT NULL,
+  change INTEGER NOT NULL,
+  depth INTEGER NOT NULL DEFAULT 0,
+  encoding INTEGER,
+  level INTEGER NOT NULL DEFAULT 0,
+  confidence REAL NOT NULL DEFAULT 1,
+  importance REAL,
+  tags TEXT,
+  metadata TEXT,
+  digest BLOB,
+  body BLOB
+);
+CREATE UNIQUE INDEX states_version ON states (topic, version);
+CREATE INDEX states_valid ON states (topic, valid_from, version);
+
+-- The whole content of a topic's latest state, when that state is stored as a delta.
+CREATE TABLE heads (topic INTEGER PRIMARY KEY REFERENCES topics, body BLOB NOT NULL);
+
+CREATE TABLE chunks (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  state INTEGER NOT NULL REFERENCES states,
+  ordinal INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  "end" INTEGER NOT NULL,
+  tokens INTEGER NOT NULL DEFAULT 0,
+  change INTEGER NOT NULL,
+  heading TEXT,
+  text TEXT NOT NULL,
+  UNIQUE (state, ordinal)
+);
+
+CREATE TABLE entities (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces,
+  name TEXT NOT NULL,
+  key TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  recorded_at INTEGER NOT NULL,
+  change INTEGER NOT NULL,
+  summary TEXT,
+  metadata TEXT,
+  UNIQUE (space, key)
+);
+
+CREATE TABLE aliases (
+  entity INTEGER NOT NULL REFERENCES entities,
+  key TEXT NOT NULL,
+  name TEXT NOT NULL,
+  change INTEGER NOT NULL,
+  PRIMARY KEY (entity, key)
+) WITHOUT ROWID;
+CREATE INDEX aliases_key ON aliases (key);
+
+CREATE TABLE merges (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces,
+  entity INTEGER NOT NULL REFERENCES entities,
+  target INTEGER NOT NULL REFERENCES entities,
+  recorded_at INTEGER NOT NULL,
+  retired_at INTEGER,
+  change INTEGER NOT NULL
+);
+CREATE INDEX merges_space ON merges (space);
+
+CREATE TABLE relations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
+CREATE TABLE inverses (relation TEXT PRIMARY KEY, inverse TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO inverses VALUES
+  ('rejected_because', 'viable_after_fix'),
+  ('blocked_by', 'enabled_by'),
+  ('contradicts', 'supports');
+
+-- An edge keeps its id; each belief about it is a row. Changing an edge retires its
+-- row and writes the next, so that both time axes can be asked.
+CREATE TABLE edges (
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
+  id INTEGER NOT NULL,
+  space INTEGER NOT NULL REFERENCES spaces,
+  source INTEGER NOT NULL,
+  relation INTEGER NOT NULL REFERENCES relations,
+  target INTEGER NOT NULL,
+  weight REAL NOT NULL DEFAULT 1,
+  valid_from INTEGER NOT NULL,
+  valid_to INTEGER,
+  recorded_at INTEGER NOT NULL,
+  retired_at INTEGER,
+  superseded_by INTEGER,
+  change INTEGER NOT NULL,
+  belief_a REAL NOT NULL DEFAULT 1,
+  belief_b REAL NOT NULL DEFAULT 1,
+  chunk INTEGER,
+  span_start INTEGER,
+  span_end INTEGER,
+  evidence TEXT,
+  components TEXT,
+  metadata TEXT
+);
+CREATE INDEX edges_id ON edges (id);
+CREATE INDEX edges_source ON edges (source, relation);
+CREATE INDEX edges_target ON edges (target, relation);
+CREATE INDEX edges_space ON edges (space);
+CREATE INDEX edges_change ON edges (change);
+
+CREATE TABLE encoders (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dims INTEGER NOT NULL);
+
+CREATE TABLE embeddings (
+  node INTEGER NOT NULL,
+  encoder INTEGER NOT NULL REFERENCES encoders,
+  change INTEGER NOT NULL,
+  vector BLOB NOT NULL,
+  PRIMARY KEY (node, encoder)
+) WITHOUT ROWID;
+
+-- What was erased for good, by node alone: derived indexes must drop it too.
+CREATE TABLE purged (change INTEGER NOT NULL, node INTEGER NOT NULL);
+CREATE INDEX purged_change ON purged (change);
+
+CREATE TABLE queries (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces,
+  at INTEGER NOT NULL,
+  actor INTEGER NOT NULL REFERENCES actors,
+  question TEXT NOT NULL,
+  plan TEXT,
+  result TEXT,
+  ms REAL
+);
+"""
+
+MIGRATIONS: list[tuple[str, str]] = [
+    ("the first shape", _FIRST),
+]
+
+
+def statements(script: str) -> list[str]:
+    """The single statements of a script, so that they can share one transaction."""
+    code = "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("--"))
+    return [part.strip() for part in code.split(";") if part.strip()]

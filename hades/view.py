@@ -1,0 +1,236 @@
+"""A view: a memory's space as of one moment, for reading.
+
+`Memory` is the view of now, with the writing methods added. `view.at(...)` gives the
+same memory as of another moment, with the same reading methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TextIO
+
+from hades.domain.compare import compare
+from hades.domain.graph import Edge, Entity, Turn
+from hades.domain.rules import clean_name
+from hades.domain.times import AsOf, TimeLike, parse_time
+from hades.domain.trace import Change, Chunk, Diff, Space, State, Topic
+from hades.errors import InvalidInput, NotFound
+from hades.exchange.snapshot import GraphSnapshot
+from hades.lifecycle import facts
+from hades.store.port import Direction, EdgeFilter, Problem, Progress, Store, TopicFilter
+
+
+class View:
+    """One space of a memory as of one moment, read-only."""
+
+    def __init__(self, store: Store, space: str, as_of: AsOf) -> None:
+        self._store = store
+        self._space = space
+        self._space_id = store.spaces.id(space)
+        self.as_of = as_of
+
+    @property
+    def space(self) -> str:
+        """The name of the space this view looks at."""
+        return self._space
+
+    def at(
+        self,
+        time: TimeLike | None = None,
+        *,
+        valid: TimeLike | None = None,
+        known: TimeLike | None = None,
+    ) -> View:
+        """The same memory as of another time.
+
+        `at("2024-03")` is how the world was then, by all we know today;
+        `at(known="2024-03")` is what we knew then; `at(valid=…, known=…)` holds both.
+        """
+        if time is not None and valid is not None:
+            raise InvalidInput("Give `at` one valid time: either the first argument or valid=….")
+        valid = valid if time is None else time
+        if valid is None and known is None:
+            raise InvalidInput("Say which time: at('2024-03'), at(valid=…) or at(known=…).")
+        return View(self._store, self._space, AsOf(self._time(valid), self._time(known)))
+
+    # States
+
+    def get(self, topic: str, version: int | None = None) -> State:
+        """The state of a topic: current, as of this view's time, or one version."""
+        if version is not None:
+            return self._store.traces.version(self._space_id, topic, version, self.as_of)
+        return self._store.traces.state(self._space_id, topic, self.as_of)
+
+    def history(self, topic: str) -> list[State]:
+        """Every state of a topic in the order they were recorded, forgetting included."""
+        with self._store.snapshot():
+            states = list(self._store.traces.trace(self._space_id, topic, self.as_of))
+        if not states:
+            raise NotFound(f"There is no topic {topic!r} at that time.")
+        return states
+
+    def diff(self, topic: str, before: int | None = None, after: int | None = None) -> Diff:
+        """What changed between two versions; by default the last change."""
+        after = self.get(topic).version if after is None else after
+        before = max(after - 1, 1) if before is None else before
+        return compare(self.get(topic, before), self.get(topic, after))
+
+    def topics(
+        self,
+        glob: str | None = None,
+        *,
+        tag: str | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[Topic]:
+        """The topics there are, by name.
+
+        `glob` as in `design/*`; `tag` one of the state's tags; `since`/`until` bound the
+        valid time of the state; `after` and `limit` page through a long list.
+        """
+        if limit is not None and limit < 0:
+            raise InvalidInput(f"A limit cannot be negative: {limit}.")
+        wanted = TopicFilter(
+            glob=glob,
+            tag=tag,
+            since=self._time(since),
+            until=self._time(until),
+            after=after,
+            limit=limit,
+        )
+        return self._store.traces.topics(self._space_id, wanted, self.as_of)
+
+    # Edges and entities
+
+    def edges(
+        self,
+        name: str | None = None,
+        *,
+        relation: str | None = None,
+        direction: Direction = "both",
+        all: bool = False,
+    ) -> list[Edge]:
+        """The edges that hold at this view's time, of one topic or entity or of all.
+
+        `all=True` also gives those that no longer hold or do not hold yet.
+        """
+        if direction not in ("out", "in", "both"):
+            raise InvalidInput(f"A direction is out, in or both, not {direction!r}.")
+        node = None if name is None else self._node(name)
+        wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
+        with self._store.snapshot():
+            return self._store.edges.find(self._space_id, wanted, self.as_of)
+
+    def edge(self, edge: int) -> list[Edge]:
+        """Everything ever believed about one edge, oldest first."""
+        return self._store.edges.beliefs(self._space_id, edge)
+
+    def when_changed(self, name: str, before: str, after: str | None = None) -> Turn:
+        """When one relation of a topic or entity gave way to another, most recently."""
+        with self._store.snapshot():
+            return facts.when_changed(
+                self._store, self._space_id, self._node(name), before, after, self.as_of
+            )
+
+    def entities(self, glob: str | None = None) -> list[Entity]:
+        """The entities there are, by name, with their aliases and what was merged into them."""
+        with self._store.snapshot():
+            return self._store.entities.list(self._space_id, glob, self.as_of)
+
+    def inverses(self) -> dict[str, str]:
+        """Which relation takes over when a fact changes."""
+        return self._store.edges.inverses()
+
+    def chunks(self, topic: str, version: int | None = None) -> list[Chunk]:
+        """The passages of a topic's state, current or of one version."""
+        version = self.get(topic).version if version is None else version
+        return self._store.passages.chunks(self._space_id, topic, version)
+
+    # The memory as a whole
+
+    def export(self, path: str | Path | TextIO, format: str = "jsonl") -> None:
+        """Write the memory to a file, a folder or an open text file.
+
+        `jsonl` is everything in all spaces and at all times; `node-link`, `graphml`,
+        `arango` and `neo4j` are this space's graph as of this view's time.
+        """
+        from hades.exchange import formats
+
+        if format not in formats.FORMATS:
+            raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
+        target = Path(path).expanduser() if isinstance(path, str | Path) else path
+        if format in formats.GRAPH_FOLDERS:
+            if not isinstance(target, Path):
+                raise InvalidInput(f"The format {format} is a folder: give a path for it.")
+            graph = self._graph()
+            with formats.new_folder(target) as folder:
+                formats.GRAPH_FOLDERS[format](graph, folder)
+        elif isinstance(target, Path):
+            with formats.new_file(target) as file:
+                self._export_file(file, format)
+        else:
+            self._export_file(target, format)
+
+    def spaces(self) -> list[Space]:
+        """Every space of the memory."""
+        return self._store.spaces.list()
+
+    def stats(self) -> dict[str, int]:
+        """How much there is in this space, and how large the file is."""
+        with self._store.snapshot():
+            return self._store.stats(self._space_id)
+
+    def log(self, limit: int = 20) -> list[Change]:
+        """The last changes in this space, newest first: who did what, when."""
+        return self._store.log(self._space_id, limit)
+
+    def check(self, on_progress: Progress | None = None) -> list[Problem]:
+        """Look for damage; each problem says where it is and how to mend it."""
+        return self._store.check(on_progress, mend=False)
+
+    @property
+    def change(self) -> int:
+        """The number of the last committed write."""
+        return self._store.change()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside sees one moment, whoever writes meanwhile."""
+        with self._store.snapshot():
+            yield
+
+    # Inside
+
+    def _export_file(self, file: TextIO, format: str) -> None:
+        from hades.exchange import jsonl
+        from hades.exchange.formats import GRAPH_FILES
+
+        if format == "jsonl":
+            jsonl.write(self._store.dump(), file)
+        else:
+            GRAPH_FILES[format](self._graph(), file)
+
+    def _graph(self) -> GraphSnapshot:
+        with self._store.snapshot():
+            states = [self.get(topic.name) for topic in self.topics()]
+            return GraphSnapshot(
+                states=states,
+                chunks=[chunk for s in states for chunk in self.chunks(s.topic, s.version)],
+                entities=self.entities(),
+                edges=self.edges(),
+            )
+
+    def _time(self, time: TimeLike | None) -> datetime | None:
+        return None if time is None else parse_time(time, self._store.now())
+
+    def _node(self, name: str) -> int:
+        clean_name(name)
+        node = self._store.entities.node(self._space_id, name, self.as_of)
+        if node is None:
+            raise NotFound(f"There is no topic or entity {name!r} in the space {self._space!r}.")
+        return node
