@@ -95,7 +95,9 @@ class Memory(View):
         )
         clean_name(topic)
         with self._write("remember") as write:
-            return self._store.traces.add(write, self._space_id, topic, draft)[0]
+            state, appended = self._store.traces.add(write, self._space_id, topic, draft)
+            write.cancelled = not appended
+        return state
 
     def forget(self, topic: str) -> State:
         """Let a topic be gone from now on, with its edges. Its history is kept."""
@@ -153,7 +155,11 @@ class Memory(View):
                 evidence=clean_content(evidence),
                 metadata=clean_metadata(metadata) or {},
             )
-            return facts.relate(self._store, write, self._space_id, draft, exclusive=exclusive)
+            edge, is_news = facts.relate(
+                self._store, write, self._space_id, draft, exclusive=exclusive
+            )
+            write.cancelled = not is_news
+        return edge
 
     def unrelate(
         self,

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+from typing import Annotated
 
 import typer
+
+from hades import __version__
 
 app = typer.Typer(
     name="hades",
     help="Long-term memory for AI agents: every version kept, every answer explained.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
 
-def _register() -> None:
-    from hades.cli import graph, states, upkeep  # noqa: F401 — they add their commands
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"hades {__version__}")
+        raise typer.Exit
 
 
-_register()
+for _module in ("states", "graph", "upkeep"):
+    importlib.import_module(f"hades.cli.{_module}")  # each adds its commands
 
 
 def main() -> None:

@@ -38,6 +38,8 @@ AT = Annotated[
 ]
 KNOWN = Annotated[str | None, typer.Option("--known", help="As we knew it at this time.")]
 
+_PIPE_WIDTH = 4000
+
 _SHARED = {"memory": MEMORY, "space": SPACE, "json": JSON}
 _TIMED = {"at": AT, "known": KNOWN}
 
@@ -114,7 +116,10 @@ def console(*, stderr: bool = False) -> Console:
     """Where text for people goes."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False, markup=True)
+    stream = sys.stderr if stderr else sys.stdout
+    # A pipe has no width: lines stay whole there, so that grep and cut work.
+    width = None if stream.isatty() else _PIPE_WIDTH
+    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=True, emoji=False)
 
 
 def command(

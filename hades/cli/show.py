@@ -86,25 +86,27 @@ def topics(console: Console, found: list[Topic]) -> None:
 
 
 def edges(console: Console, found: Iterable[Edge]) -> None:
-    """A list of edges."""
-    rows = table("edge", "from", "relation", "to", "weight", "true since", "until", "evidence")
-    count = 0
+    """Edges, one a line: number, ends and relation, since and until when, why."""
+    shown = False
     for edge in found:
-        count += 1
-        until = when(edge.valid_to)
-        if edge.superseded_by is not None:
-            until += f" (then {edge.superseded_by})"
-        rows.add_row(
-            str(edge.id),
-            clean(edge.source.name),
-            clean(edge.relation),
-            clean(edge.target.name),
-            f"{edge.weight:g}",
-            when(edge.valid_from),
-            until,
-            clean(edge.evidence[:60]),
+        shown = True
+        ends = (
+            f"{clean(edge.source.name)} --\\[{clean(edge.relation)}]--> {clean(edge.target.name)}"
         )
-    console.print(rows if count else "no edges")
+        parts = [f"[dim]{edge.id:>4}[/]  {ends}", f"since {when(edge.valid_from)}"]
+        if edge.valid_to is not None:
+            parts.append(f"until {when(edge.valid_to)}")
+        if edge.superseded_by is not None:
+            parts.append(f"then edge {edge.superseded_by}")
+        if edge.retired_at is not None:
+            parts.append(f"[red]believed until {when(edge.retired_at)}[/]")
+        if edge.weight != 1:
+            parts.append(f"weight {edge.weight:g}")
+        if edge.evidence:
+            parts.append(f"[italic]{clean(edge.evidence)}[/]")
+        console.print("  ".join(parts))
+    if not shown:
+        console.print("no edges")
 
 
 def entities(console: Console, found: list[Entity]) -> None:

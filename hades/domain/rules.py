@@ -19,6 +19,8 @@ def clean_name(name: str, what: str = "topic") -> str:
         raise InvalidInput(f"The name of a {what} is a string, not {type(name).__name__}.")
     if not name.strip():
         raise InvalidInput(f"The name of a {what} cannot be empty.")
+    if "\x00" in name:
+        raise InvalidInput(f"The name of a {what} cannot hold a NUL character: leave it out.")
     if _utf8_bytes(name, f"The name of a {what}") > NAME_BYTES_AT_MOST:
         raise InvalidInput(
             f"The name of a {what} is longer than {NAME_BYTES_AT_MOST:,} bytes: shorten it."

@@ -20,8 +20,11 @@ FALLBACK_INVERSE = "relates_to"
 
 def relate(
     store: Store, write: Write, space: int, draft: EdgeDraft, *, exclusive: bool = False
-) -> Edge:
-    """Write an edge, unless that very fact holds already; an exclusive one ends its rivals."""
+) -> tuple[Edge, bool]:
+    """Write an edge, unless that very fact holds already; and whether that was news.
+
+    An exclusive edge ends its rivals.
+    """
     starts = from_micros(write.at) if draft.valid_from is None else draft.valid_from
     if draft.valid_to is not None and draft.valid_to <= starts:
         raise InvalidInput("An edge cannot end before it begins: give a later valid_to.")
@@ -35,7 +38,7 @@ def relate(
     added = store.edges.add(write, space, replace(draft, valid_from=starts, valid_to=valid_to))
     for rival in rivals:
         store.edges.revise(write, rival.id, valid_to=starts, superseded_by=added)
-    return store.edges.get(space, added)
+    return store.edges.get(space, added), True
 
 
 def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: bool) -> None:
@@ -157,7 +160,9 @@ def _settle(
     return valid_to, ended
 
 
-def _refreshed(store: Store, write: Write, space: int, edge: Edge, draft: EdgeDraft) -> Edge:
+def _refreshed(
+    store: Store, write: Write, space: int, edge: Edge, draft: EdgeDraft
+) -> tuple[Edge, bool]:
     """The edge that says the same already, brought up to date where the draft says more."""
     changed: dict[str, object] = {}
     if draft.weight != edge.weight:
@@ -165,10 +170,9 @@ def _refreshed(store: Store, write: Write, space: int, edge: Edge, draft: EdgeDr
     if draft.evidence and draft.evidence != edge.evidence:
         changed["evidence"] = draft.evidence
     if not changed:
-        write.cancelled = True
-        return edge
+        return edge, False
     store.edges.revise(write, edge.id, **changed)
-    return store.edges.get(space, edge.id)
+    return store.edges.get(space, edge.id), True
 
 
 def _target(store: Store, space: int, edge: Edge) -> int:

@@ -52,7 +52,7 @@ def find_problems(
         *_damaged_states(engine, traces, on_progress),
         *_stray_pointers(engine),
         *_stray_heads(engine, traces),
-        *_faulty_edges(engine),
+        *faulty_edges(engine),
     ]
 
 
@@ -143,7 +143,8 @@ def _stray_heads(engine: Engine, traces: SqliteTraces) -> list[Problem]:
     ]
 
 
-def _faulty_edges(engine: Engine) -> list[Problem]:
+def faulty_edges(engine: Engine) -> list[Problem]:
+    """Edges that lead nowhere or contradict themselves."""
     mend = {"it is said to be superseded by an edge that is gone": _MEND}
     return [
         Problem(what, f"edge {row[0]}", mend.get(what, f"`hades unrelate {row[0]} --mistake`"))

@@ -9,6 +9,7 @@ shifts the numbers and asks for spaces of its own.
 from __future__ import annotations
 
 import base64
+import sqlite3
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -18,7 +19,7 @@ from hades.domain.times import from_micros, iso, to_micros
 from hades.errors import Conflict, InvalidInput
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack, unpack
 from hades.store.port import Write
-from hades.store.sqlite.check import mend_heads, mend_pointers
+from hades.store.sqlite.check import faulty_edges, mend_heads, mend_pointers
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.traces import WHOLE_EVERY, SqliteTraces, digest_of
 
@@ -51,6 +52,11 @@ _REFERENCES = {
     "chunk": "chunks",
     "superseded_by": "edges",
 }
+_GAP = """
+SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
+GROUP BY t.id HAVING count(s.id) = 0 OR max(s.version) != count(s.id) LIMIT 1
+"""
+_TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
 _KINDS = {NodeKind.TOPIC: "topics", NodeKind.ENTITY: "entities", NodeKind.CHUNK: "chunks"}
 
 
@@ -109,6 +115,7 @@ class Loader:
             )
         }
         self._spaces: dict[int, int] = {}
+        self._types: dict[str, dict[str, str]] = {}
         self._trace: tuple[int, bytes | None, int] = (0, None, 0)
         self.counts: dict[str, int] = {}
         if self._fresh and rename is None:
@@ -155,6 +162,11 @@ class Loader:
 
     def finish(self, traces: SqliteTraces) -> dict[str, int]:
         """Derive what is derived; how many records of each kind were loaded."""
+        gap = self._engine.row(_GAP)
+        if gap is not None:
+            raise InvalidInput(f"The topic {gap[0]!r} lacks some of its versions.")
+        if faulty := faulty_edges(self._engine):
+            raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
         mend_pointers(self._engine)
         mend_heads(self._engine, traces)
         return self.counts
@@ -183,6 +195,7 @@ class Loader:
             row["change"] = self._write.change
 
     def _space(self, row: dict[str, Any], identical: bool) -> None:
+        self._fits("spaces", row)
         old, name = row["id"], row["name"]
         if identical:
             self._insert("spaces", row)
@@ -219,7 +232,10 @@ class Loader:
             parent = None
         encoding, body = (None, None) if content is None else pack(content, parent)
         depth = depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0
-        digest = b"" if content is None else digest_of(content)
+        name = self._engine.row("SELECT name FROM topics WHERE id = ?", row["topic"])
+        if name is None:
+            raise InvalidInput(f"The state of topic {row['topic']} comes before its topic.")
+        digest = b"" if content is None else digest_of(name[0], row["version"], content)
         row |= {"encoding": encoding, "body": body, "depth": depth, "digest": digest}
         self._trace = (row["topic"], content, depth)
         self._insert("states", row)
@@ -239,12 +255,21 @@ class Loader:
         )
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:
-        known = {column[1] for column in self._engine.rows(f"PRAGMA table_info({table})")}
-        if strange := set(row) - known:
-            raise InvalidInput(f"A record of {table} has no field {sorted(strange)[0]!r}.")
+        self._fits(table, row)
         names = ", ".join(f'"{name}"' for name in row)
         marks = ", ".join("?" * len(row))
         self._engine.run(f"INSERT INTO {table} ({names}) VALUES ({marks})", *row.values())
+
+    def _fits(self, table: str, row: dict[str, Any]) -> None:
+        """Refuse fields the table does not have, or of another type."""
+        types = {
+            column[1]: column[2] for column in self._engine.rows(f"PRAGMA table_info({table})")
+        }
+        for name, value in row.items():
+            if name not in types:
+                raise InvalidInput(f"A record of {table} has no field {name!r}.")
+            if value is not None and not isinstance(value, _TYPES[types[name]]):
+                raise InvalidInput(f"The field {name!r} of a record of {table} is of a wrong type.")
 
 
 def load(
@@ -257,12 +282,15 @@ def load(
     """Load records; how many of each kind. All or nothing: the caller's write is undone."""
     loader = Loader(engine, write, rename)
     in_spaces = True
-    for record in records:
-        if in_spaces and record.get("table") != "spaces":
-            in_spaces = False
-            loader.refuse_mixing()
-        loader.take(record)
-    return loader.finish(traces)
+    try:
+        for record in records:
+            if in_spaces and record.get("table") != "spaces":
+                in_spaces = False
+                loader.refuse_mixing()
+            loader.take(record)
+        return loader.finish(traces)
+    except sqlite3.IntegrityError as error:
+        raise InvalidInput(f"The records contradict each other ({error}).") from error
 
 
 def _last_id(engine: Engine, table: str, column: str) -> int:

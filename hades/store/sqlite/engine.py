@@ -26,6 +26,9 @@ _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _STATEMENTS_CACHED = 256
 
+_FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; damaged text inside an error message cannot even be decoded."""
+
 FOREVER = (1 << 63) - 1
 """A known time later than every other: everything recorded so far."""
 
@@ -117,14 +120,14 @@ class Engine:
         """All rows of a statement."""
         try:
             return self.connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
+        except _FAULTS as error:
             raise translate(error, self.path) from error
 
     def row(self, sql: str, *values: Any) -> Any:
         """The first row of a statement, or None."""
         try:
             return self.connection.execute(sql, values).fetchone()
-        except sqlite3.Error as error:
+        except _FAULTS as error:
             raise translate(error, self.path) from error
 
     @contextmanager
@@ -393,7 +396,7 @@ _SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
 )
 
 
-def translate(error: sqlite3.Error | OSError, path: Path) -> HadesError:
+def translate(error: Exception, path: Path) -> HadesError:
     """The HadesError that says in one sentence what SQLite or the system meant."""
     if isinstance(error, OSError):
         if error.errno in (28, 122):
@@ -406,7 +409,7 @@ def translate(error: sqlite3.Error | OSError, path: Path) -> HadesError:
     for prefixes, error_kind, sentence in _SENTENCES:
         if name.startswith(prefixes):
             return error_kind(sentence.format(path=path, error=error))
-    if "decode" in str(error):
+    if isinstance(error, UnicodeDecodeError) or "decode" in str(error):
         return Corrupt(_DAMAGED.format(path=path, error="text that is not UTF-8"))
     return Corrupt(_DAMAGED.format(path=path, error=error))
 
@@ -416,5 +419,5 @@ def translated(path: Path) -> Iterator[None]:
     """Let nothing but HadesErrors out for what the file or the disk does."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (*_FAULTS, OSError) as error:
         raise translate(error, path) from error

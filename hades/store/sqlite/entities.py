@@ -31,9 +31,9 @@ class SqliteEntities:
         row = self._engine.row(
             "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
         )
-        if row is not None:
-            return row[0] << 3 | NodeKind.TOPIC if row[1] is None else self._entity_node(row[1])
-        entity = self._find(space, name)
+        if row is not None and row[1] is None:
+            return int(row[0]) << 3 | NodeKind.TOPIC
+        entity = self._find(space, name) if row is None else int(row[1])
         if entity is None:
             return None
         return self._entity_node(self.roots(space, as_of).get(entity, entity))

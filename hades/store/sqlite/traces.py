@@ -81,9 +81,11 @@ WHERE s.topic = ? AND s.version = ?
 """
 
 
-def digest_of(content: bytes) -> bytes:
-    """The hash that guards a content."""
-    return blake2b(content, digest_size=DIGEST_BYTES).digest()
+def digest_of(topic: str, version: int, content: bytes) -> bytes:
+    """The hash that guards a state: its content, and that it is this topic's version."""
+    guard = blake2b(f"{topic}\0{version}\0".encode(), digest_size=DIGEST_BYTES)
+    guard.update(content)
+    return guard.digest()
 
 
 class SqliteTraces:
@@ -197,11 +199,10 @@ class SqliteTraces:
             raise self._missing(space, topic)
         if draft.content is not None and held is not None:
             if _says_nothing_new(held, draft):
-                write.cancelled = True
                 return held, False
             draft = _inherit(draft, held)
         topic_id = topic_id or self._new_topic(space, topic)
-        row = self._insert(write, topic_id, versions, valid_from, draft)
+        row = self._insert(write, topic, topic_id, versions, valid_from, draft)
         content = b"" if draft.content is None else draft.content.encode()
         valid_to = self._point(write, topic_id, latest, row, content)
         self._engine.note_subject(write, topic_id << 3 | NodeKind.TOPIC)
@@ -217,10 +218,16 @@ class SqliteTraces:
         )
 
     def _insert(
-        self, write: Write, topic_id: int, versions: int, valid_from: int, draft: Draft
+        self,
+        write: Write,
+        topic: str,
+        topic_id: int,
+        versions: int,
+        valid_from: int,
+        draft: Draft,
     ) -> _Row:
         content = None if draft.content is None else draft.content.encode()
-        encoding, depth, body = self._encode(topic_id, versions, content)
+        encoding, depth, body = self._encode(topic, topic_id, versions, content)
         row = _Row(
             topic=topic_id,
             version=versions + 1,
@@ -233,7 +240,7 @@ class SqliteTraces:
             importance=None if draft.importance == DEFAULT_IMPORTANCE else draft.importance,
             tags=_json(draft.tags),
             metadata=_json(draft.metadata),
-            digest=b"" if content is None else digest_of(content),
+            digest=b"" if content is None else digest_of(topic, versions + 1, content),
             body=body,
             valid_to=None,
         )
@@ -272,7 +279,7 @@ class SqliteTraces:
         return None
 
     def _encode(
-        self, topic_id: int, versions: int, content: bytes | None
+        self, topic: str, topic_id: int, versions: int, content: bytes | None
     ) -> tuple[int | None, int, bytes | None]:
         """How to store a content: (encoding, depth, body)."""
         if content is None:
@@ -281,7 +288,7 @@ class SqliteTraces:
         if parent is None or parent.encoding is None or parent.depth + 1 >= WHOLE_EVERY:
             encoding, body = pack(content, None)
             return encoding, 0, body
-        encoding, body = pack(content, self._content(f"#{topic_id}", parent))
+        encoding, body = pack(content, self._content(topic, parent))
         return encoding, parent.depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0, body
 
     # Inside
@@ -366,7 +373,7 @@ def _unpacked(
 
 def _checked(topic: str, row: _Row, old: bytes | None) -> bytes:
     content = _unpacked(topic, row.version, row.encoding, row.body, old)
-    if digest_of(content) != row.digest:
+    if digest_of(topic, row.version, content) != row.digest:
         raise Corrupt(
             f"The content of {topic}@{row.version} does not match its hash: run `hades check`, "
             "or restore a backup."

@@ -1,0 +1,36 @@
+# Two commands are enough: `make demo` shows it, `make test` proves it.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test check bench docs clean
+
+demo: $(READY)  ## set up and show what HADES does
+	@$(BIN)/python examples/approach_x.py
+
+test: $(READY)  ## run every test, with coverage
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+check: $(READY)  ## lint, format, types, import direction
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_house.py
+
+bench: $(READY)  ## measure; compare with peers in the same run
+	$(BIN)/python -m bench
+
+docs: $(READY)  ## write the generated reference pages anew
+	$(BIN)/python tools/reference.py
+
+clean:  ## remove what the other commands made
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "HADES needs Python 3.11 or newer: set PYTHON=/path/to/python3"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv \
+	  || { echo "Making .venv failed: install Python's venv module (python3-venv)"; exit 1; }
+	@echo "Setting up .venv (once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@

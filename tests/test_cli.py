@@ -1,0 +1,275 @@
+"""The command line, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import hades
+from hades.cli import app
+
+
+class Shell:
+    """Runs `hades …` on one memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def run(self, *words: str, stdin: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(app, [*words, "--memory", str(self.path)], input=stdin)
+
+    def __call__(self, *words: str, stdin: str | None = None) -> str:
+        result = self.run(*words, stdin=stdin)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
+
+    def refused(self, *words: str, stdin: str | bytes | None = None) -> str:
+        result = self.run(*words, stdin=stdin)
+        assert result.exit_code == 2, result.output
+        assert "Traceback" not in result.output
+        assert result.stderr.startswith("hades: ")
+        assert result.stderr.count("\n") == 1
+        return result.stderr
+
+
+@pytest.fixture
+def shell(path: Path) -> Shell:
+    return Shell(path)
+
+
+def test_a_day_with_the_command_line(shell: Shell) -> None:
+    assert "remembered design/x@1" in shell("remember", "design/x", "Rejected", "--tag", "decision")
+    assert "nothing new in design/x@1" in shell("remember", "design/x", "Rejected")
+    shell("relate", "design/x", "rejected_because", "bugs/y", "--evidence", "it bites")
+    shell("remember", "bugs/y", "Corrupts data")
+    out = shell("edges", "design/x")
+    assert "rejected_because" in out
+    assert "it bites" in out
+    shell("change-fact", "design/x", "rejected_because", "--to", "fix", "--content", "Viable")
+    assert "Viable" in shell("get", "design/x")
+    assert "Rejected" in shell("get", "design/x", "--version", "1")
+    assert "viable_after_fix" in shell("when-changed", "design/x", "rejected_because")
+    diff = shell("diff", "design/x")
+    assert "-Rejected" in diff
+    assert "+Viable" in diff
+    history = shell("history", "design/x")
+    assert history.count("\n") == 3
+    assert shell("topics", "design/*").count("design/x") == 1
+    assert "no topics" in shell("topics", "nothing*")
+    assert "rejected_because" in shell("edges", "--all")
+    assert shell("edge", "1").count("rejected_because") == 2
+    assert "change_fact" in shell("log")
+    assert "topics" in shell("stats")
+    assert "everything is as it should be" in shell("check")
+    shell("forget", "bugs/y")
+    assert "forgotten" in shell.refused("get", "bugs/y")
+
+
+def test_every_command_speaks_json(shell: Shell, tmp_path: Path) -> None:
+    assert shell.json("remember", "a", "one", "--metadata", '{"k": 1}')["metadata"] == {"k": 1}
+    assert shell.json("get", "a")["id"] == "a@1"
+    assert shell.json("history", "a")[0]["content"] == "one"
+    assert shell.json("diff", "a")["text"] == ""
+    assert shell.json("topics")[0]["name"] == "a"
+    assert shell.json("relate", "a", "knows", "b", "--weight", "0.5")["weight"] == 0.5
+    assert shell.json("relate", "c", "knows", "b")["id"] == 2
+    assert shell.json("edges", "a")[0]["target"] == {"kind": "entity", "name": "b"}
+    assert len(shell.json("edge", "1")) == 1
+    assert shell.json("change-fact", "a", "knows", "--to", "c")["closed"][0]["id"] == 1
+    assert shell.json("when-changed", "a", "knows")["before"]["id"] == 1
+    assert len(shell.json("unrelate", "c", "knows", "b")) == 1
+    assert shell.json("inverses", "x", "y")["x"] == "y"
+    assert shell.json("inverses")["x"] == "y"
+    assert shell.json("alias", "b", "bee")[0]["aliases"] == ["bee"]
+    assert shell.json("merge", "b", "c")[0]["merged"] == ["c"]
+    assert len(shell.json("split", "c")) == 2
+    assert shell.json("entities", "b")[0]["name"] == "b"
+    assert shell.json("spaces", "create", "work")["name"] == "work"
+    assert len(shell.json("spaces", "list")) == 2
+    assert len(shell.json("spaces", "drop", "work", "--yes")) == 1
+    assert shell.json("stats")["topics"] == 1
+    assert shell.json("log", "--limit", "1")[0]["action"] == "split"
+    assert shell.json("export", str(tmp_path / "x.jsonl"))["format"] == "jsonl"
+    assert shell.json("backup", str(tmp_path / "b.hades"))["path"]
+    assert shell.json("check") == []
+    assert shell.json("settings")["path"] == str(shell.path)
+    assert shell.json("forget", "a")["forgotten"] is True
+    assert shell.json("purge", "a", "--yes")["topics"] == 1
+    assert shell.json("restore", str(tmp_path / "b.hades"), "--yes")["restored"]
+    other = Shell(tmp_path / "other.hades")
+    assert other.json("import", str(tmp_path / "x.jsonl"))["topics"] == 1
+    assert other.json("get", "a")["content"] == "one"
+
+
+def test_errors_are_json_too(shell: Shell) -> None:
+    shell("remember", "a", "one")
+    result = shell.run("get", "b", "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stderr)["error"] == "NotFound"
+
+
+def test_content_from_argument_file_and_stdin(shell: Shell, tmp_path: Path) -> None:
+    text = "tab\tand\r\nlines – ünïcödé\n"
+    (tmp_path / "note.md").write_bytes(text.encode())
+    shell("remember", "from/file", "--file", str(tmp_path / "note.md"))
+    shell("remember", "from/stdin", stdin=text)
+    shell("remember", "from/dash", "--file", "-", stdin=text)
+    for name in ("from/file", "from/stdin", "from/dash"):
+        raw = shell.run("get", name, "--raw")
+        assert raw.stdout_bytes == text.encode()
+    assert "not both" in shell.refused("remember", "x", "text", "--file", "y")
+    assert "cannot be read" in shell.refused("remember", "x", "--file", str(tmp_path / "none"))
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    assert "not UTF-8" in shell.refused("remember", "x", "--file", str(tmp_path / "binary"))
+
+
+def test_time_travel(shell: Shell) -> None:
+    shell("remember", "a", "one", "--valid-from", "2020")
+    shell("remember", "a", "two", "--valid-from", "2022-06")
+    assert "one" in shell("get", "a", "--at", "2021")
+    assert "two" in shell("get", "a")
+    assert "at that time" in shell.refused("get", "a", "--known", "2021")
+    assert "Cannot read the time" in shell.refused("get", "a", "--at", "whenever")
+    shell("relate", "a", "knows", "b", "--valid-from", "2020", "--valid-to", "2021")
+    assert "knows" in shell("edges", "--at", "2020-05")
+    assert "no edges" in shell("edges")
+    assert "topic" in shell("topics", "--at", "2021", "--since", "2019", "--until", "2021")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("get", "nope"),
+        ("remember", "", "x"),
+        ("remember", "a", "x", "--confidence", "7"),
+        ("remember", "a", "x", "--metadata", "[1]"),
+        ("remember", "a", "x", "--metadata", "{"),
+        ("remember", "a", "x", "--expect-version", "3"),
+        ("edges", "--direction", "sideways"),
+        ("unrelate", "a"),
+        ("unrelate", "99"),
+        ("inverses", "only_one"),
+        ("merge", "a", "b"),
+        ("purge", "kept"),
+        ("spaces", "drop", "default", "--yes"),
+        ("export", "/dev/null/x"),
+        ("export", "x", "--format", "nonsense"),
+        ("import", "no-such-file"),
+        ("restore", "no-such-file", "--yes"),
+        ("get", "kept", "--space", "nope"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(
+    shell: Shell, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shell("remember", "kept", "x")
+    shell.refused(*words)
+    assert "x" in shell("get", "kept")
+
+
+def test_reading_makes_no_memory(shell: Shell) -> None:
+    assert "no memory at" in shell.refused("get", "a")
+    assert not shell.path.exists()
+
+
+def test_purging_asks_first(shell: Shell) -> None:
+    shell("remember", "a", "one")
+    assert "--yes" in shell.refused("purge", "a")
+    assert "one" in shell("get", "a")
+    shell("purge", "a", "--yes")
+    shell.refused("get", "a")
+
+
+def test_spaces(shell: Shell) -> None:
+    shell("spaces", "create", "work")
+    shell("remember", "a", "in work", "--space", "work")
+    shell.refused("get", "a")
+    assert "in work" in shell("get", "a", "--space", "work")
+    assert "--yes" in shell.refused("spaces", "drop", "work")
+    shell("spaces", "drop", "work", "--yes")
+    assert "work" not in shell("spaces", "list")
+
+
+def test_check_says_what_is_wrong_and_mends_it(shell: Shell) -> None:
+    import sqlite3
+
+    shell("remember", "a", "one")
+    shell("remember", "a", "two")
+    raw = sqlite3.connect(shell.path)
+    raw.execute("UPDATE topics SET latest = 1")
+    raw.commit()
+    raw.close()
+    result = shell.run("check")
+    assert result.exit_code == 1
+    assert "--mend" in result.output
+    shell("check", "--mend")
+    assert "two" in shell("get", "a")
+
+
+def test_what_is_shown_cannot_play_tricks(shell: Shell) -> None:
+    shell("remember", "[red]x[/red]", "\x1b[31mred\x1b[0m and [bold]markup[/]")
+    out = shell("get", "[red]x[/red]")
+    assert "\x1b" not in out
+    assert "[red]x[/red]@1" in out
+    assert "[bold]markup[/]" in out
+
+
+def test_export_to_standard_output(shell: Shell) -> None:
+    shell("remember", "a", "one")
+    assert json.loads(shell("export", "-").splitlines()[0]) == {"hades": 1}
+    assert "<graphml" in shell("export", "-", "--format", "graphml")
+
+
+def _hades(*words: str, **given: Any) -> subprocess.CompletedProcess[str]:
+    code = "from hades.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, **given
+    )
+
+
+def test_the_real_command(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADES_PATH", str(path))
+    monkeypatch.setenv("HADES_ACTOR", "robot")
+    assert _hades("--version").stdout == f"hades {hades.__version__}\n"
+    assert _hades("remember", "a", input="from a pipe").returncode == 0
+    shown = _hades("get", "a")
+    assert (shown.returncode, "from a pipe" in shown.stdout) == (0, True)
+    missing = _hades("get", "b")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert json.loads(_hades("log", "--json").stdout)[0]["actor"] == "robot"
+    assert _hades("get").returncode == 2
+    assert "Usage" in _hades("--help").stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
+    with hades.open(path) as memory, memory.batch():
+        for number in range(3000):
+            memory.remember(f"topic/{number}", "x")
+    code = "from hades.cli import main; main()"
+    done = subprocess.run(
+        f'"{sys.executable}" -c "{code}" topics --memory "{path}" | head -1',
+        shell=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith("topic")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_default_memory_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = CliRunner()
+    assert runner.invoke(app, ["remember", "a", "one"]).exit_code == 0
+    shown = runner.invoke(app, ["get", "a", "--json"])
+    assert json.loads(shown.output)["content"] == "one"
+    with hades.open() as memory:
+        assert memory.get("a").content == "one"

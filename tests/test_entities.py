@@ -1,0 +1,87 @@
+"""Entities: other names, merging, splitting."""
+
+from __future__ import annotations
+
+import pytest
+
+import hades
+from tests.conftest import HeldClock
+
+
+def test_spelling_does_not_make_another_entity(memory: hades.Memory) -> None:
+    memory.relate("Ann Lee", "knows", "Bob")
+    memory.relate("ann  lee", "likes", "BOB")
+    assert [e.name for e in memory.entities()] == ["Ann Lee", "Bob"]
+
+
+def test_an_alias_finds_the_entity(memory: hades.Memory) -> None:
+    memory.relate("multi-head attention", "part_of", "transformer", kind="method")
+    memory.add_alias("multi-head attention", "MHA")
+    assert len(memory.edges("mha")) == 1
+    entity = memory.entities("multi*")[0]
+    assert (entity.kind, entity.aliases, entity.edges) == ("method", ("MHA",), 1)
+    with pytest.raises(hades.Conflict):
+        memory.add_alias("multi-head attention", "transformer")
+
+
+def test_merging_makes_two_one_and_splitting_undoes_it(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.relate("Jon Smith", "knows", "Bob")
+    memory.relate("John Smith", "likes", "Cyd")
+    before = memory.edges()
+    clock.set("2024-02-01")
+    memory.merge("John Smith", "Jon Smith")
+    assert [str(e) for e in memory.edges("Jon Smith")] == [
+        "John Smith --[knows]--> Bob",
+        "John Smith --[likes]--> Cyd",
+    ]
+    assert memory.entities("John*")[0].merged == ("Jon Smith",)
+    assert memory.entities("John*")[0].edges == 2
+    assert len(memory.at(known="2024-01-15").edges("Jon Smith")) == 1
+    clock.set("2024-03-01")
+    memory.split("Jon Smith")
+    assert memory.edges() == before
+    assert len(memory.edges("Jon Smith")) == 1
+    assert len(memory.at(known="2024-02-15").edges("Jon Smith")) == 2
+
+
+def test_merges_chain(memory: hades.Memory) -> None:
+    for name in ("a", "b", "c"):
+        memory.relate(name, "in", "world")
+    memory.merge("b", "a")
+    memory.merge("c", "b")
+    assert len(memory.edges("a")) == len(memory.edges("c")) == 3
+    with pytest.raises(hades.Conflict):
+        memory.merge("a", "c")
+    memory.split("b")
+    assert len(memory.edges("a")) == 2
+    assert len(memory.edges("c")) == 1
+
+
+def test_facts_are_settled_across_a_merge(memory: hades.Memory) -> None:
+    memory.relate("Jon", "works_at", "Acme", valid_from="2020")
+    memory.relate("John", "knows", "Bob")
+    memory.merge("John", "Jon")
+    memory.relate("John", "works_at", "Globex", valid_from="2022", exclusive=True)
+    assert [e.target.name for e in memory.edges("John", relation="works_at")] == ["Globex"]
+    assert memory.relate("Jon", "works_at", "Globex", valid_from="2023").id == 3
+
+
+def test_an_alias_can_be_split_off(memory: hades.Memory) -> None:
+    memory.relate("Python", "is_a", "language")
+    memory.add_alias("Python", "Monty")
+    memory.split("Monty")
+    assert [e.name for e in memory.entities()] == ["Monty", "Python", "language"]
+    assert memory.edges("Monty") == []
+
+
+def test_what_cannot_be_merged_or_split(memory: hades.Memory) -> None:
+    memory.remember("notes/a", "text")
+    memory.relate("Ann", "wrote", "notes/a")
+    with pytest.raises(hades.InvalidInput, match="topic"):
+        memory.merge("Ann", "notes/a")
+    with pytest.raises(hades.NotFound):
+        memory.merge("Ann", "Nobody")
+    with pytest.raises(hades.NotFound, match="not merged"):
+        memory.split("Ann")

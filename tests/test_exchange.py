@@ -1,0 +1,260 @@
+"""Out and back in: nothing is lost, and other tools can read it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hades
+from hades.domain.trace import Chunk
+from tests.conftest import HeldClock
+
+
+@pytest.fixture
+def full(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
+    """A memory with something of everything."""
+    memory.remember("design/x", "Rejected\x00 – ünïcödé 🜏", tags=["decision"], confidence=0.5)
+    memory.remember("doc", "\n".join(f"line {n}" for n in range(100)), metadata={"a": [1, None]})
+    clock.tick(60)
+    memory.remember("doc", "\n".join(f"line {n}" for n in range(99)), importance=0.9)
+    memory.relate("design/x", "rejected_because", "bugs/y", evidence='it <breaks> & "bites"')
+    memory.relate("Ann; Lee", "found", "bugs/y", weight=0.25, metadata={"by": "hand"})
+    memory.relate("Anne Lee", "likes", "doc", kind="person")
+    memory.add_alias("Anne Lee", "Annie")
+    clock.tick(60)
+    memory.merge("Anne Lee", "Ann; Lee")
+    memory.change_fact("design/x", "rejected_because", to="doc", content="Viable")
+    memory.remember("gone", "soon")
+    clock.tick(60)
+    memory.forget("gone")
+    memory.remember("secret", "purged")
+    memory.purge("secret")
+    memory.create_space("work")
+    memory.in_space("work").remember("doc", "another", valid_from="2030")
+    with memory._store.write("ann", "ingest", 1) as write:
+        chunk = Chunk("design/x", 2, 0, "Viable", 0, 6, heading="Top", tokens=2)
+        nodes = memory._store.passages.put_chunks(write, 1, [chunk])
+        memory._store.passages.put_vectors(write, "tiny", 2, [(nodes[0], b"\x01\x02")])
+    return memory
+
+
+def _dump(memory: hades.Memory) -> str:
+    out = io.StringIO()
+    memory.export(out)
+    return out.getvalue()
+
+
+def test_jsonl_comes_back_without_loss(full: hades.Memory, tmp_path: Path) -> None:
+    full.export(tmp_path / "all.jsonl")
+    with hades.open(tmp_path / "copy.hades") as copy:
+        copy.import_(tmp_path / "all.jsonl")
+        assert _dump(copy) == _dump(full)
+        assert copy.check() == []
+        assert copy.history("doc") == full.history("doc")
+        assert copy.edges(all=True) == full.edges(all=True)
+        assert (
+            copy.at(known="2024-01-01T00:01:30").edges()
+            == full.at(known="2024-01-01T00:01:30").edges()
+        )
+        assert copy.log() == full.log()
+        assert copy.chunks("design/x") == full.chunks("design/x")
+        copy.remember("doc", "goes on")
+        assert copy.change == full.change + 1
+
+
+def test_jsonl_into_a_memory_in_use(full: hades.Memory, tmp_path: Path) -> None:
+    full.export(tmp_path / "all.jsonl")
+    with hades.open(tmp_path / "other.hades") as other:
+        other.create_space("busy")
+        other.in_space("busy").remember("mine", "kept")
+        other.in_space("busy").relate("mine", "knows", "Zoe")
+        other.import_(tmp_path / "all.jsonl")
+        assert other.check() == []
+        assert other.history("doc") == full.history("doc")
+        assert [str(e) for e in other.edges(all=True)] == [str(e) for e in full.edges(all=True)]
+        turn = other.when_changed("design/x", "rejected_because")
+        assert turn.after is not None
+        assert other.entities() == full.entities()
+        assert other.in_space("busy").get("mine").content == "kept"
+        with pytest.raises(hades.Conflict, match="--into"):
+            other.import_(tmp_path / "all.jsonl")
+        assert other.check() == []
+
+
+def test_jsonl_into_a_named_space(tmp_path: Path, memory: hades.Memory) -> None:
+    memory.remember("a", "one")
+    memory.remember("a", "two")
+    memory.export(tmp_path / "all.jsonl")
+    memory.import_(tmp_path / "all.jsonl", into="second")
+    assert [s.content for s in memory.in_space("second").history("a")] == ["one", "two"]
+    assert memory.check() == []
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "empty"),
+        ("not json\n", "line 1"),
+        ('{"other": 1}\n', "not an export"),
+        ('{"hades": 99}\n', "not an export"),
+        ('{"hades": 1}\n[1]\n', "line 2, is not a JSON object"),
+        ('{"hades": 1}\n{"table": "nonsense"}\n', "no such kind"),
+        ('{"hades": 1}\n{"table": "topics", "id": 1}\n', "."),
+        ('{"hades": 1}\n{"table": "topics", "id": "x", "space": 1, "name": 5}\n', "line 2"),
+        ('{"hades": 1}\n{"table": "spaces", "id": 1, "name": "default", "evil": 1}\n', "evil"),
+        ('{"hades": 1}\n{"tab', "line 2"),
+    ],
+)
+def test_a_broken_import_changes_nothing(
+    memory: hades.Memory, tmp_path: Path, content: str, says: str
+) -> None:
+    memory.remember("a", "one")
+    before = _dump(memory)
+    (tmp_path / "bad.jsonl").write_text(content)
+    with pytest.raises(hades.HadesError, match=says):
+        memory.import_(tmp_path / "bad.jsonl")
+    assert _dump(memory) == before
+    with pytest.raises(hades.InvalidInput):
+        memory.import_(tmp_path / "missing.jsonl")
+
+
+@given(cut=st.floats(0.01, 0.99))
+def test_an_export_cut_short_is_refused_or_loads_whole_lines(
+    tmp_path_factory: pytest.TempPathFactory, cut: float
+) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    with hades.open(folder / "m.hades") as memory:
+        memory.remember("a", "one")
+        memory.relate("a", "knows", "b")
+        text = _dump(memory)
+    (folder / "cut.jsonl").write_text(text[: int(len(text) * cut)])
+    with hades.open(folder / "new.hades") as memory:
+        try:
+            memory.import_(folder / "cut.jsonl")
+        except hades.HadesError:
+            assert memory.topics() == []
+            assert [s.name for s in memory.spaces()] == ["default"]
+        assert memory.check() == []
+
+
+def test_node_link_goes_out_and_comes_back(full: hades.Memory, tmp_path: Path) -> None:
+    full.export(tmp_path / "graph.json", "node-link")
+    data = json.loads((tmp_path / "graph.json").read_text())
+    by_id = {node["id"]: node for node in data["nodes"]}
+    assert by_id["bugs_y"]["metadata"]["canonical_name"] == "bugs/y"
+    assert by_id["anne_lee"]["entity_type"] == "PERSON"
+    assert by_id["chunk:design/x@2#0"]["metadata"]["text"] == "Viable"
+    assert all(e["source"] in by_id and e["target"] in by_id for e in data["edges"])
+    with hades.open(tmp_path / "copy.hades") as copy:
+        copy.import_(tmp_path / "graph.json")
+        assert {str(e) for e in copy.edges()} == {str(e) for e in full.edges()}
+        assert copy.get("doc").content == full.get("doc").content
+        assert {e.name for e in copy.entities()} == {e.name for e in full.entities()}
+        assert len(copy.edges("Annie")) == 2
+        assert copy.check() == []
+
+
+def test_node_link_of_another_system(memory: hades.Memory, tmp_path: Path) -> None:
+    """The schema of a HippoRAG-like system: chunks, entities, mentions, related_to."""
+    graph = {
+        "nodes": [
+            {"id": "chunk_1", "type": "chunk", "metadata": {"text": "Python is great for ML"}},
+            {
+                "id": "python",
+                "type": "entity",
+                "entity_type": "CONCEPT",
+                "metadata": {"canonical_name": "Python", "aliases": ["python3"], "frequency": 42},
+            },
+            {"id": "machine_learning", "type": "entity", "metadata": {}},
+        ],
+        "links": [
+            {"source": "chunk_1", "target": "python", "type": "mentions"},
+            {
+                "source": "python",
+                "target": "machine_learning",
+                "type": "related_to",
+                "metadata": {"strength": 0.85, "co_occurrence_count": 28},
+            },
+        ],
+    }
+    (tmp_path / "g.json").write_text(json.dumps(graph))
+    assert memory.import_(tmp_path / "g.json") == {"topics": 1, "entities": 2, "edges": 2}
+    assert memory.get("chunk_1").content == "Python is great for ML"
+    assert [e.weight for e in memory.edges("python3", relation="related_to")] == [0.85]
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"nodes": [{}]}', '{"nodes": [1]}'])
+def test_a_broken_node_link_file_changes_nothing(
+    memory: hades.Memory, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "g.json").write_text(text)
+    with pytest.raises(hades.InvalidInput):
+        memory.import_(tmp_path / "g.json")
+    assert memory.change == 0
+
+
+def test_graphml_is_xml_that_says_it_all(full: hades.Memory, tmp_path: Path) -> None:
+    full.export(tmp_path / "g.graphml", "graphml")
+    root = ElementTree.parse(tmp_path / "g.graphml").getroot()
+    space = "{http://graphml.graphdrawing.org/xmlns}"
+    nodes = root.findall(f".//{space}node")
+    edges = root.findall(f".//{space}edge")
+    ids = {node.get("id") for node in nodes}
+    assert len(edges) == len(full.edges())
+    assert all(e.get("source") in ids and e.get("target") in ids for e in edges)
+    assert "Viable" in "".join(root.itertext())
+
+
+def test_files_for_arangoimport(full: hades.Memory, tmp_path: Path) -> None:
+    full.export(tmp_path / "arango", "arango")
+    rows = {
+        file.stem: [json.loads(line) for line in file.read_text().splitlines()]
+        for file in (tmp_path / "arango").glob("*.jsonl")
+    }
+    assert {"papers_raw", "entities", "clusters", "relations", "cluster_edges"} <= set(rows)
+    keys = {f"entities/{row['_key']}" for row in rows["entities"]}
+    assert all(row["_from"] in keys and row["_to"] in keys for row in rows["relations"])
+    assert len(rows["relations"]) == len(full.edges())
+    script = (tmp_path / "arango" / "import.sh").read_text()
+    assert all(f"--file {name}.jsonl" in script for name in rows)
+
+
+def test_files_for_neo4j_admin(full: hades.Memory, tmp_path: Path) -> None:
+    full.export(tmp_path / "neo4j", "neo4j")
+    with (tmp_path / "neo4j" / "nodes.csv").open(newline="") as file:
+        nodes = list(csv.DictReader(file))
+    with (tmp_path / "neo4j" / "relationships.csv").open(newline="") as file:
+        edges = list(csv.DictReader(file))
+    ids = {row["id:ID"] for row in nodes}
+    assert len(ids) == len(nodes)
+    assert {row[":START_ID"] for row in edges} | {row[":END_ID"] for row in edges} <= ids
+    assert {row[":LABEL"] for row in nodes} >= {"Topic", "Entity;Person", "Entity;Concept"}
+    anne = next(row for row in nodes if row["name"] == "Anne Lee")
+    assert anne["aliases:string[]"] == "Annie;Ann, Lee"
+
+
+def test_a_graph_export_is_of_one_moment(full: hades.Memory, tmp_path: Path) -> None:
+    full.at("2024-01-01T00:01:30").export(tmp_path / "then.json", "node-link")
+    data = json.loads((tmp_path / "then.json").read_text())
+    assert {edge["type"] for edge in data["edges"]} == {"rejected_because", "found", "likes"}
+
+
+def test_an_export_never_overwrites(full: hades.Memory, tmp_path: Path) -> None:
+    for name, kind in (("x.jsonl", "jsonl"), ("x.json", "node-link"), ("folder", "neo4j")):
+        full.export(tmp_path / name, kind)
+        with pytest.raises(hades.InvalidInput, match="exists already"):
+            full.export(tmp_path / name, kind)
+    with pytest.raises(hades.InvalidInput, match="no format"):
+        full.export(tmp_path / "y", "nonsense")
+    with pytest.raises(hades.InvalidInput, match="does not exist"):
+        full.export(tmp_path / "no" / "y.jsonl")
+    with pytest.raises(hades.InvalidInput, match="folder"):
+        full.export(io.StringIO(), "arango")
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]

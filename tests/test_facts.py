@@ -1,0 +1,223 @@
+"""Facts that change, and the scenarios that made us want this."""
+
+from __future__ import annotations
+
+import pytest
+
+import hades
+from hades.domain.times import iso
+from tests.conftest import HeldClock
+
+
+def test_approach_x(memory: hades.Memory, clock: HeldClock) -> None:
+    """Rejected because of Bug Y; the bug is fixed; asked before and after."""
+    t1, t2, t3 = "2024-01-10", "2024-02-20", "2024-03-30"
+    clock.set(t1)
+    memory.remember("design/approach_x", "Considered approach X but rejected due to Bug Y")
+    memory.remember("bugs/bug_y", "Bug Y causes data corruption in approach X")
+    rejection = memory.relate(
+        "design/approach_x",
+        "rejected_because",
+        "bugs/bug_y",
+        evidence="Approach X rejected because it triggers Bug Y",
+    )
+    clock.set(t2)
+    memory.remember("refactoring/2024_q1", "Refactored data layer, Bug Y no longer occurs")
+    memory.remember("bugs/bug_y", "Bug Y fixed: data layer refactored to prevent corruption")
+    change = memory.change_fact(
+        "design/approach_x",
+        "rejected_because",
+        "bugs/bug_y",
+        to="refactoring/2024_q1",
+        content="Approach X now viable after Bug Y fix (refactoring T2)",
+        evidence="Approach X now viable due to refactoring",
+    )
+    clock.set(t3)
+
+    # "Why don't we use approach X?"
+    assert memory.get("design/approach_x").content.startswith("Approach X now viable")
+    assert memory.get("design/approach_x").version == 2
+    (viable,) = memory.edges("design/approach_x")
+    assert (viable.relation, viable.target.name) == ("viable_after_fix", "refactoring/2024_q1")
+    old = {e.id: e for e in memory.edges("design/approach_x", all=True)}[rejection.id]
+    assert iso(old.valid_to) >= t2
+    assert old.superseded_by == viable.id
+    assert change.closed == (old,)
+    assert change.opened == (viable,)
+
+    # "Why was approach X rejected at T1?"
+    then = memory.at("2024-01-11")
+    assert "rejected due to Bug Y" in then.get("design/approach_x").content
+    (reason,) = then.edges("design/approach_x", direction="out")
+    assert (reason.relation, reason.target.name) == ("rejected_because", "bugs/bug_y")
+    assert then.get("bugs/bug_y").content == "Bug Y causes data corruption in approach X"
+
+    # "When did approach X become viable?"
+    turn = memory.when_changed("design/approach_x", "rejected_because", "viable_after_fix")
+    assert turn.at == change.at == viable.valid_from
+    assert (turn.before.id, turn.after and turn.after.id) == (rejection.id, viable.id)
+
+
+def test_bug_tracking(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("project", "Working on feature X")
+    memory.remember("bugs/y", "Crash on save")
+    memory.relate("project", "blocked_by", "bugs/y")
+    for note in ("Seen with large files", "Buffer too small", "Fixed in 1.2"):
+        clock.tick(3600)
+        memory.remember("bugs/y", note)
+    clock.tick(3600)
+    memory.change_fact(
+        "project", "blocked_by", content="Feature X complete, fixed bug Y; avoided approach Z"
+    )
+    (edge,) = memory.edges("project")
+    assert (edge.relation, edge.target.name) == ("enabled_by", "bugs/y")
+    assert len(memory.history("bugs/y")) == 4
+    assert len(memory.history("project")) == 2
+    before_fix = memory.at("2024-01-01T02:30")
+    assert before_fix.edges("project")[0].relation == "blocked_by"
+    assert before_fix.get("bugs/y").content == "Buffer too small"
+
+
+def test_research_evolution(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("topic/a", "Topic A is understood as X")
+    clock.set("2024-02-01")
+    memory.remember("papers/new", "Evidence that A is not X", metadata={"doi": "10.1/1"})
+    memory.relate("papers/new", "contradicts", "topic/a", weight=0.8)
+    memory.remember("topic/a", "X is in doubt", confidence=0.4)
+    clock.set("2024-03-01")
+    memory.remember("topic/a", "A is X only under condition C, see papers/new")
+    memory.change_fact("papers/new", "contradicts", "topic/a", evidence="synthesis")
+    assert memory.at("2024-01-15").get("topic/a").content == "Topic A is understood as X"
+    assert memory.at("2024-02-15").get("topic/a").confidence == 0.4
+    assert memory.at("2024-02-15").edges("topic/a")[0].relation == "contradicts"
+    assert memory.edges("topic/a")[0].relation == "supports"
+    assert "-Topic A is understood as X" in memory.diff("topic/a", 1, 3).text
+
+
+def test_decision_making(memory: hades.Memory, clock: HeldClock) -> None:
+    for option, verdict in (("x", "fast, mature"), ("y", "elegant, but young")):
+        memory.remember(f"evaluation/{option}", verdict)
+        memory.relate("decision/database", "considered", f"evaluation/{option}")
+    memory.remember("decision/database", "Open: X or Y?", tags=["decision"])
+    clock.set("2024-02-01")
+    memory.remember("decision/database", "We chose X over Y: it is mature")
+    considered = memory.edges("decision/database", relation="considered", direction="out")
+    assert [memory.get(e.target.name).content for e in considered] == [
+        "fast, mature",
+        "elegant, but young",
+    ]
+    assert memory.history("decision/database")[0].content == "Open: X or Y?"
+    assert memory.topics(tag="decision")[0].name == "decision/database"
+
+
+def test_relating_before_remembering_joins_up(memory: hades.Memory) -> None:
+    """The contract's own example: the target is remembered only later."""
+    memory.remember("design/approach_x", "Rejected: it triggers Bug Y")
+    memory.relate("design/approach_x", "rejected_because", "bugs/bug_y")
+    assert memory.entities()[0].name == "bugs/bug_y"
+    memory.remember("bugs/bug_y", "corrupts data")
+    assert len(memory.edges("bugs/bug_y")) == 1
+    memory.relate("bugs/bug_y", "found_by", "Ann")
+    assert len(memory.edges("bugs/bug_y")) == 2
+
+
+def test_relating_twice_is_one_edge(memory: hades.Memory) -> None:
+    first = memory.relate("a", "knows", "b")
+    change = memory.change
+    assert memory.relate("a", "knows", "b") == first
+    assert memory.change == change
+    stronger = memory.relate("a", "knows", "b", weight=0.5, evidence="they met")
+    assert (stronger.id, stronger.weight, stronger.evidence) == (first.id, 0.5, "they met")
+    assert len(memory.edges("a")) == 1
+
+
+def test_an_exclusive_fact_ends_the_one_before(memory: hades.Memory) -> None:
+    acme = memory.relate("Ann", "works_at", "Acme", valid_from="2020", exclusive=True)
+    globex = memory.relate("Ann", "works_at", "Globex", valid_from="2022", exclusive=True)
+    assert [e.target.name for e in memory.edges("Ann")] == ["Globex"]
+    ended = memory.edge(acme.id)[-1]
+    assert (ended.valid_to, ended.superseded_by) == (globex.valid_from, globex.id)
+
+
+def test_an_exclusive_fact_learned_late_is_born_past(memory: hades.Memory) -> None:
+    globex = memory.relate("Ann", "works_at", "Globex", valid_from="2022", exclusive=True)
+    acme = memory.relate("Ann", "works_at", "Acme", valid_from="2020", exclusive=True)
+    assert acme.valid_to == globex.valid_from
+    assert [e.target.name for e in memory.edges("Ann")] == ["Globex"]
+    assert [e.target.name for e in memory.at("2021").edges("Ann")] == ["Acme"]
+
+
+def test_exclusive_facts_that_never_meet_leave_each_other(memory: hades.Memory) -> None:
+    memory.relate("Ann", "works_at", "Acme", valid_from="2010", valid_to="2012", exclusive=True)
+    late = memory.relate("Ann", "works_at", "Globex", valid_from="2015", exclusive=True)
+    early = memory.relate(
+        "Ann", "works_at", "Initech", valid_from="2005", valid_to="2008", exclusive=True
+    )
+    assert late.valid_to is None
+    assert iso(early.valid_to) == "2008-01-01T00:00:00Z"
+
+
+def test_two_exclusive_facts_cannot_begin_together(memory: hades.Memory) -> None:
+    memory.relate("Ann", "works_at", "Acme", valid_from="2020", exclusive=True)
+    with pytest.raises(hades.InvalidInput, match="very moment"):
+        memory.relate("Ann", "works_at", "Globex", valid_from="2020", exclusive=True)
+
+
+def test_change_fact_with_a_new_value(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.relate("Ann", "works_at", "Acme")
+    clock.set("2024-06-01")
+    change = memory.change_fact("Ann", "works_at", to="Globex")
+    assert [str(e) for e in change.opened] == ["Ann --[works_at]--> Globex"]
+    assert memory.when_changed("Ann", "works_at").at == change.at
+
+
+def test_change_fact_with_a_content_that_is_no_news(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("a", "one")
+    memory.relate("a", "blocked_by", "b")
+    clock.tick()
+    assert memory.change_fact("a", "blocked_by", content="one").state.version == 1
+    assert memory.edges("a")[0].relation == "enabled_by"
+
+
+def test_change_fact_without_an_inverse_keeps_the_link(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.relate("a", "depends_on", "b")
+    clock.tick()
+    assert memory.change_fact("a", "depends_on").opened[0].relation == "relates_to"
+
+
+def test_the_table_of_inverses_is_the_users(memory: hades.Memory, clock: HeldClock) -> None:
+    assert memory.inverses()["blocked_by"] == "enabled_by"
+    memory.set_inverse("hired_by", "left")
+    memory.relate("Ann", "hired_by", "Acme")
+    clock.tick()
+    assert memory.change_fact("Ann", "hired_by").opened[0].relation == "left"
+
+
+def test_change_fact_in_the_past_and_what_it_refuses(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.relate("a", "blocked_by", "b")
+    clock.set("2024-06-01")
+    with pytest.raises(hades.NotFound):
+        memory.change_fact("a", "blocked_by", at="2023")
+    with pytest.raises(hades.NotFound):
+        memory.change_fact("a", "no_such_relation")
+    change = memory.change_fact("a", "blocked_by", at="2024-03")
+    assert iso(change.at) == "2024-03-01T00:00:00Z"
+    assert memory.at("2024-02").edges("a")[0].relation == "blocked_by"
+
+
+def test_when_changed_says_when_it_has_not(memory: hades.Memory) -> None:
+    memory.relate("a", "blocked_by", "b")
+    with pytest.raises(hades.NotFound):
+        memory.when_changed("a", "blocked_by", "enabled_by")
+
+
+def test_when_changed_finds_turns_nobody_linked(memory: hades.Memory) -> None:
+    memory.relate("a", "blocked_by", "b", valid_from="2023", valid_to="2023-06")
+    memory.relate("a", "enabled_by", "c", valid_from="2023-06")
+    turn = memory.when_changed("a", "blocked_by", "enabled_by")
+    assert turn.after is not None
+    assert iso(turn.at) == "2023-06-01T00:00:00Z"

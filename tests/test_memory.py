@@ -1,0 +1,326 @@
+"""What a user does with a memory, as examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import hades
+from tests.conftest import HeldClock
+
+
+def test_what_is_remembered_is_there(memory: hades.Memory) -> None:
+    state = memory.remember("design/approach_x", "Rejected: it triggers Bug Y", tags=["decision"])
+    assert state.id == "design/approach_x@1"
+    assert memory.get("design/approach_x") == state
+    assert state.content == "Rejected: it triggers Bug Y"
+    assert state.tags == ("decision",)
+
+
+def test_it_is_still_there_after_closing(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "one")
+    with hades.open(path) as memory:
+        assert memory.get("a").content == "one"
+
+
+def test_every_version_is_kept(memory: hades.Memory) -> None:
+    for text in ("one", "two", "three"):
+        memory.remember("a", text)
+    assert [s.content for s in memory.history("a")] == ["one", "two", "three"]
+    assert memory.get("a").version == 3
+    assert memory.get("a", version=1).content == "one"
+    assert memory.get("a", version=2).parent == 1
+
+
+def test_long_traces_rebuild_every_version(memory: hades.Memory) -> None:
+    lines = [f"line {n}" for n in range(100)]
+    texts = []
+    for version in range(200):
+        lines[version % 100] = f"edited in version {version}"
+        texts.append("\n".join(lines))
+        memory.remember("doc", texts[-1])
+    assert [s.content for s in memory.history("doc")] == texts
+    for version in (1, 63, 64, 65, 128, 150, 200):
+        assert memory.get("doc", version).content == texts[version - 1]
+    assert memory.stats()["stored_bytes"] < sum(map(len, texts)) / 20
+    assert memory.check() == []
+
+
+def test_saying_the_same_again_makes_no_version(memory: hades.Memory) -> None:
+    first = memory.remember("a", "one", tags=["x"], metadata={"k": [1]}, importance=0.9)
+    change = memory.change
+    assert memory.remember("a", "one") == first
+    assert memory.remember("a", "one", tags=["x"], metadata={"k": [1]}) == first
+    assert memory.change == change
+    assert memory.remember("a", "one", tags=["y"]).version == 2
+
+
+def test_tags_metadata_and_importance_carry_over(memory: hades.Memory) -> None:
+    memory.remember("a", "one", tags=["x"], metadata={"k": 1}, importance=0.9, confidence=0.5)
+    second = memory.remember("a", "two")
+    assert (second.tags, dict(second.metadata), second.importance) == (("x",), {"k": 1}, 0.9)
+    assert second.confidence == 1.0, "a new content is not as doubtful as the old one"
+    assert memory.remember("a", "two", tags=[]).tags == ()
+
+
+def test_expect_version_notices_who_wrote_first(memory: hades.Memory) -> None:
+    memory.remember("a", "one", expect_version=0)
+    memory.remember("a", "two", expect_version=1)
+    with pytest.raises(hades.Conflict, match="version 2, not 1"):
+        memory.remember("a", "three", expect_version=1)
+    with pytest.raises(hades.Conflict):
+        memory.remember("a", "new", expect_version=0)
+    assert memory.get("a").content == "two"
+
+
+def test_unknown_things_are_errors_never_empty(memory: hades.Memory) -> None:
+    memory.remember("a", "one")
+    for ask in (
+        lambda: memory.get("b"),
+        lambda: memory.history("b"),
+        lambda: memory.diff("b"),
+        lambda: memory.edges("b"),
+        lambda: memory.get("a", version=2),
+        lambda: memory.forget("b"),
+        lambda: memory.purge("b"),
+        lambda: memory.in_space("other"),
+        lambda: memory.unrelate("a", "knows", "a"),
+        lambda: memory.edge(99),
+    ):
+        with pytest.raises(hades.NotFound):
+            ask()
+
+
+def test_diff_is_readable(memory: hades.Memory) -> None:
+    memory.remember("a", "one\ntwo\nthree", tags=["x"])
+    memory.remember("a", "one\n2\nthree", tags=["y"])
+    diff = memory.diff("a", 1, 2)
+    assert diff == memory.diff("a")
+    assert diff.text == "--- a@1\n+++ a@2\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"
+    assert (diff.added, diff.removed) == (1, 1)
+    assert diff.fields == {"tags": (("x",), ("y",))}
+
+
+def test_diff_far_down_a_document_counts_lines_from_the_top(memory: hades.Memory) -> None:
+    lines = [f"line {n}" for n in range(1, 1001)]
+    memory.remember("a", "\n".join(lines))
+    lines[499] = "changed"
+    memory.remember("a", "\n".join(lines))
+    assert "@@ -497,7 +497,7 @@" in memory.diff("a").text
+
+
+def test_topics_by_glob_tag_and_time(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("design/a", "x", tags=["decision"])
+    clock.set("2024-02-01")
+    memory.remember("design/b", "x")
+    memory.remember("bugs/c", "x", tags=["decision", "open"])
+    names = lambda **given: [t.name for t in memory.topics(**given)]  # noqa: E731
+    assert names() == ["bugs/c", "design/a", "design/b"]
+    assert names(glob="design/*") == ["design/a", "design/b"]
+    assert names(tag="decision") == ["bugs/c", "design/a"]
+    assert names(since="2024-01-15") == ["bugs/c", "design/b"]
+    assert names(until="2024-01-15") == ["design/a"]
+    assert names(limit=1, after="bugs/c") == ["design/a"]
+    assert names(glob="nothing*") == []
+
+
+def test_forget_is_gone_from_now_on_and_history_is_kept(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("a", "one")
+    memory.relate("a", "knows", "b")
+    clock.set("2024-02-01")
+    memory.forget("a")
+    with pytest.raises(hades.NotFound, match="forgotten"):
+        memory.get("a")
+    assert memory.topics() == []
+    assert memory.edges() == []
+    assert memory.at("2024-01-15").get("a").content == "one"
+    assert len(memory.at("2024-01-15").edges("a")) == 1
+    assert [s.forgotten for s in memory.history("a")] == [False, True]
+    clock.set("2024-03-01")
+    assert memory.remember("a", "one").version == 3
+    assert memory.get("a").content == "one"
+
+
+def test_spaces_do_not_see_each_other(memory: hades.Memory) -> None:
+    memory.remember("a", "in default")
+    memory.create_space("work")
+    work = memory.in_space("work")
+    with pytest.raises(hades.NotFound):
+        work.get("a")
+    work.remember("a", "in work")
+    work.relate("a", "knows", "Bob")
+    assert memory.get("a").content == "in default"
+    assert memory.edges() == []
+    assert memory.entities() == []
+    assert [(s.name, s.topics) for s in memory.spaces()] == [("default", 1), ("work", 1)]
+    edge = work.edges()[0].id
+    with pytest.raises(hades.NotFound):
+        memory.unrelate(edge)
+    with pytest.raises(hades.Conflict):
+        memory.create_space("work")
+    memory.drop_space("work")
+    for call in (lambda: work.get("a"), lambda: work.remember("a", "x"), lambda: work.edges("a")):
+        with pytest.raises(hades.NotFound):
+            call()
+    assert memory.get("a").content == "in default"
+    with pytest.raises(hades.InvalidInput):
+        memory.drop_space("default")
+    assert memory.check() == []
+
+
+def test_opening_an_unknown_space_is_an_error(path: Path) -> None:
+    with pytest.raises(hades.NotFound, match="spaces create"):
+        hades.open(path, space="nope")
+
+
+def test_a_batch_is_one_commit_and_all_or_nothing(memory: hades.Memory) -> None:
+    with memory.batch():
+        memory.remember("a", "one")
+        memory.remember("b", "two")
+    with pytest.raises(hades.InvalidInput), memory.batch():  # noqa: PT012
+        memory.remember("c", "three")
+        memory.remember("", "four")
+    assert [t.name for t in memory.topics()] == ["a", "b"]
+
+
+def test_a_failed_part_of_a_batch_leaves_the_rest(memory: hades.Memory) -> None:
+    with memory.batch():
+        memory.remember("a", "one")
+        with pytest.raises(hades.Conflict):
+            memory.remember("a", "two", expect_version=7)
+        memory.remember("b", "two")
+    assert memory.get("a").content == "one"
+    assert memory.get("b").content == "two"
+
+
+def test_the_log_says_who_did_what(memory: hades.Memory) -> None:
+    memory.remember("a", "one")
+    memory.relate("a", "knows", "Bob")
+    memory.forget("a")
+    assert [(c.number, c.actor, c.action, c.subject) for c in memory.log()] == [
+        (3, "ann", "forget", "a"),
+        (2, "ann", "relate", "a"),
+        (1, "ann", "remember", "a"),
+    ]
+
+
+NASTY = [
+    "emoji 🜏 and ünïcödé",
+    "e\u0301 is not é",
+    "../../etc/passwd",
+    "'; DROP TABLE topics; --",
+    "$(rm -rf /) `id` | & ;",
+    "line\nbreak\r\n\ttab",
+    "%s %d {0} {name}",
+    "[bold]rich[/] markup",
+    "a" * 2000,
+    " leading and trailing ",
+    "\u202eright to left",
+]
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_any_name_and_content_comes_back_exactly(memory: hades.Memory, name: str) -> None:
+    memory.remember(name, name, tags=[name], metadata={name: name})
+    state = memory.get(name)
+    assert (state.topic, state.content, state.tags) == (name, name, (name,))
+    assert dict(state.metadata) == {name: name}
+    assert [t.name for t in memory.topics(tag=name)] == [name]
+    memory.relate(name, name, name + "!" if len(name) < 1000 else "x", evidence=name)
+    assert memory.edges(name)[0].relation == name
+    memory.remember(name, name + "\n" + name)
+    assert memory.get(name).content == name + "\n" + name
+    memory.purge(name)
+    assert memory.topics() == []
+
+
+def test_content_may_hold_what_a_name_may_not(memory: hades.Memory) -> None:
+    memory.remember("a", "nul \x00 inside", metadata={"k": "\x00"})
+    assert memory.get("a").content == "nul \x00 inside"
+    assert memory.get("a").metadata["k"] == "\x00"
+    with pytest.raises(hades.InvalidInput, match="NUL"):
+        memory.remember("a\x00b", "x")
+
+
+def test_ten_megabytes_come_back_exactly(memory: hades.Memory) -> None:
+    text = "The quick brown fox – jumps.\n" * 350_000
+    memory.remember("big", text)
+    memory.remember("big", text + "one more line")
+    assert memory.get("big").content == text + "one more line"
+    assert memory.get("big", 1).content == text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda m: m.remember("", "x"),
+        lambda m: m.remember("a", "bad \udc80"),
+        lambda m: m.remember("a", 5),
+        lambda m: m.remember("a", b"bytes"),
+        lambda m: m.remember("a", "x", confidence=2),
+        lambda m: m.remember("a", "x", valid_from="whenever"),
+        lambda m: m.remember("a", "x", metadata={"a": object()}),
+        lambda m: m.relate("a", "", "b"),
+        lambda m: m.relate("a", "r", "b", weight=-1),
+        lambda m: m.relate("a", "r", "b", valid_from="2024-02", valid_to="2024-01"),
+        lambda m: m.edges(direction="sideways"),
+        lambda m: m.topics(limit=-1),
+        lambda m: m.at(),
+        lambda m: m.at("2024", valid="2024"),
+        lambda m: m.merge("a"),
+        lambda m: m.create_space(" "),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_is_written(memory: hades.Memory, wrong) -> None:
+    memory.remember("kept", "x")
+    before = memory.change
+    with pytest.raises(hades.InvalidInput) as refusal:
+        wrong(memory)
+    assert str(refusal.value).count("\n") == 0
+    assert memory.change == before
+    assert memory.entities() == []
+
+
+def test_a_view_has_no_way_to_write(memory: hades.Memory) -> None:
+    memory.remember("a", "one")
+    view = memory.at("now")
+    for method in ("remember", "forget", "purge", "relate", "merge", "restore", "batch"):
+        assert not hasattr(view, method)
+
+
+def test_a_read_only_memory_refuses_to_write(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "one")
+    with hades.open(path, read_only=True) as memory:
+        assert memory.get("a").content == "one"
+        with pytest.raises(hades.Denied):
+            memory.remember("a", "two")
+
+
+def test_a_closed_memory_says_so(path: Path) -> None:
+    memory = hades.open(path)
+    memory.close()
+    memory.close()
+    with pytest.raises(hades.Unavailable, match="closed"):
+        memory.get("a")
+
+
+def test_opening_says_what_is_wrong_with_the_path(tmp_path: Path) -> None:
+    with pytest.raises(hades.InvalidInput, match="folder"):
+        hades.open(tmp_path)
+    with pytest.raises(hades.NotFound, match="does not exist"):
+        hades.open(tmp_path / "no" / "such" / "notes.hades")
+    with pytest.raises(hades.NotFound, match="no memory"):
+        hades.open(tmp_path / "notes.hades", create=False)
+    with pytest.raises(hades.InvalidInput, match="not a file"):
+        hades.open("redis://localhost")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_memory_is_private_to_its_owner(path: Path) -> None:
+    hades.open(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600

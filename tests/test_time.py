@@ -1,0 +1,135 @@
+"""Two axes of time: when it was true, when we knew."""
+
+from __future__ import annotations
+
+import pytest
+
+import hades
+from tests.conftest import HeldClock
+
+
+def test_at_shows_the_world_as_it_was(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("a", "one")
+    clock.set("2024-03-01")
+    memory.remember("a", "two")
+    clock.set("2024-06-01")
+    assert memory.get("a").content == "two"
+    assert memory.at("2024-02").get("a").content == "one"
+    assert memory.at("4 months ago").get("a").content == "one"
+    with pytest.raises(hades.NotFound, match="at that time"):
+        memory.at("2023-12-31").get("a")
+
+
+def test_a_state_ends_where_the_next_begins(memory: hades.Memory, clock: HeldClock) -> None:
+    first = memory.remember("a", "one")
+    clock.set("2024-03-01")
+    second = memory.remember("a", "two")
+    assert first.valid_to is None
+    assert memory.at("2024-02").get("a").valid_to == second.valid_from
+    assert [s.valid_to for s in memory.history("a")] == [second.valid_from, None]
+    assert memory.at(known="2024-02").get("a").valid_to is None
+
+
+def test_a_late_correction_changes_the_past_but_not_what_we_knew(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("boss", "Ann", valid_from="2024-01")
+    clock.set("2024-03-01")
+    memory.remember("boss", "Bob", valid_from="2024-03")
+    clock.set("2024-06-01")
+    memory.remember("boss", "Cyd", valid_from="2024-02")  # learned late: Cyd led in February
+
+    assert memory.get("boss").content == "Bob"
+    assert memory.at("2024-02-15").get("boss").content == "Cyd"
+    assert memory.at("2024-01-15").get("boss").content == "Ann"
+    assert memory.at(valid="2024-02-15", known="2024-05").get("boss").content == "Ann"
+    assert memory.at(known="2024-02-15").get("boss").content == "Ann"
+    assert [s.content for s in memory.history("boss")] == ["Ann", "Bob", "Cyd"]
+    assert [s.content for s in memory.at(known="2024-05").history("boss")] == ["Ann", "Bob"]
+
+
+def test_the_same_content_for_an_earlier_time_is_news(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set("2024-03-01")
+    memory.remember("a", "one")
+    assert memory.remember("a", "one", valid_from="2024-04").version == 1
+    assert memory.remember("a", "one", valid_from="2024-01").version == 2
+    assert memory.at("2024-02").get("a").content == "one"
+
+
+def test_a_plan_comes_true_by_itself(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("office", "old street")
+    memory.remember("office", "new street", valid_from="2024-07-01")
+    assert memory.get("office").content == "old street"
+    assert [t.version for t in memory.topics()] == [1]
+    assert memory.at("2024-08").get("office").content == "new street"
+    clock.set("2024-07-02")
+    assert memory.get("office").content == "new street"
+    assert [t.version for t in memory.topics()] == [2]
+    assert memory.check() == []
+
+
+def test_a_plan_for_a_new_topic_is_not_there_yet(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("office", "new street", valid_from="2024-07-01")
+    with pytest.raises(hades.NotFound, match="at that time"):
+        memory.get("office")
+    assert memory.topics() == []
+    clock.set("2024-07-02")
+    assert memory.get("office").content == "new street"
+
+
+def test_a_clock_set_back_hides_nothing(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set("2024-06-01")
+    memory.remember("a", "one")
+    memory.relate("a", "knows", "b")
+    clock.set("2024-01-01")
+    assert memory.get("a").content == "one"
+    assert len(memory.edges()) == 1
+    later = memory.remember("a", "two")
+    assert later.recorded_at > memory.get("a", 1).recorded_at
+    assert memory.get("a").content == "two"
+
+
+def test_topics_as_of_a_time(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("a", "one", tags=["x"])
+    clock.set("2024-02-01")
+    memory.remember("b", "one")
+    memory.remember("a", "two", tags=["y"])
+    then = memory.at("2024-01-15")
+    assert [(t.name, t.version, t.tags) for t in then.topics()] == [("a", 1, ("x",))]
+    assert [t.versions for t in memory.at(known="2024-01-15").topics()] == [1]
+
+
+def test_edges_hold_for_a_time(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.relate("Ann", "works_at", "Acme", valid_from="2020", valid_to="2022")
+    memory.relate("Ann", "works_at", "Globex", valid_from="2022")
+    assert [str(e.target) for e in memory.edges("Ann")] == ["Globex"]
+    assert [str(e.target) for e in memory.at("2021").edges("Ann")] == ["Acme"]
+    assert [str(e.target) for e in memory.edges("Ann", all=True)] == ["Acme", "Globex"]
+    assert memory.at("2019").edges("Ann") == []
+
+
+def test_ending_an_edge_keeps_what_was_believed(memory: hades.Memory, clock: HeldClock) -> None:
+    edge = memory.relate("Ann", "works_at", "Acme")
+    clock.set("2024-03-01")
+    memory.unrelate("Ann", "works_at", "Acme", at="2024-02-01")
+    assert memory.edges("Ann") == []
+    assert len(memory.at("2024-01-15").edges("Ann")) == 1
+    assert memory.at("2024-02-15").edges("Ann") == []
+    assert len(memory.at(valid="2024-02-15", known="2024-02-15").edges("Ann")) == 1
+    assert [b.retired_at is None for b in memory.edge(edge.id)] == [False, True]
+
+
+def test_a_mistake_was_never_true(memory: hades.Memory, clock: HeldClock) -> None:
+    edge = memory.relate("Ann", "works_at", "Acme")
+    clock.set("2024-03-01")
+    memory.unrelate(edge.id, mistake=True)
+    assert memory.at("2024-02").edges("Ann") == []
+    assert len(memory.at(known="2024-02").edges("Ann")) == 1
+
+
+def test_history_before_the_topic_was_known(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("a", "one")
+    with pytest.raises(hades.NotFound):
+        memory.at(known="2023").history("a")
