@@ -29,12 +29,16 @@ Progress = Callable[[str, int, int], None]
 class Write:
     """A write under way: its change number and its known time in microseconds.
 
-    One that turns out to change nothing is `cancelled`: then nothing is written at all.
+    It is logged when it is done, with the node it was about. One that turns out to
+    change nothing is `cancelled`: then nothing is written at all.
     """
 
     change: int
     at: int
+    space: int | None = None
+    subject: int | None = None
     cancelled: bool = False
+    logged: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,10 +102,13 @@ class Loader:
         self._engine = engine
         self._write = write
         self._rename = rename
-        self._fresh = not any(
-            engine.row(f"SELECT 1 FROM {table} LIMIT 1")
-            for table in ("topics", "entities", "edges")
-        ) and self._only_change(engine, write)
+        self._fresh = (
+            not any(
+                engine.row(f"SELECT 1 FROM {table} LIMIT 1")
+                for table in ("topics", "entities", "edges")
+            )
+            and write.change == 1
+        )
         self._shift = {
             table: 0 if self._fresh else _last_id(engine, table, column)
             for table, column in (
@@ -120,12 +123,8 @@ class Loader:
         self.counts: dict[str, int] = {}
         if self._fresh and rename is None:
             engine.run("DELETE FROM spaces")
-            engine.run("DELETE FROM changes")
+            write.logged = False
             engine.run("DELETE FROM inverses")
-
-    @staticmethod
-    def _only_change(engine: Engine, write: Write) -> bool:
-        return engine.row("SELECT count(*) FROM changes")[0] == 1 and write.change == 1
 
     def take(self, record: dict[str, Any]) -> None:
         """Load one record."""

@@ -183,7 +183,7 @@ class SqliteEdges:
         )
         edge = self._insert(row)
         self._engine.run("UPDATE edges SET id = row WHERE row = ?", edge)
-        self._engine.note_subject(write, draft.source)
+        write.subject = draft.source
         return edge
 
     def revise(self, write: Write, edge: int, **changed: Any) -> None:

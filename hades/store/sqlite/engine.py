@@ -176,16 +176,18 @@ class Engine:
         try:
             with self.transaction():
                 last = self.row("SELECT number, at FROM changes ORDER BY number DESC LIMIT 1")
-                write = Write(1, self.clock())
+                write = Write(1, self.clock(), space)
                 if last:
-                    write = Write(last[0] + 1, max(write.at, last[1] + 1))
-                self.run(
-                    "INSERT INTO changes VALUES (?, ?, ?, ?, ?, NULL)",
-                    *(write.change, write.at, self.actor_id(actor), action, space),
-                )
+                    write = Write(last[0] + 1, max(write.at, last[1] + 1), space)
                 yield write
                 if write.cancelled:
                     raise _Cancelled
+                if write.logged:
+                    self.run(
+                        "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)",
+                        *(write.change, write.at, self.actor_id(actor)),
+                        *(action, write.space, write.subject),
+                    )
         except _Cancelled:
             pass
 
@@ -196,10 +198,6 @@ class Engine:
     def insert(self, sql: str, *values: Any) -> int:
         """Insert a row; its id."""
         return int(self.run(sql, *values).lastrowid or 0)
-
-    def note_subject(self, write: Write, subject: int) -> None:
-        """Say in the change log what a write was about, once that is known."""
-        self.run("UPDATE changes SET subject = ? WHERE number = ?", subject, write.change)
 
     def actor_id(self, name: str) -> int:
         """The small number that stands for who is writing."""

@@ -158,7 +158,7 @@ class SqliteEntities:
             "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?, ?)",
             *(entity, name_key(alias), alias, write.change),
         )
-        self._engine.note_subject(write, self._entity_node(entity))
+        write.subject = self._entity_node(entity)
 
     def merge(self, write: Write, space: int, keep: str, other: str) -> None:
         """From now on `other` is `keep`; `split` undoes it."""
@@ -174,7 +174,7 @@ class SqliteEntities:
             "VALUES (?, ?, ?, ?, ?)",
             *(space, gone, kept, write.at, write.change),
         )
-        self._engine.note_subject(write, self._entity_node(kept))
+        write.subject = self._entity_node(kept)
 
     def split(self, write: Write, space: int, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
@@ -188,11 +188,11 @@ class SqliteEntities:
             )
             if not done.rowcount:
                 raise NotFound(f"{name!r} was not merged into anything, so there is no split.")
-            self._engine.note_subject(write, self._entity_node(row[0]))
+            write.subject = self._entity_node(row[0])
             return
         entity = self._entity(space, name)
         self._engine.run("DELETE FROM aliases WHERE entity = ? AND key = ?", entity, key)
-        self._engine.note_subject(write, self.ensure(write, space, name, "concept"))
+        write.subject = self.ensure(write, space, name, "concept")
 
     # Inside
 

@@ -40,7 +40,7 @@ class SqliteSpaces:
         space = self._engine.insert(
             "INSERT INTO spaces (name, created_at) VALUES (?, ?)", name, write.at
         )
-        self._engine.run("UPDATE changes SET space = ? WHERE number = ?", space, write.change)
+        write.space = space
         return Space(name, from_micros(write.at))
 
     def drop(self, write: Write, name: str) -> None:

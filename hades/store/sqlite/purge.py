@@ -50,11 +50,6 @@ def erase_space(engine: Engine, write: Write, space: int) -> None:
         "DELETE FROM changes WHERE space = ?",
     ):
         engine.run(sql, space)
-    # The deleted numbers must not be given out again: keep the write's own.
-    engine.run(
-        "INSERT OR IGNORE INTO changes VALUES (?, ?, ?, 'drop_space', NULL, NULL)",
-        *(write.change, write.at, engine.actor_id("hades")),
-    )
 
 
 def wipe(engine: Engine) -> bool:

@@ -53,6 +53,7 @@ class _Row(NamedTuple):
         return self.encoding in (DELTA, DELTA_ZIPPED)
 
 
+_INSERT = f"INSERT INTO states ({', '.join(_Row._fields[:13])}, change) VALUES ({'?, ' * 13}?)"
 _STATE = ", ".join(f"s.{name}" for name in _Row._fields[:13])
 _NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
@@ -202,10 +203,10 @@ class SqliteTraces:
                 return held, False
             draft = _inherit(draft, held)
         topic_id = topic_id or self._new_topic(space, topic)
-        row = self._insert(write, topic, topic_id, versions, valid_from, draft)
+        state_id, row = self._insert(write, topic, topic_id, versions, valid_from, draft)
         content = b"" if draft.content is None else draft.content.encode()
-        valid_to = self._point(write, topic_id, latest, row, content)
-        self._engine.note_subject(write, topic_id << 3 | NodeKind.TOPIC)
+        valid_to = self._point(write, topic_id, state_id, latest, row, content)
+        write.subject = topic_id << 3 | NodeKind.TOPIC
         return _state(topic, row._replace(valid_to=valid_to), content), True
 
     def _new_topic(self, space: int, topic: str) -> int:
@@ -225,7 +226,7 @@ class SqliteTraces:
         versions: int,
         valid_from: int,
         draft: Draft,
-    ) -> _Row:
+    ) -> tuple[int, _Row]:
         content = None if draft.content is None else draft.content.encode()
         encoding, depth, body = self._encode(topic, topic_id, versions, content)
         row = _Row(
@@ -244,37 +245,36 @@ class SqliteTraces:
             body=body,
             valid_to=None,
         )
-        names = ", ".join(_Row._fields[:13])
-        self._engine.run(
-            f"INSERT INTO states ({names}, change) VALUES ({'?, ' * 13}?)",
-            *row[:13],
-            write.change,
-        )
-        return row
+        return self._engine.insert(_INSERT, *row[:13], write.change), row
 
     def _point(
-        self, write: Write, topic_id: int, latest: int | None, row: _Row, content: bytes
+        self,
+        write: Write,
+        topic_id: int,
+        state_id: int,
+        latest: int | None,
+        row: _Row,
+        content: bytes,
     ) -> int | None:
         """Move the topic's pointer to the new state if it is the latest; its valid_to."""
         run = self._engine.run
-        run("UPDATE topics SET versions = ? WHERE id = ?", row.version, topic_id)
+        newest = None
         if latest is not None:
             newest = self._engine.row("SELECT valid_from FROM states WHERE id = ?", latest)[0]
-            if row.valid_from < newest:
-                found = self._engine.row(
-                    "SELECT min(valid_from) FROM states WHERE topic = ? AND valid_from > ?",
-                    topic_id,
-                    row.valid_from,
-                )
-                return int(found[0])
+        if newest is not None and row.valid_from < newest:
+            run("UPDATE topics SET versions = ? WHERE id = ?", row.version, topic_id)
+            found = self._engine.row(
+                "SELECT min(valid_from) FROM states WHERE topic = ? AND valid_from > ?",
+                *(topic_id, row.valid_from),
+            )
+            return int(found[0])
         run(
-            "UPDATE topics SET planned = ?, latest = "
-            "(SELECT id FROM states WHERE topic = ? AND version = ?) WHERE id = ?",
-            *(int(row.valid_from > write.at), topic_id, row.version, topic_id),
+            "UPDATE topics SET versions = ?, planned = ?, latest = ? WHERE id = ?",
+            *(row.version, int(row.valid_from > write.at), state_id, topic_id),
         )
         if row.is_delta:
             run("INSERT OR REPLACE INTO heads VALUES (?, ?)", topic_id, content)
-        else:
+        elif latest is not None:
             run("DELETE FROM heads WHERE topic = ?", topic_id)
         return None
 

@@ -1,0 +1,1 @@
+"""Benchmarks: each prints tables with the peer measured in the same run, and the ratio."""

@@ -1,0 +1,150 @@
+"""Write the reference pages from the code: commands, settings, public names.
+
+Run by `make docs`; a test fails when a page is not what this writes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+import hades  # noqa: E402
+from hades.cli import app  # noqa: E402
+from hades.settings import PREFIX, Settings  # noqa: E402
+
+REFERENCE = ROOT / "docs" / "reference"
+NOTE = "<!-- Written by tools/reference.py from the code: run `make docs` after a change. -->\n"
+
+
+def pages() -> dict[Path, str]:
+    """Every page and what it should say."""
+    return {
+        REFERENCE / "commands.md": "\n".join(_commands()) + "\n",
+        REFERENCE / "settings.md": "\n".join(_settings()) + "\n",
+        REFERENCE / "python.md": "\n".join(_python()) + "\n",
+    }
+
+
+def undocumented() -> list[str]:
+    """What has no sentence of its own."""
+    missing = [name for name, command in _all_commands() if not command.help]
+    missing += [
+        f"{name} {parameter.name}"
+        for name, command in _all_commands()
+        for parameter in command.params
+        if not getattr(parameter, "help", None)
+    ]
+    missing += [name for name, field in Settings.model_fields.items() if not field.description]
+    for name in hades.__all__:
+        thing = getattr(hades, name)
+        missing += [] if _sentence(thing) else [name]
+        if inspect.isclass(thing):
+            missing += [f"{name}.{m}" for m, method in _methods(thing) if not _sentence(method)]
+    return missing
+
+
+def _all_commands() -> Iterator[tuple[str, Any]]:
+    root = typer.main.get_command(app)
+    for name, command in root.commands.items():  # type: ignore[attr-defined]
+        if hasattr(command, "commands"):
+            for inner, sub in command.commands.items():
+                yield f"{name} {inner}", sub
+        else:
+            yield name, command
+
+
+def _commands() -> Iterator[str]:
+    yield f"# Commands\n\n{NOTE}"
+    yield "Every command takes `--memory PATH`, `--space NAME` and `--json`; those that read a"
+    yield "time take `--at` and `--known`. A refusal is one sentence on standard error and exit"
+    yield "code 2.\n"
+    for name, command in _all_commands():
+        words = [f"hades {name}"]
+        for parameter in command.params:
+            if parameter.param_type_name == "argument":
+                words.append(
+                    parameter.name.upper() if parameter.required else f"[{parameter.name.upper()}]"
+                )
+        yield f"## `{' '.join(words)}`\n\n{command.help}\n"
+        yield "| option | meaning |\n|---|---|"
+        for parameter in command.params:
+            if parameter.name == "help":
+                continue
+            label = (
+                parameter.name.upper()
+                if parameter.param_type_name == "argument"
+                else ", ".join(parameter.opts)
+            )
+            yield f"| `{label}` | {parameter.help} |"
+        yield ""
+
+
+def _settings() -> Iterator[str]:
+    yield f"# Settings\n\n{NOTE}"
+    yield "Settings come from `config.yaml` in the user's configuration folder (or the file"
+    yield "`HADES_CONFIG` names), then from the environment, then from what a call says."
+    yield "`hades settings` shows those in force.\n"
+    yield "| in the file | in the environment | default | meaning |\n|---|---|---|---|"
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default is None else f"`{field.default}`"
+        yield f"| `{name}` | `{PREFIX}{name.upper()}` | {default} | {field.description} |"
+
+
+def _python() -> Iterator[str]:
+    yield f"# Python\n\n{NOTE}"
+    yield "Everything below is a name of `hades`: `import hades`.\n"
+    names = ["open", "Memory", "View"]
+    names += [name for name in hades.__all__ if name not in names]
+    for name in names:
+        thing = getattr(hades, name)
+        if inspect.isclass(thing):
+            yield f"## `hades.{name}`\n\n{_sentence(thing)}\n"
+            yield from _class(thing)
+        else:
+            yield f"## `hades.{name}{_signature(thing)}`\n\n{_sentence(thing)}\n"
+
+
+def _class(thing: type) -> Iterator[str]:
+    if dataclasses.is_dataclass(thing):
+        fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(thing))
+        yield f"Fields: {fields}.\n"
+    for name, method in _methods(thing):
+        if isinstance(method, property):
+            yield f"### `{name}`\n\n{_sentence(method)}\n"
+        else:
+            yield f"### `{name}{_signature(method)}`\n\n{_sentence(method)}\n"
+
+
+def _methods(thing: type) -> list[tuple[str, Any]]:
+    return [
+        (name, member)
+        for name, member in vars(thing).items()
+        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))
+    ]
+
+
+def _signature(function: Any) -> str:
+    signature = inspect.signature(function)
+    kept = [p for p in signature.parameters.values() if p.name != "self"]
+    text = str(signature.replace(parameters=kept)).replace("hades.domain.trace.", "")
+    return text.replace("'", "")
+
+
+def _sentence(thing: Any) -> str:
+    return inspect.cleandoc(thing.__doc__) if thing.__doc__ else ""
+
+
+if __name__ == "__main__":
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
