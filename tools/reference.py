@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,11 +133,27 @@ def _methods(thing: type) -> list[tuple[str, Any]]:
     ]
 
 
+class _Written:
+    """An annotation as it is written in the source, without quotes around it."""
+
+    def __init__(self, text: object) -> None:
+        self._text = str(text)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 def _signature(function: Any) -> str:
     signature = inspect.signature(function)
-    kept = [p for p in signature.parameters.values() if p.name != "self"]
-    text = str(signature.replace(parameters=kept)).replace("hades.domain.trace.", "")
-    return text.replace("'", "")
+    kept = [
+        p.replace(annotation=p.annotation if p.annotation is p.empty else _Written(p.annotation))
+        for p in signature.parameters.values()
+        if p.name != "self"
+    ]
+    text = str(
+        signature.replace(parameters=kept, return_annotation=_Written(signature.return_annotation))
+    )
+    return re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", text)
 
 
 def _sentence(thing: Any) -> str:
