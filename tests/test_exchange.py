@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.domain.trace import Chunk
+from hades.store.port import Cut
 from tests.conftest import HeldClock
 
 
@@ -38,10 +38,15 @@ def full(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
     memory.purge("secret")
     memory.create_space("work")
     memory.in_space("work").remember("doc", "another", valid_from="2030")
+    passages = memory._store.passages
     with memory._store.write("ann", "ingest", 1) as write:
-        chunk = Chunk("design/x", 2, 0, "Viable", 0, 6, heading="Top", tokens=2)
-        nodes = memory._store.passages.put_chunks(write, 1, [chunk])
-        memory._store.passages.put_vectors(write, "tiny", 2, [(nodes[0], b"\x01\x02")])
+        (state,) = [
+            p.state for p in passages.pending(1, 1, 99) if p.topic == "design/x" and p.version == 2
+        ]
+        cut = Cut(0, 6, "Viable", 2, heading="Top")
+        ((chunk, _),) = passages.place(write, state, [cut])
+        passages.put_vectors(write, "tiny", 2, [(chunk << 3 | 2, b"\x01\x02")])
+        memory._store.links.introduce(write, 1, "Viability", "concept", 7, [chunk])
     return memory
 
 

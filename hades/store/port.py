@@ -97,6 +97,39 @@ class EdgeFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """A passage about to be placed in a state: characters `start` to `end` of it."""
+
+    start: int
+    end: int
+    text: str
+    tokens: int
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A state that still has to be cut, embedded or linked."""
+
+    state: int
+    space: int
+    topic: str
+    version: int
+    phase: int
+    outline: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An entity in a chunk: where its name stands, and how it was brought in, if it was."""
+
+    chunk: int
+    entity: int
+    positions: bytes | None = None
+    introduces: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something `check` found: what is wrong, where, and how to mend it."""
 
@@ -122,6 +155,7 @@ class Traces(Protocol):
     def trace(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]: ...
     def topics(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]: ...
     def exists(self, space: int, topic: str) -> bool: ...
+    def content(self, state: int) -> str: ...
     def add(self, write: Write, space: int, topic: str, draft: Draft) -> tuple[State, bool]: ...
 
 
@@ -151,14 +185,63 @@ class Edges(Protocol):
 
 
 class Passages(Protocol):
-    """Chunks of states, and vectors of nodes."""
+    """Chunks of states with their times, and vectors of them."""
 
-    def put_chunks(self, write: Write, space: int, chunks: Sequence[Chunk]) -> list[int]: ...
+    def pending(self, phase: int, space: int | None, limit: int) -> list[Pending]: ...
+    def pending_count(self, space: int | None) -> int: ...
+    def advance(self, state: int, phase: int | None, outline: bytes | None) -> None: ...
+    def place(self, write: Write, state: int, cuts: Sequence[Cut]) -> list[tuple[int, bool]]: ...
+    def placed(self, state: int) -> list[int]: ...
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]: ...
+    def texts(self, chunks: Sequence[int]) -> dict[int, str]: ...
+    def headings(self, chunks: Sequence[int]) -> dict[int, str]: ...
+    def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Chunk]: ...
+    def unembedded(self, encoder: str, after: int, limit: int) -> list[int]: ...
     def put_vectors(
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]
     ) -> None: ...
-    def vectors(self, encoder: str) -> Iterator[tuple[int, bytes]]: ...
+
+
+class Links(Protocol):
+    """Names in texts: introductions, mentions and stated edges."""
+
+    def introduce(
+        self, write: Write, space: int, name: str, kind: str, origin: int, chunks: Sequence[int]
+    ) -> int: ...
+    def entity(self, write: Write, space: int, name: str, kind: str, origin: int) -> int: ...
+    def add_alias(
+        self, write: Write, space: int, entity: int, alias: str, origin: int, chunk: int
+    ) -> None: ...
+    def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]: ...
+    def matched(self, space: int) -> tuple[int, int]: ...
+    def set_matched(self, space: int, chunk: int, name: int) -> None: ...
+    def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]: ...
+    def last_chunk(self) -> int: ...
+    def put_mentions(self, write: Write, mentions: Iterable[Mention]) -> int: ...
+    def positions(self, chunks: Sequence[int]) -> dict[tuple[int, int], bytes]: ...
+    def put_link(
+        self,
+        write: Write,
+        chunk: int,
+        source: int,
+        relation: str,
+        target: int,
+        *,
+        weight: float,
+        evidence: str,
+        components: Mapping[str, float],
+    ) -> None: ...
+    def topic_node(self, space: int, topic: str) -> int | None: ...
+
+
+class Sources(Protocol):
+    """Where ingested topics come from."""
+
+    def of_root(self, space: int, root: str) -> dict[str, bytes]: ...
+    def put(
+        self, space: int, topic: str, root: str, fingerprint: bytes, kind: str, title: str
+    ) -> None: ...
+    def rename(self, write: Write, space: int, topic: str, new: str) -> None: ...
 
 
 class Store(Protocol):
@@ -174,6 +257,10 @@ class Store(Protocol):
     def edges(self) -> Edges: ...
     @property
     def passages(self) -> Passages: ...
+    @property
+    def links(self) -> Links: ...
+    @property
+    def sources(self) -> Sources: ...
 
     def write(
         self, actor: str, action: str, space: int | None = None

@@ -18,7 +18,9 @@ from hades.store.sqlite import check, dump, ledger, purge
 from hades.store.sqlite.edges import SqliteEdges
 from hades.store.sqlite.engine import open_engine, translated
 from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.links import SqliteLinks
 from hades.store.sqlite.passages import SqlitePassages
+from hades.store.sqlite.sources import SqliteSources
 from hades.store.sqlite.traces import SqliteTraces
 
 _BACKUP_PAGES_A_STEP = 4096
@@ -43,7 +45,9 @@ class SqliteStore:
         self.traces = SqliteTraces(self.engine)
         self.entities = SqliteEntities(self.engine)
         self.edges = SqliteEdges(self.engine, self.entities)
-        self.passages = SqlitePassages(self.engine)
+        self.passages = SqlitePassages(self.engine, self.traces)
+        self.links = SqliteLinks(self.engine, self.entities)
+        self.sources = SqliteSources(self.engine, self.traces)
 
     def write(
         self, actor: str, action: str, space: int | None = None
@@ -77,6 +81,7 @@ class SqliteStore:
 
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""
+        self.passages.forget_contents()
         return purge.erase(self.engine, self.entities, write, space, name)
 
     def wipe(self) -> bool:

@@ -29,10 +29,18 @@ _TABLES = {
     "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
     "inverses": "SELECT * FROM inverses ORDER BY relation",
     "entities": "SELECT * FROM entities ORDER BY id",
-    "aliases": "SELECT * FROM aliases ORDER BY entity, key",
-    "topics": "SELECT id, space, name, entity FROM topics ORDER BY id",
+    "names": "SELECT * FROM names ORDER BY id",
+    "topics": "SELECT id, space, name, entity, kind, title FROM topics ORDER BY id",
+    "sources": "SELECT * FROM sources ORDER BY topic",
     "states": "SELECT * FROM states ORDER BY topic, version",
+    "pending": "SELECT * FROM pending ORDER BY state",
     "chunks": "SELECT * FROM chunks ORDER BY id",
+    "placements": "SELECT * FROM placements ORDER BY state, ordinal",
+    "presences": "SELECT * FROM presences ORDER BY id",
+    "mentions": "SELECT * FROM mentions ORDER BY chunk, entity",
+    "links": "SELECT l.*, r.name AS relation_name FROM links l "
+    "JOIN relations r ON r.id = l.relation ORDER BY l.id",
+    "matched": "SELECT * FROM matched ORDER BY space",
     "merges": "SELECT * FROM merges ORDER BY id",
     "edges": "SELECT e.*, r.name AS relation_name FROM edges e "
     "JOIN relations r ON r.id = e.relation ORDER BY e.row",
@@ -44,7 +52,7 @@ _TABLES = {
 }
 _TIMES = ("created_at", "at", "recorded_at", "retired_at", "valid_from", "valid_to")
 _NODES = ("source", "target", "node", "subject")
-_OWN_IDS = {"id", "row"}
+_BLOBS = ("vector", "digest", "outline", "fingerprint", "positions")
 _REFERENCES = {
     "topic": "topics",
     "entity": "entities",
@@ -57,6 +65,10 @@ SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
 GROUP BY t.id HAVING count(s.id) = 0 OR max(s.version) != count(s.id) LIMIT 1
 """
 _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
+_NUMBERED = (
+    *("topics", "entities", "names", "states", "chunks", "presences"),
+    *("links", "merges", "queries"),
+)
 _KINDS = {NodeKind.TOPIC: "topics", NodeKind.ENTITY: "entities", NodeKind.CHUNK: "chunks"}
 
 
@@ -90,8 +102,9 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
     for number, name in (("relation", "relation_name"), ("actor", "actor_name")):
         if name in record:
             record[number] = record.pop(name)
-    if "vector" in record:
-        record["vector"] = base64.b64encode(record["vector"]).decode()
+    for name in _BLOBS:
+        if record.get(name) is not None:
+            record[name] = base64.b64encode(record[name]).decode()
     return {name: value for name, value in record.items() if value is not None or name == "content"}
 
 
@@ -112,9 +125,8 @@ class Loader:
         self._shift = {
             table: 0 if self._fresh else _last_id(engine, table, column)
             for table, column in (
-                *((t, "id") for t in ("topics", "entities", "states", "chunks", "merges")),
+                *((table, "id") for table in _NUMBERED),
                 ("edges", "row"),
-                ("queries", "id"),
             )
         }
         self._spaces: dict[int, int] = {}
@@ -143,7 +155,7 @@ class Loader:
             self._insert(table, row)
         elif table == "states":
             self._state(row)
-        elif table == "edges":
+        elif table in ("edges", "links"):
             row["relation"] = self._engine.relation_id(row["relation"])
             self._insert(table, row)
         elif table == "embeddings":
@@ -174,6 +186,9 @@ class Loader:
         for name in _TIMES:
             if name in row:
                 row[name] = to_micros(datetime.fromisoformat(row[name]))
+        for name in _BLOBS:
+            if name in row:
+                row[name] = base64.b64decode(row[name], validate=True)
         for name, other in _REFERENCES.items():
             if name in row:
                 row[name] += self._shift[other]
@@ -183,6 +198,8 @@ class Loader:
                 row[name] += self._shift.get(_KINDS.get(kind, ""), 0) << 3
         if table == "merges":
             row["target"] += self._shift["entities"]
+        if table == "matched":
+            row["name"] += self._shift["names"]
         if table == "edges":
             row["id"] += self._shift["edges"]
             row["row"] += self._shift["edges"]
@@ -250,7 +267,7 @@ class Loader:
         )
         self._engine.run(
             "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
-            *(row["node"], encoder, row["change"], base64.b64decode(row["vector"])),
+            *(row["node"], encoder, row["change"], row["vector"]),
         )
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:

@@ -16,6 +16,9 @@ from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.port import Write
 from hades.store.sqlite.engine import FOREVER, Engine
 
+USERS_WORD = 0
+"""The origin of an entity that somebody named; others come and go with the texts."""
+
 
 class SqliteEntities:
     """Named things, their other names, and which of them are one."""
@@ -43,12 +46,24 @@ class SqliteEntities:
         found = self.node(space, name)
         if found is not None:
             return found
-        return self._entity_node(
-            self._engine.insert(
-                "INSERT INTO entities (space, name, key, kind, recorded_at, change) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                *(space, name, name_key(name), kind, write.at, write.change),
-            )
+        return self._entity_node(self.new(write, space, name, kind, USERS_WORD))
+
+    def new(self, write: Write, space: int, name: str, kind: str, origin: int) -> int:
+        """Make an entity; its id."""
+        key = name_key(name)
+        entity = self._engine.insert(
+            "INSERT INTO entities (space, name, key, kind, recorded_at, change, origin) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(space, name, key, kind, write.at, write.change, origin),
+        )
+        self.add_name(write, entity, key, name)
+        return entity
+
+    def add_name(self, write: Write, entity: int, key: str, name: str) -> None:
+        """Let an entity be found under a name, if it is not already."""
+        self._engine.run(
+            "INSERT OR IGNORE INTO names (entity, key, name, change) VALUES (?, ?, ?, ?)",
+            *(entity, key, name, write.change),
         )
 
     def describe(self, node: int) -> Node:
@@ -57,8 +72,9 @@ class SqliteEntities:
         sql = {
             NodeKind.TOPIC: "SELECT name FROM topics WHERE id = ?",
             NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?",
-            NodeKind.CHUNK: "SELECT t.name || '@' || s.version || '#' || c.ordinal FROM chunks c "
-            "JOIN states s ON s.id = c.state JOIN topics t ON t.id = s.topic WHERE c.id = ?",
+            NodeKind.CHUNK: "SELECT t.name || '@' || max(s.version) || '#' || p.ordinal "
+            "FROM placements p JOIN states s ON s.id = p.state "
+            "JOIN topics t ON t.id = s.topic WHERE p.chunk = ? GROUP BY p.chunk",
         }.get(kind)
         row = self._engine.row(sql, node >> 3) if sql else None
         return Node(kind.label, row[0] if row else f"({kind.label} {node >> 3} is gone)")
@@ -101,8 +117,8 @@ class SqliteEntities:
         names = {row[0]: row[1] for row in rows}
         aliases: dict[int, list[str]] = {}
         for entity, alias in self._engine.rows(
-            "SELECT a.entity, a.name FROM aliases a JOIN entities e ON e.id = a.entity "
-            "WHERE e.space = ? ORDER BY a.name",
+            "SELECT a.entity, a.name FROM names a JOIN entities e ON e.id = a.entity "
+            "WHERE e.space = ? AND a.key != e.key ORDER BY a.name",
             space,
         ):
             aliases.setdefault(entity, []).append(alias)
@@ -154,10 +170,7 @@ class SqliteEntities:
         entity = self._entity(space, name)
         if self._find(space, alias) not in (None, entity):
             raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
-        self._engine.run(
-            "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?, ?)",
-            *(entity, name_key(alias), alias, write.change),
-        )
+        self.add_name(write, entity, name_key(alias), alias)
         write.subject = self._entity_node(entity)
 
     def merge(self, write: Write, space: int, keep: str, other: str) -> None:
@@ -191,7 +204,7 @@ class SqliteEntities:
             write.subject = self._entity_node(row[0])
             return
         entity = self._entity(space, name)
-        self._engine.run("DELETE FROM aliases WHERE entity = ? AND key = ?", entity, key)
+        self._engine.run("DELETE FROM names WHERE entity = ? AND key = ?", entity, key)
         write.subject = self.ensure(write, space, name, "concept")
 
     # Inside
@@ -200,7 +213,7 @@ class SqliteEntities:
         key = name_key(name)
         row = self._engine.row(
             "SELECT id FROM entities WHERE space = ?1 AND key = ?2 UNION ALL "
-            "SELECT a.entity FROM aliases a JOIN entities e ON e.id = a.entity "
+            "SELECT a.entity FROM names a JOIN entities e ON e.id = a.entity "
             "WHERE a.key = ?2 AND e.space = ?1 LIMIT 1",
             *(space, key),
         )

@@ -78,7 +78,12 @@ def read_log(
 _COUNTS = {
     "topics": "SELECT count(*) FROM topics WHERE space = ?",
     "states": "SELECT count(*) FROM states s JOIN topics t ON t.id = s.topic WHERE t.space = ?",
-    "chunks": "SELECT count(*) FROM chunks c JOIN states s ON s.id = c.state "
+    "chunks": "SELECT count(*) FROM chunks c JOIN topics t ON t.id = c.topic WHERE t.space = ?",
+    "mentions": "SELECT count(*) FROM mentions m JOIN chunks c ON c.id = m.chunk "
+    "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
+    "links": "SELECT count(*) FROM links l JOIN chunks c ON c.id = l.chunk "
+    "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
+    "pending": "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
     "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
     "entities": "SELECT count(*) FROM entities WHERE space = ?",
     "edges": "SELECT count(*) FROM edges WHERE space = ? AND retired_at IS NULL",
@@ -95,7 +100,7 @@ def count(engine: Engine, space: int) -> dict[str, int]:
     numbers["vectors"] = int(
         engine.row(
             "SELECT count(*) FROM embeddings v JOIN chunks c ON v.node = c.id << 3 | ? "
-            "JOIN states s ON s.id = c.state JOIN topics t ON t.id = s.topic WHERE t.space = ?",
+            "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
             *(int(NodeKind.CHUNK), space),
         )[0]
     )

@@ -191,8 +191,123 @@ CREATE TABLE queries (
 );
 """
 
+_PASSAGES = """
+-- A chunk is a passage of a topic, whichever of its states it stands in: known by the
+-- hash of its heading and text, so that an edit elsewhere in the text leaves it alone.
+-- Its text is a slice of a state and is not stored twice.
+DROP TABLE chunks;
+CREATE TABLE chunks (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  topic INTEGER NOT NULL REFERENCES topics,
+  digest BLOB NOT NULL,
+  tokens INTEGER NOT NULL,
+  change INTEGER NOT NULL,
+  heading TEXT,
+  UNIQUE (topic, digest)
+);
+
+-- Where a chunk stands in a state.
+CREATE TABLE placements (
+  state INTEGER NOT NULL REFERENCES states,
+  ordinal INTEGER NOT NULL,
+  chunk INTEGER NOT NULL REFERENCES chunks,
+  start INTEGER NOT NULL,
+  "end" INTEGER NOT NULL,
+  PRIMARY KEY (state, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX placements_chunk ON placements (chunk);
+
+-- When a chunk is part of its topic, on both axes; a row a belief, as with edges.
+CREATE TABLE presences (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  chunk INTEGER NOT NULL REFERENCES chunks,
+  valid_from INTEGER NOT NULL,
+  valid_to INTEGER,
+  recorded_at INTEGER NOT NULL,
+  retired_at INTEGER,
+  change INTEGER NOT NULL
+);
+CREATE INDEX presences_chunk ON presences (chunk);
+CREATE INDEX presences_change ON presences (change);
+
+-- States that still have to be cut, embedded or linked, with what the reader said of them.
+CREATE TABLE pending (
+  state INTEGER PRIMARY KEY REFERENCES states,
+  phase INTEGER NOT NULL,
+  outline BLOB
+);
+INSERT INTO pending SELECT id, 1, NULL FROM states WHERE encoding IS NOT NULL;
+
+-- Where ingested topics come from: an unchanged source costs a hash.
+CREATE TABLE sources (
+  topic INTEGER PRIMARY KEY REFERENCES topics,
+  root TEXT NOT NULL,
+  fingerprint BLOB NOT NULL
+);
+CREATE INDEX sources_root ON sources (root);
+ALTER TABLE topics ADD COLUMN kind TEXT NOT NULL DEFAULT 'note';
+ALTER TABLE topics ADD COLUMN title TEXT;
+
+-- Every name an entity goes by. The origin says how it was found; 0 is a user's word.
+CREATE TABLE names (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  entity INTEGER NOT NULL REFERENCES entities,
+  key TEXT NOT NULL,
+  name TEXT NOT NULL,
+  change INTEGER NOT NULL,
+  UNIQUE (entity, key)
+);
+CREATE INDEX names_key ON names (key);
+INSERT INTO names (entity, key, name, change) SELECT id, key, name, change FROM entities;
+INSERT OR IGNORE INTO names (entity, key, name, change)
+  SELECT entity, key, name, change FROM aliases;
+DROP TABLE aliases;
+ALTER TABLE entities ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
+
+-- Every place where a text says a name. Which of them count at a time, and which is the
+-- longest, is decided when the graph is read. `introduces` is the origin of a name that
+-- this very chunk brought in: an entity lives as long as one of these does.
+CREATE TABLE mentions (
+  chunk INTEGER NOT NULL REFERENCES chunks,
+  entity INTEGER NOT NULL REFERENCES entities,
+  introduces INTEGER,
+  positions BLOB,
+  change INTEGER NOT NULL,
+  PRIMARY KEY (chunk, entity)
+) WITHOUT ROWID;
+CREATE INDEX mentions_entity ON mentions (entity);
+CREATE INDEX mentions_change ON mentions (change);
+
+-- Edges a document states; each holds as long as the chunk it was read in is there.
+CREATE TABLE links (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  chunk INTEGER NOT NULL REFERENCES chunks,
+  source INTEGER NOT NULL,
+  relation INTEGER NOT NULL REFERENCES relations,
+  target INTEGER NOT NULL,
+  weight REAL NOT NULL DEFAULT 1,
+  change INTEGER NOT NULL,
+  evidence TEXT,
+  components TEXT,
+  UNIQUE (chunk, source, relation, target)
+);
+CREATE INDEX links_source ON links (source);
+CREATE INDEX links_target ON links (target);
+CREATE INDEX links_change ON links (change);
+
+CREATE INDEX embeddings_change ON embeddings (encoder, change);
+
+-- How far names and chunks have been matched: all chunks up to one, all names up to one.
+CREATE TABLE matched (
+  space INTEGER PRIMARY KEY REFERENCES spaces,
+  chunk INTEGER NOT NULL,
+  name INTEGER NOT NULL
+)
+"""
+
 MIGRATIONS: list[tuple[str, str]] = [
     ("the first shape", _FIRST),
+    ("chunks by content, with times, mentions and links", _PASSAGES),
 ]
 
 

@@ -1,82 +1,245 @@
-"""Chunks and vectors in SQLite."""
+"""Chunks in SQLite: where they stand, when they are there, and their vectors.
+
+A chunk belongs to a topic and is known by its heading and text, so a version that leaves
+a passage alone leaves its chunk alone. Its times follow from the trace: placing a state
+changes the chunks of one stretch of valid time, from its own start to the next state's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
 
 from hades.domain.graph import NodeKind
+from hades.domain.times import AsOf
 from hades.domain.trace import Chunk
 from hades.errors import Conflict, NotFound
-from hades.store.port import Write
-from hades.store.sqlite.engine import Engine
+from hades.store.port import Cut, Pending, Write
+from hades.store.sqlite.engine import FOREVER, Engine
+from hades.store.sqlite.traces import SqliteTraces
+
+_DIGEST_BYTES = 16
+_CONTENTS_KEPT = 32
+"""Contents of states kept decoded, so that reading many chunks of one text decodes it once."""
+
+_HELD_BEFORE = """
+SELECT h.id, (SELECT min(n.valid_from) FROM states n
+              WHERE n.topic = s.topic AND n.version < s.version AND n.valid_from > s.valid_from)
+FROM states s LEFT JOIN states h ON h.id = (
+  SELECT id FROM states WHERE topic = s.topic AND version < s.version
+    AND valid_from <= s.valid_from ORDER BY valid_from DESC, version DESC LIMIT 1)
+WHERE s.id = ?
+"""
+_STANDING = """
+SELECT p.chunk, max(p.state), p.ordinal, p.start, p."end", c.heading, c.tokens, t.name, s.version
+FROM placements p JOIN chunks c ON c.id = p.chunk JOIN states s ON s.id = p.state
+JOIN topics t ON t.id = s.topic
+WHERE p.chunk IN (SELECT value FROM json_each(?)) AND s.valid_from <= ? AND s.recorded_at <= ?
+GROUP BY p.chunk
+"""
 
 
 class SqlitePassages:
-    """Chunks of states, and vectors of nodes."""
+    """Chunks of states with their times, and vectors of them."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, traces: SqliteTraces) -> None:
         self._engine = engine
+        self._traces = traces
+        self._content = lru_cache(_CONTENTS_KEPT)(traces.content)
 
-    def put_chunks(self, write: Write, space: int, chunks: Sequence[Chunk]) -> list[int]:
-        """Write chunks of states that exist; their nodes, in the same order."""
-        nodes = []
-        for chunk in chunks:
-            state = self._state(space, chunk.topic, chunk.version)
-            row = self._engine.insert(
-                'INSERT INTO chunks (state, ordinal, start, "end", tokens, change, heading, text) '
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                *(state, chunk.ordinal, chunk.start, chunk.end, chunk.tokens, write.change),
-                *(chunk.heading or None, chunk.text),
+    # What still has to be done
+
+    def pending(self, phase: int, space: int | None, limit: int) -> list[Pending]:
+        """States that wait for a phase, oldest first."""
+        rows = self._engine.rows(
+            "SELECT p.state, t.space, t.name, s.version, p.phase, p.outline FROM pending p "
+            "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
+            "WHERE p.phase = ? AND (?2 IS NULL OR t.space = ?2) ORDER BY p.state LIMIT ?3",
+            *(phase, space, limit),
+        )
+        return [Pending(*row) for row in rows]
+
+    def pending_count(self, space: int | None) -> int:
+        """How many states still wait for something."""
+        if space is None:
+            return int(self._engine.row("SELECT count(*) FROM pending")[0])
+        row = self._engine.row(
+            "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
+            "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
+            space,
+        )
+        return int(row[0])
+
+    def advance(self, state: int, phase: int | None, outline: bytes | None = None) -> None:
+        """Note that a state waits for this phase now; None: it is done."""
+        if phase is None:
+            self._engine.run("DELETE FROM pending WHERE state = ?", state)
+        else:
+            self._engine.run(
+                "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", state, phase, outline
             )
-            nodes.append(row << 3 | NodeKind.CHUNK)
-        return nodes
+
+    # Placing
+
+    def place(self, write: Write, state: int, cuts: Sequence[Cut]) -> list[tuple[int, bool]]:
+        """Place the passages of a state; each chunk's id, and whether it is new."""
+        row = self._engine.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
+        if row is None:
+            raise NotFound(f"There is no state {state}.")
+        topic, valid_from = row
+        self._engine.run("DELETE FROM placements WHERE state = ?", state)
+        placed = []
+        for ordinal, cut in enumerate(cuts):
+            chunk, is_new = self._chunk(write, topic, cut)
+            self._engine.run(
+                "INSERT INTO placements VALUES (?, ?, ?, ?, ?)",
+                *(state, ordinal, chunk, cut.start, cut.end),
+            )
+            placed.append((chunk, is_new))
+        self._settle(write, state, valid_from, {chunk for chunk, _ in placed})
+        return placed
+
+    def _chunk(self, write: Write, topic: int, cut: Cut) -> tuple[int, bool]:
+        digest = blake2b(f"{cut.heading}\0{cut.text}".encode(), digest_size=_DIGEST_BYTES).digest()
+        found = self._engine.row(
+            "SELECT id FROM chunks WHERE topic = ? AND digest = ?", topic, digest
+        )
+        if found is not None:
+            return int(found[0]), False
+        row = self._engine.insert(
+            "INSERT INTO chunks (topic, digest, tokens, change, heading) VALUES (?, ?, ?, ?, ?)",
+            *(topic, digest, cut.tokens, write.change, cut.heading or None),
+        )
+        return row, True
+
+    def _settle(self, write: Write, state: int, valid_from: int, now_there: set[int]) -> None:
+        """Bring the times of the chunks up to date: those that came, and those that went."""
+        held, valid_to = self._engine.row(_HELD_BEFORE, state)
+        recorded_at = self._engine.row("SELECT recorded_at FROM states WHERE id = ?", state)[0]
+        before = set() if held is None else set(self.placed(held))
+        for chunk in sorted(before - now_there):
+            self._take_out(write, chunk, valid_from, valid_to, recorded_at)
+        for chunk in sorted(now_there - before):
+            self._presence(write, chunk, valid_from, valid_to, recorded_at)
+
+    def _take_out(
+        self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
+    ) -> None:
+        """Cut a stretch of valid time out of what is believed of a chunk."""
+        rows = self._engine.rows(
+            "SELECT id, valid_from, valid_to FROM presences WHERE chunk = ? "
+            "AND retired_at IS NULL AND (valid_to IS NULL OR valid_to > ?)",
+            *(chunk, valid_from),
+        )
+        for row, starts, ends in rows:
+            if valid_to is not None and starts >= valid_to:
+                continue
+            self._engine.run(
+                "UPDATE presences SET retired_at = ?, change = ? WHERE id = ?",
+                *(recorded_at, write.change, row),
+            )
+            if starts < valid_from:
+                self._presence(write, chunk, starts, valid_from, recorded_at)
+            if valid_to is not None and (ends is None or ends > valid_to):
+                self._presence(write, chunk, valid_to, ends, recorded_at)
+
+    def _presence(
+        self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
+    ) -> None:
+        self._engine.run(
+            "INSERT INTO presences (chunk, valid_from, valid_to, recorded_at, change) "
+            "VALUES (?, ?, ?, ?, ?)",
+            *(chunk, valid_from, valid_to, recorded_at, write.change),
+        )
+
+    # Reading
+
+    def placed(self, state: int) -> list[int]:
+        """The chunks of a state, in order."""
+        rows = self._engine.rows(
+            "SELECT chunk FROM placements WHERE state = ? ORDER BY ordinal", state
+        )
+        return [int(row[0]) for row in rows]
 
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
         """The chunks of one state, in order."""
         rows = self._engine.rows(
-            'SELECT ordinal, text, start, "end", heading, tokens FROM chunks '
-            "WHERE state = ? ORDER BY ordinal",
-            self._state(space, topic, version),
+            'SELECT p.state, p.ordinal, p.start, p."end", c.heading, c.tokens '
+            "FROM placements p JOIN chunks c ON c.id = p.chunk "
+            "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
+            "WHERE t.space = ? AND t.name = ? AND s.version = ? ORDER BY p.ordinal",
+            *(space, topic, version),
         )
         return [
-            Chunk(topic, version, ordinal, text, start, end, heading or "", tokens)
-            for ordinal, text, start, end, heading, tokens in rows
-        ]
+            Chunk(
+                topic, version, ordinal, self._content(state)[start:end], start, end,
+                heading or "", tokens,
+            )
+            for state, ordinal, start, end, heading, tokens in rows
+        ]  # fmt: skip
+
+    def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Chunk]:
+        """Chunks by id, as they stand in the latest state at that moment that has them."""
+        return self._standing(chunks, *self._engine.moment(as_of))
+
+    def texts(self, chunks: Sequence[int]) -> dict[int, str]:
+        """The texts of chunks, whenever they were there."""
+        return {chunk: found.text for chunk, found in self._standing(chunks).items()}
+
+    def _standing(
+        self, chunks: Sequence[int], valid: int = FOREVER, known: int = FOREVER
+    ) -> dict[int, Chunk]:
+        found = {}
+        for row in self._engine.rows(_STANDING, json.dumps(list(chunks)), valid, known):
+            chunk, state, ordinal, start, end, heading, tokens, topic, version = row
+            text = self._content(state)[start:end]
+            found[chunk] = Chunk(topic, version, ordinal, text, start, end, heading or "", tokens)
+        return found
+
+    def forget_contents(self) -> None:
+        """Let go of decoded contents: something was purged."""
+        self._content.cache_clear()
+
+    def headings(self, chunks: Sequence[int]) -> dict[int, str]:
+        """The headings of chunks."""
+        rows = self._engine.rows(
+            "SELECT id, heading FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+            json.dumps(list(chunks)),
+        )
+        return {chunk: heading or "" for chunk, heading in rows}
+
+    # Vectors
+
+    def unembedded(self, encoder: str, after: int, limit: int) -> list[int]:
+        """Chunks without a vector of an encoder, by id."""
+        rows = self._engine.rows(
+            "SELECT c.id FROM chunks c WHERE c.id > ? AND NOT EXISTS ("
+            "SELECT 1 FROM embeddings v JOIN encoders e ON e.id = v.encoder "
+            "WHERE v.node = c.id << 3 | ? AND e.name = ?) ORDER BY c.id LIMIT ?",
+            *(after, int(NodeKind.CHUNK), encoder, limit),
+        )
+        return [int(row[0]) for row in rows]
 
     def put_vectors(
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]
     ) -> None:
-        """Write vectors made by a named encoder; another encoder's stay beside them."""
-        row = self._engine.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
-        if row is not None and row[1] != dims:
-            raise Conflict(f"The encoder {encoder!r} gives {row[1]} numbers a vector, not {dims}.")
-        number = (
-            row[0]
-            if row
-            else self._engine.insert(
-                "INSERT INTO encoders (name, dims) VALUES (?, ?)", encoder, dims
-            )
-        )
+        """Write vectors of nodes made by a named encoder; another encoder's stay beside them."""
+        number = self._encoder(encoder, dims)
         for node, vector in vectors:
             self._engine.run(
                 "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
                 *(node, number, write.change, vector),
             )
 
-    def vectors(self, encoder: str) -> Iterator[tuple[int, bytes]]:
-        """Every vector of an encoder, by node."""
-        yield from self._engine.rows(
-            "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
-            "WHERE e.name = ? ORDER BY v.node",
-            encoder,
-        )
-
-    def _state(self, space: int, topic: str, version: int) -> int:
-        row = self._engine.row(
-            "SELECT s.id FROM states s JOIN topics t ON t.id = s.topic "
-            "WHERE t.space = ? AND t.name = ? AND s.version = ?",
-            *(space, topic, version),
-        )
+    def _encoder(self, encoder: str, dims: int) -> int:
+        row: Any = self._engine.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
         if row is None:
-            raise NotFound(f"There is no state {topic}@{version}.")
+            return self._engine.insert(
+                "INSERT INTO encoders (name, dims) VALUES (?, ?)", encoder, dims
+            )
+        if row[1] != dims:
+            raise Conflict(f"The encoder {encoder!r} gives {row[1]} numbers a vector, not {dims}.")
         return int(row[0])

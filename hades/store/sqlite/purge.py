@@ -12,10 +12,19 @@ from hades.store.port import Write
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.entities import SqliteEntities
 
+_TIED = """
+SELECT 1 FROM edges WHERE source = ?1 OR target = ?1
+UNION ALL SELECT 1 FROM merges WHERE entity = ?2 OR target = ?2
+UNION ALL SELECT 1 FROM links WHERE source = ?1 OR target = ?1
+UNION ALL SELECT 1 FROM topics WHERE entity = ?2 LIMIT 1
+"""
 _STILL_KNOWN = """
 SELECT 1 FROM edges WHERE source = ?1 OR target = ?1
 UNION ALL SELECT 1 FROM merges WHERE entity = ?2 OR target = ?2
-UNION ALL SELECT 1 FROM aliases WHERE entity = ?2
+UNION ALL SELECT 1 FROM names a JOIN entities e ON e.id = a.entity AND a.key != e.key
+  WHERE entity = ?2
+UNION ALL SELECT 1 FROM mentions WHERE entity = ?2
+UNION ALL SELECT 1 FROM links WHERE source = ?1 OR target = ?1
 UNION ALL SELECT 1 FROM topics WHERE entity = ?2 LIMIT 1
 """
 
@@ -47,6 +56,7 @@ def erase_space(engine: Engine, write: Write, space: int) -> None:
         "DELETE FROM edges WHERE space = ?",
         "DELETE FROM merges WHERE space = ?",
         "DELETE FROM queries WHERE space = ?",
+        "DELETE FROM matched WHERE space = ?",
         "DELETE FROM changes WHERE space = ?",
     ):
         engine.run(sql, space)
@@ -60,33 +70,65 @@ def wipe(engine: Engine) -> bool:
 
 def _erase_topic(engine: Engine, write: Write, topic: int) -> dict[str, int]:
     node = topic << 3 | NodeKind.TOPIC
-    chunks = [
-        row[0]
-        for row in engine.rows(
-            "SELECT c.id FROM chunks c JOIN states s ON s.id = c.state WHERE s.topic = ?", topic
-        )
-    ]
+    chunks = [row[0] for row in engine.rows("SELECT id FROM chunks WHERE topic = ?", topic)]
     edges = _erase_edges(engine, write, node)
+    met: set[int] = set()
     for chunk in chunks:
-        chunk_node = chunk << 3 | NodeKind.CHUNK
-        edges += _erase_edges(engine, write, chunk_node)
-        edges += engine.run("DELETE FROM edges WHERE chunk = ?", chunk).rowcount
-        engine.run("DELETE FROM embeddings WHERE node = ?", chunk_node)
-        engine.run("DELETE FROM chunks WHERE id = ?", chunk)
-        engine.run("INSERT INTO purged VALUES (?, ?)", write.change, chunk_node)
+        edges += _erase_chunk(engine, write, chunk, met)
+    for entity in met:
+        _erase_orphan(engine, write, entity)
+    for sql in (
+        "DELETE FROM pending WHERE state IN (SELECT id FROM states WHERE topic = ?)",
+        "DELETE FROM heads WHERE topic = ?",
+        "DELETE FROM sources WHERE topic = ?",
+    ):
+        engine.run(sql, topic)
     engine.run("DELETE FROM embeddings WHERE node = ?", node)
-    engine.run("DELETE FROM heads WHERE topic = ?", topic)
     states = engine.run("DELETE FROM states WHERE topic = ?", topic).rowcount
     engine.run("DELETE FROM topics WHERE id = ?", topic)
     engine.run("INSERT INTO purged VALUES (?, ?)", write.change, node)
     return {"topics": 1, "states": states, "chunks": len(chunks), "edges": edges}
 
 
+def _erase_chunk(engine: Engine, write: Write, chunk: int, met: set[int]) -> int:
+    """Erase a chunk and what was read in it; the entities it met are for the caller to look at."""
+    node = chunk << 3 | NodeKind.CHUNK
+    met |= {row[0] for row in engine.rows("SELECT entity FROM mentions WHERE chunk = ?", chunk)}
+    for source, target in engine.rows("SELECT source, target FROM links WHERE chunk = ?", chunk):
+        met |= {end >> 3 for end in (source, target) if end & 7 == NodeKind.ENTITY}
+    edges = _erase_edges(engine, write, node)
+    edges += engine.run("DELETE FROM edges WHERE chunk = ?", chunk).rowcount
+    for sql in (
+        "DELETE FROM mentions WHERE chunk = ?",
+        "DELETE FROM links WHERE chunk = ?",
+        "DELETE FROM presences WHERE chunk = ?",
+        "DELETE FROM placements WHERE chunk = ?",
+        "DELETE FROM chunks WHERE id = ?",
+    ):
+        engine.run(sql, chunk)
+    engine.run("DELETE FROM embeddings WHERE node = ?", node)
+    engine.run("INSERT INTO purged VALUES (?, ?)", write.change, node)
+    return edges
+
+
+def _erase_orphan(engine: Engine, write: Write, entity: int) -> None:
+    """Erase an entity that nothing speaks of any more, unless somebody named it."""
+    node = entity << 3 | NodeKind.ENTITY
+    named = engine.row("SELECT 1 FROM entities WHERE id = ? AND origin = 0", entity)
+    introduced = engine.row(
+        "SELECT 1 FROM mentions WHERE entity = ? AND introduces IS NOT NULL LIMIT 1", entity
+    )
+    if not named and not introduced and not engine.row(_TIED, node, entity):
+        _erase_entity(engine, write, entity)
+
+
 def _erase_entity(engine: Engine, write: Write, entity: int) -> int:
     node = entity << 3 | NodeKind.ENTITY
     _erase_edges(engine, write, node)
-    engine.run("DELETE FROM aliases WHERE entity = ?", entity)
+    engine.run("DELETE FROM names WHERE entity = ?", entity)
     engine.run("DELETE FROM merges WHERE entity = ?1 OR target = ?1", entity)
+    engine.run("DELETE FROM mentions WHERE entity = ?", entity)
+    engine.run("DELETE FROM links WHERE source = ?1 OR target = ?1", node)
     engine.run("DELETE FROM embeddings WHERE node = ?", node)
     engine.run("UPDATE topics SET entity = NULL WHERE entity = ?", entity)
     gone = engine.run("DELETE FROM entities WHERE id = ?", entity).rowcount

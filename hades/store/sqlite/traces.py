@@ -177,6 +177,18 @@ class SqliteTraces:
             for name, version, versions, valid_from, recorded_at, tags, importance in rows
         ]
 
+    def content(self, state: int) -> str:
+        """The content of a state by its row."""
+        found = self._engine.row(
+            "SELECT t.name, t.id, s.version FROM states s JOIN topics t ON t.id = s.topic "
+            "WHERE s.id = ?",
+            state,
+        )
+        row = None if found is None else self._row(_PARENT, found[1], found[2])
+        if row is None:
+            raise NotFound(f"There is no state {state}.")
+        return "" if row.encoding is None else self._content(found[0], row).decode()
+
     def exists(self, space: int, topic: str) -> bool:
         """Whether the topic was ever remembered, forgotten ones included."""
         return self._find(space, topic) is not None
@@ -184,7 +196,10 @@ class SqliteTraces:
     # Writing
 
     def add(self, write: Write, space: int, topic: str, draft: Draft) -> tuple[State, bool]:
-        """Append a state, unless it says what already holds; and whether it was appended."""
+        """Append a state, unless it says what already holds; and whether it was appended.
+
+        A new state is pending: it still has to be cut into chunks, embedded and linked.
+        """
         row = self._engine.row(
             "SELECT id, latest, versions FROM topics WHERE space = ? AND name = ?", space, topic
         )
@@ -206,6 +221,7 @@ class SqliteTraces:
         state_id, row = self._insert(write, topic, topic_id, versions, valid_from, draft)
         content = b"" if draft.content is None else draft.content.encode()
         valid_to = self._point(write, topic_id, state_id, latest, row, content)
+        self._engine.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
         write.subject = topic_id << 3 | NodeKind.TOPIC
         return _state(topic, row._replace(valid_to=valid_to), content), True
 

@@ -1,0 +1,73 @@
+"""Columns: rows kept as numpy arrays, brought up to date by key, saved as plain files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+class Columns:
+    """Named arrays of one length; `key` tells rows apart."""
+
+    def __init__(self, key: str, types: Mapping[str, Any]) -> None:
+        self._key = key
+        self._types = dict(types)
+        self._arrays: dict[str, Array] = {
+            name: np.zeros(0, kind) for name, kind in self._types.items()
+        }
+
+    def __len__(self) -> int:
+        return len(self._arrays[self._key])
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name]
+
+    def put(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Take rows in; those whose key is known already replace it."""
+        if not rows:
+            return
+        new = {
+            name: np.array(column, self._types[name])
+            for name, column in zip(self._types, zip(*rows, strict=True), strict=True)
+        }
+        self.put_arrays(new)
+
+    def put_arrays(self, new: Mapping[str, Array]) -> None:
+        """The same, from arrays."""
+        known = self._arrays[self._key]
+        keys = new[self._key]
+        if len(known) and len(keys) and keys.min() <= known.max():
+            self.drop(keys)
+        self._arrays = {
+            name: np.concatenate([array, new[name]]) for name, array in self._arrays.items()
+        }
+
+    def drop(self, keys: Array) -> None:
+        """Let rows go, by key."""
+        self.keep(~np.isin(self._arrays[self._key], keys))
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Keep the rows of a mask only."""
+        if not mask.all():
+            self._arrays = {name: array[mask] for name, array in self._arrays.items()}
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write each column to a file of its own."""
+        for column, array in self._arrays.items():
+            np.save(folder / f"{name}.{column}.npy", array)
+
+    def load(self, folder: Path, name: str) -> None:
+        """Read what `save` wrote, mapped rather than copied."""
+        self._arrays = {
+            column: np.load(folder / f"{name}.{column}.npy", mmap_mode="r").view(kind)
+            for column, kind in self._types.items()
+        }
+        lengths = {len(array) for array in self._arrays.values()}
+        if len(lengths) > 1:
+            raise ValueError(f"the columns of {name} have different lengths")

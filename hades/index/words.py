@@ -1,0 +1,160 @@
+"""Words: the passages that say it, by BM25, with tantivy.
+
+A document of this index is a *presence*: a chunk for a stretch of valid and known time.
+So a question about any moment is filtered inside the search. Words are folded as in
+`domain.names` and stemmed; a second field keeps them unstemmed with their positions, to
+find where a new name stands in old texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tantivy
+from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
+
+from hades.domain.names import words
+
+_HEAP_BYTES = 64_000_000
+_TERMS_AT_MOST = 64
+"""Distinct words of a question that are searched; a longer one is cut, rarest kept."""
+_WORD_CHARACTERS_AT_MOST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """A chunk for a stretch of time, as it is written to the index."""
+
+    id: int
+    chunk: int
+    space: int
+    topic: int
+    valid_from: int
+    valid_to: int
+    recorded_at: int
+    retired_at: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Which presences count: one space at one moment."""
+
+    space: int
+    valid: int
+    known: int
+
+
+class Words:
+    """The inverted index of a memory."""
+
+    def __init__(self, folder: Path) -> None:
+        builder = tantivy.SchemaBuilder()
+        for name in ("id", "chunk"):
+            builder.add_unsigned_field(name, stored=name == "chunk", indexed=True, fast=True)
+        builder.add_unsigned_field("space", indexed=True)
+        builder.add_unsigned_field("topic", indexed=True)
+        for name in ("valid_from", "valid_to", "recorded_at", "retired_at"):
+            builder.add_integer_field(name, fast=True)
+        builder.add_text_field("stems", tokenizer_name="stems", index_option="freq")
+        builder.add_text_field("exact", tokenizer_name="exact", index_option="position")
+        self._schema = builder.build()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._index = tantivy.Index(self._schema, path=str(folder))
+        plain = TextAnalyzerBuilder(Tokenizer.whitespace())
+        self._index.register_tokenizer("exact", plain.build())
+        plain = TextAnalyzerBuilder(Tokenizer.whitespace())
+        self._stemmer = plain.filter(Filter.stemmer("english")).build()
+        self._index.register_tokenizer("stems", self._stemmer)
+        self._searcher = self._index.searcher()
+
+    def put(self, gone: Iterable[int], presences: Iterable[Presence]) -> None:
+        """Replace presences by id, drop others, and make it all visible at once."""
+        writer = self._index.writer(_HEAP_BYTES, 1)
+        for presence in gone:
+            writer.delete_documents_by_term("id", presence)
+        for found in presences:
+            writer.delete_documents_by_term("id", found.id)
+            document = tantivy.Document()
+            document.add_unsigned("id", found.id)
+            document.add_unsigned("chunk", found.chunk)
+            document.add_unsigned("space", found.space)
+            document.add_unsigned("topic", found.topic)
+            document.add_integer("valid_from", found.valid_from)
+            document.add_integer("valid_to", found.valid_to)
+            document.add_integer("recorded_at", found.recorded_at)
+            document.add_integer("retired_at", found.retired_at)
+            text = folded(found.text)
+            document.add_text("stems", text)
+            document.add_text("exact", text)
+            writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+        self.reload()
+
+    def reload(self) -> None:
+        """See what others have written."""
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def best(
+        self, question: str, moment: Moment, limit: int, topics: Sequence[int] | None = None
+    ) -> list[tuple[int, float]]:
+        """The best chunks for a question at a moment, with their scores."""
+        terms = list(dict.fromkeys(self._stemmer.analyze(folded(question))))
+        if len(terms) > _TERMS_AT_MOST:
+            terms = sorted(terms, key=lambda term: self._searcher.doc_freq("stems", term))
+            terms = terms[:_TERMS_AT_MOST]
+        if not terms or limit <= 0:
+            return []
+        any_term = Query.boolean_query(
+            [(Occur.Should, Query.term_query(self._schema, "stems", term)) for term in terms]
+        )
+        return self._run(any_term, moment, limit, topics)
+
+    def saying(self, name: str, space: int, limit: int) -> list[int]:
+        """The chunks of a space, whenever they were there, that say a name's words in a row."""
+        parts = name.split(" ")
+        said = (
+            Query.term_query(self._schema, "exact", parts[0])
+            if len(parts) == 1
+            else Query.phrase_query(self._schema, "exact", list(parts))
+        )
+        query = Query.boolean_query([(Occur.Must, said), (Occur.Must, self._is("space", space))])
+        hits = self._searcher.search(query, limit, count=False).hits
+        return sorted({int(self._searcher.doc(at)["chunk"][0]) for _, at in hits})
+
+    def _run(
+        self, query: Query, moment: Moment, limit: int, topics: Sequence[int] | None
+    ) -> list[tuple[int, float]]:
+        filters = [
+            self._is("space", moment.space),
+            self._range("valid_from", None, moment.valid),
+            self._range("valid_to", moment.valid + 1, None),
+            self._range("recorded_at", None, moment.known),
+            self._range("retired_at", moment.known + 1, None),
+        ]
+        if topics is not None:
+            filters.append(Query.term_set_query(self._schema, "topic", list(topics)))
+        clauses = [(Occur.Must, query)]
+        clauses += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
+        hits = self._searcher.search(Query.boolean_query(clauses), limit, count=False).hits
+        best: dict[int, float] = {}
+        for score, at in hits:
+            chunk = int(self._searcher.doc(at)["chunk"][0])
+            best[chunk] = max(score, best.get(chunk, 0.0))
+        return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def _is(self, field: str, value: int) -> Query:
+        return Query.term_query(self._schema, field, value)
+
+    def _range(self, field: str, low: int | None, high: int | None) -> Query:
+        return Query.range_query(self._schema, field, FieldType.Integer, low, high)
+
+
+def folded(text: str) -> str:
+    """A text as its words in lower case, with single spaces."""
+    kept = (word.casefold() for word in words(text))
+    return " ".join(word for word in kept if len(word) <= _WORD_CHARACTERS_AT_MOST)

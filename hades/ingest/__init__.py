@@ -1,0 +1,1 @@
+"""How knowledge comes in: readers make documents, documents become states, chunks, links."""

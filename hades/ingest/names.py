@@ -1,0 +1,113 @@
+"""The names a text introduces, found by their shape alone, with no model.
+
+Capitalised phrases, quoted titles, acronyms with their long forms, identifiers and
+addresses. What is found here becomes an entity; the matcher then finds it in every text.
+Measured against spaCy's recogniser on three sets of multi-hop questions it leads to the
+same recall or better, at a hundred times the speed (docs/benchmarks.md).
+"""
+
+from __future__ import annotations
+
+import re
+
+from hades.domain.names import name_key
+
+WORDS_AT_MOST = 8
+CHARACTERS_AT_LEAST = 3
+
+STOP_WORDS = frozenset(
+    """a about above after again against all also although am among an and any are around as at
+    away back be became because been before began being below besides between both but by came
+    can cannot come could did do does doing done down during each either else even ever every few
+    finally first following for former formerly found from further furthermore get go good got had
+    has have having he hello hence her here hers hey herself hi him himself his how however i if in
+    including indeed instead into is it its itself just last later latter least less let like
+    likely made mainly make making many may maybe me meanwhile might mine more moreover most mostly
+    much must my myself near neither never nevertheless new next no none nor not nothing now of off
+    often oh ok okay on once one only onto or originally other others otherwise our ours out over
+    own per perhaps please previously quite rather really recently s said same second see seen
+    several shall she should since so some soon still such sure t take than thank thanks that the
+    their theirs them themselves then there therefore these they third this those though three
+    through throughout thus to today together too toward towards two under unlike until up upon us
+    use used using usually various very via was we well went were what when where whereas whether
+    which while who whole whom whose why will with within without would wow yeah yes yet you your
+    yours yourself four five six seven eight nine ten january february march april june july august
+    september october november december monday tuesday wednesday thursday friday saturday
+    sunday""".split()  # noqa: SIM905 — a list of 250 lines would not read better
+)
+
+_UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽ"
+_CAPITAL = rf"[{_UPPER}][\w'’&-]*(?:\.(?=[\s,;)]?\s?[{_UPPER}])(?<=[{_UPPER}]\.)|\.(?=[A-Z]))?"
+_PARTICLE = (
+    r"(?:of|the|de|del|della|di|da|dos|du|des|la|le|les|el|al|von|van|der|den|zu|y|bin|ibn|for"
+    r"|and|&)"
+)
+_NUMBER = r"\d[\d–-]*"
+_PHRASE = re.compile(
+    rf"(?:\b{_NUMBER}\s)?\b{_CAPITAL}"
+    rf"(?:(?:\s(?:{_PARTICLE}\s){{0,2}}|\s?[-–/]\s?)(?:{_CAPITAL}|{_NUMBER}(?!\w)))*"
+)
+_QUOTED = re.compile(r"[\"“”]([^\"“”\n]{3,80})[\"“”]")
+_ADDRESS = re.compile(r"https?://[^\s)>\]\"']+|\b(?:arXiv:)?\d{4}\.\d{4,5}\b|\b10\.\d{4,}/\S+")
+_IDENTIFIER = re.compile(
+    r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+[A-Z]\w+|[A-Z]{2,}-?\d[\w-]*)\b"
+)
+_LONG_FORM = re.compile(
+    r"([A-Z][\w-]+(?:\s(?:of|and|for|the|in)?\s?[A-Z]?[\w-]+){1,6})\s\(([A-Z][A-Za-z]{1,7})\)"
+)
+_AND = re.compile(r"\s(?:and|&)\s")
+
+
+def is_name(key: str) -> bool:
+    """Whether a name's key is worth a place in the dictionary."""
+    parts = key.split(" ")
+    if len(parts) > WORDS_AT_MOST or sum(map(len, parts)) < CHARACTERS_AT_LEAST:
+        return not key.isascii() and 2 <= len(key) <= WORDS_AT_MOST * 2
+    return not all(word in STOP_WORDS or word.isdigit() for word in parts)
+
+
+def extract_names(text: str) -> list[str]:
+    """The names a text introduces, each once, in order of appearance."""
+    found: dict[str, None] = {}
+    for match in _PHRASE.finditer(text):
+        phrase = match.group()
+        parts = [phrase]
+        if " and " in phrase or " & " in phrase:
+            parts += _AND.split(phrase)
+        for part in parts:
+            kept = _trimmed(part.replace("’s", "").replace("'s", "").split())
+            if kept:
+                found[" ".join(kept)] = None
+    for match in _QUOTED.finditer(text):
+        found[match.group(1).strip(" ,.;:!?")] = None
+    for pattern in (_IDENTIFIER, _ADDRESS):
+        for match in pattern.finditer(text):
+            found[match.group()] = None
+    return [name for name in found if is_name(name_key(name))]
+
+
+def long_forms(text: str) -> list[tuple[str, str]]:
+    """Pairs (long form, acronym) where a text spells an acronym out."""
+    pairs = []
+    for long, short in _LONG_FORM.findall(text):
+        parts = long.split()
+        for start in range(len(parts)):
+            initials = "".join(
+                part[0]
+                for part in parts[start:]
+                if part[0].isupper() or part.lower() not in STOP_WORDS
+            )
+            if initials.lower() == short.lower():
+                pairs.append((" ".join(parts[start:]), short))
+                break
+    return pairs
+
+
+def _trimmed(parts: list[str]) -> list[str]:
+    """Without the stop words at both ends: "In the United States" names the United States."""
+    start, end = 0, len(parts)
+    while start < end and parts[start].lower() in STOP_WORDS:
+        start += 1
+    while end > start and parts[end - 1].lower() in STOP_WORDS:
+        end -= 1
+    return parts[start:end]

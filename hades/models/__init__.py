@@ -1,0 +1,1 @@
+"""The doors to machine learning: encoder, extractor, reranker, chat model."""

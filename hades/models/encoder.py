@@ -1,0 +1,93 @@
+"""The encoder: text in, unit vectors out.
+
+HADES carries its own, MiniLM, so that meaning can be searched at once and offline. Any
+other can take its place by a setting; nothing outside this module knows which one runs.
+A text gets the same vector whoever its neighbours are: local models run texts one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.errors import InvalidInput
+from hades.models.onnx_encoder import FolderEncoder
+
+Vectors = npt.NDArray[np.float32]
+Progress = Callable[[int, int], None]
+
+MINILM_FOLDER = Path(__file__).parent / "minilm"
+MINILM_MODEL = "all-MiniLM-L6-v2-int8-1"
+MINILM_DIMS = 384
+MINILM_MAX_TOKENS = 256
+
+
+class Encoder(Protocol):
+    """What HADES asks of an encoder."""
+
+    @property
+    def model(self) -> str:
+        """Names the vectors: two encoders with one name give comparable vectors."""
+
+    @property
+    def dims(self) -> int:
+        """The length of a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest text read whole, the model's own marks included; the rest is cut off."""
+
+    def encode(self, texts: Sequence[str], on_progress: Progress | None = None) -> Vectors:
+        """A unit vector per text, in order; `on_progress` hears (done, total)."""
+
+
+class MiniLM(FolderEncoder):
+    """The built-in encoder, all-MiniLM-L6-v2 in int8; loads on first use."""
+
+    def __init__(self, folder: Path = MINILM_FOLDER) -> None:
+        super().__init__(folder, model=MINILM_MODEL, dims=MINILM_DIMS, max_tokens=MINILM_MAX_TOKENS)
+
+
+@cache
+def _minilm() -> MiniLM:
+    return MiniLM()
+
+
+def count_tokens(texts: Sequence[str]) -> list[int]:
+    """How many tokens of the built-in encoder each text has, its two marks not counted."""
+    return _minilm().count_tokens(texts)
+
+
+def load_encoder(setting: str = "minilm") -> Encoder:
+    """The encoder a setting names.
+
+    minilm                             the built-in one
+    folder:/path                       an ONNX sentence encoder on disk
+    fastembed:NAME or NAME@/path       a fastembed model, by name or from a local folder
+    openai:https://host/v1#MODEL       an OpenAI-compatible embeddings endpoint
+    """
+    kind, _, rest = setting.partition(":")
+    if setting == "minilm":
+        return _minilm()
+    if kind == "folder" and rest:
+        return FolderEncoder(Path(rest).expanduser())
+    if kind == "fastembed" and rest:
+        from hades.models.fastembed_encoder import FastembedEncoder
+
+        name, _, folder = rest.partition("@")
+        return FastembedEncoder(name, Path(folder).expanduser() if folder else None)
+    if kind == "openai":
+        from hades.models.openai_encoder import OpenAIEncoder
+
+        url, _, model = rest.partition("#")
+        if url.startswith(("http://", "https://")) and model:
+            return OpenAIEncoder(url, model)
+    raise InvalidInput(
+        f"Unknown encoder {setting!r}: use minilm, folder:/path, fastembed:NAME "
+        "or openai:https://host/v1#MODEL."
+    )

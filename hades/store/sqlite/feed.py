@@ -1,0 +1,73 @@
+"""What derived indexes read: rows as plain tuples, those written since a change number.
+
+An open end is FOREVER here, so that it can be compared as a number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hades.store.sqlite.engine import FOREVER, Engine
+
+_SINCE = {
+    "chunks": "SELECT c.id, c.topic, t.space FROM chunks c JOIN topics t ON t.id = c.topic "
+    "WHERE c.change > ? ORDER BY c.id",
+    "presences": "SELECT id, chunk, valid_from, coalesce(valid_to, {end}), recorded_at, "
+    "coalesce(retired_at, {end}) FROM presences WHERE change > ? ORDER BY id",
+    "mentions": "SELECT chunk, entity, introduces, positions FROM mentions "
+    "WHERE change > ? ORDER BY chunk, entity",
+    "entities": "SELECT id, space, origin FROM entities WHERE change > ? ORDER BY id",
+    "links": "SELECT id, chunk, source, relation, target, weight FROM links "
+    "WHERE change > ? ORDER BY id",
+    "edges": "SELECT row, id, space, source, relation, target, weight, valid_from, "
+    "coalesce(valid_to, {end}), recorded_at, coalesce(retired_at, {end}) FROM edges "
+    "WHERE change > ? ORDER BY row",
+    "merges": "SELECT id, space, entity, target, recorded_at, coalesce(retired_at, {end}) "
+    "FROM merges WHERE change > ? ORDER BY id",
+    "placements": "SELECT p.state, p.ordinal, p.chunk FROM placements p "
+    "JOIN states s ON s.id = p.state WHERE s.change > ? ORDER BY p.state, p.ordinal",
+    "purged": "SELECT node FROM purged WHERE change > ?",
+}
+
+
+class SqliteFeed:
+    """The rows derived indexes are made of."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def stand(self) -> tuple[str, int]:
+        """Which file this is, and the number of its last change."""
+        return self._engine.meta("generation") or "", self._engine.change()
+
+    def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
+        """The rows of a kind written after a change."""
+        return self._engine.rows(_SINCE[what].format(end=FOREVER), change)
+
+    def vectors(self, encoder: str, change: int) -> list[tuple[int, bytes]]:
+        """(node, vector) of an encoder, written after a change."""
+        return self._engine.rows(
+            "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
+            "WHERE e.name = ? AND v.change > ? ORDER BY v.node",
+            *(encoder, change),
+        )
+
+    def tagged(self, space: int, tag: str, valid: int, known: int) -> list[int]:
+        """The topics whose state at a moment has a tag."""
+        rows = self._engine.rows(
+            "SELECT t.id FROM topics t JOIN states s ON s.id = ("
+            "SELECT id FROM states WHERE topic = t.id AND valid_from <= ? AND recorded_at <= ? "
+            "ORDER BY valid_from DESC, version DESC LIMIT 1) "
+            "WHERE t.space = ? AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = ?)",
+            *(valid, known, space, tag),
+        )
+        return [int(row[0]) for row in rows]
+
+    def topics_like(self, space: int, glob: str | None, kind: str | None) -> list[int]:
+        """The topics of a kind or with a name like that."""
+        rows = self._engine.rows(
+            "SELECT id FROM topics WHERE space = ?1 AND (?2 IS NULL OR name GLOB ?2) "
+            "AND (?3 IS NULL OR kind = ?3)",
+            *(space, glob, kind),
+        )
+        return [int(row[0]) for row in rows]

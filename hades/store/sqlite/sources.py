@@ -1,0 +1,57 @@
+"""Where ingested topics come from, in SQLite."""
+
+from __future__ import annotations
+
+from hades.domain.times import NOW
+from hades.errors import Conflict, NotFound
+from hades.store.port import Write
+from hades.store.sqlite.engine import Engine
+from hades.store.sqlite.traces import SqliteTraces, digest_of
+
+
+class SqliteSources:
+    """The source of each ingested topic, and the hash of what was read."""
+
+    def __init__(self, engine: Engine, traces: SqliteTraces) -> None:
+        self._engine = engine
+        self._traces = traces
+
+    def of_root(self, space: int, root: str) -> dict[str, bytes]:
+        """The topics that came from a root and are still there, with their fingerprints."""
+        rows = self._engine.rows(
+            "SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic "
+            "JOIN states s ON s.id = t.latest "
+            "WHERE t.space = ? AND o.root = ? AND s.encoding IS NOT NULL ORDER BY t.name",
+            *(space, root),
+        )
+        return dict(rows)
+
+    def put(
+        self, space: int, topic: str, root: str, fingerprint: bytes, kind: str, title: str
+    ) -> None:
+        """Note where a topic came from."""
+        row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
+        if row is None:
+            raise NotFound(f"There is no topic {topic!r}.")
+        self._engine.run(
+            "INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", row[0], root, fingerprint
+        )
+        self._engine.run(
+            "UPDATE topics SET kind = ?, title = ? WHERE id = ?", kind, title or None, row[0]
+        )
+
+    def rename(self, write: Write, space: int, topic: str, new: str) -> None:
+        """Give a topic another name; its trace goes along, so its hashes are made anew."""
+        if self._traces.exists(space, new):
+            raise Conflict(f"The topic {new!r} exists already.")
+        states = list(self._traces.trace(space, topic, NOW))
+        row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
+        self._engine.run("UPDATE topics SET name = ? WHERE id = ?", new, row[0])
+        for state in states:
+            if not state.forgotten:
+                self._engine.run(
+                    "UPDATE states SET digest = ? WHERE topic = ? AND version = ?",
+                    digest_of(new, state.version, state.content.encode()),
+                    *(row[0], state.version),
+                )
+        write.subject = row[0] << 3
