@@ -18,7 +18,7 @@ from hades.domain.graph import Edge, FactChange
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
 from hades.domain.times import NOW, Clock, TimeLike, from_micros, system_clock
 from hades.domain.trace import Space, State
-from hades.errors import InvalidInput, NotFound
+from hades.errors import Conflict, InvalidInput, NotFound
 from hades.exchange import jsonl, node_link
 from hades.lifecycle import facts
 from hades.store.port import Draft, EdgeDraft, EdgeFilter, Problem, Progress, Store, Write
@@ -101,12 +101,11 @@ class Memory(View):
 
     def forget(self, topic: str) -> State:
         """Let a topic be gone from now on, with its edges. Its history is kept."""
+        clean_name(topic)
         with self._write("forget") as write:
-            self._store.traces.state(self._space_id, topic, NOW)
             state, _ = self._store.traces.add(write, self._space_id, topic, Draft(content=None))
-            facts.end_edges_of(
-                self._store, write, self._space_id, self._node(topic), state.valid_from
-            )
+            for node in self._store.entities.own_nodes(self._space_id, topic):
+                facts.end_edges_of(self._store, write, self._space_id, node, state.valid_from)
             return state
 
     def purge(self, name: str) -> dict[str, int]:
@@ -127,7 +126,7 @@ class Memory(View):
         relation: str,
         target: str,
         *,
-        weight: float = 1.0,
+        weight: float | None = None,
         evidence: str = "",
         valid_from: TimeLike | None = None,
         valid_to: TimeLike | None = None,
@@ -137,12 +136,14 @@ class Memory(View):
     ) -> Edge:
         """Say that one thing stands in a relation to another, from now or `valid_from` on.
 
-        A name that is no topic becomes an entity of that `kind`. An `exclusive` relation
-        has one target at a time: the new fact ends the old one.
+        A name that is no topic becomes an entity of that `kind`. The weight is 1 unless
+        given. Saying a fact again updates what is said, and stretches it over the time
+        said. An `exclusive` relation has one target at a time: the new fact ends the old.
         """
         for name, what in ((source, "topic"), (relation, "relation"), (target, "topic")):
             clean_name(name, what)
-        weight = clean_share(weight, "weight") or 0.0
+        clean_name(kind, "kind")
+        weight = clean_share(weight, "weight")
         starts, ends = self._time(valid_from), self._time(valid_to)
         with self._write("relate") as write:
             draft = EdgeDraft(
@@ -175,6 +176,8 @@ class Memory(View):
         `mistake=True` says it was never true: from now on no time shows it.
         """
         ends = self._time(at)
+        if not isinstance(source, int) and relation is None:
+            raise InvalidInput("Say which relation ends, or give the number of an edge.")
         with self._write("unrelate") as write:
             if isinstance(source, int):
                 edges = [self._store.edges.get(self._space_id, source)]
@@ -182,8 +185,11 @@ class Memory(View):
                 edges = self._holding(source, relation, target)
             for edge in edges:
                 when = ends or from_micros(write.at)
+                if edge.valid_to is not None and edge.valid_to <= when and not (ends or mistake):
+                    raise Conflict(f"Edge {edge.id} ended already: give `at` to say otherwise.")
                 facts.unrelate(self._store, write, edge, when, mistake=mistake)
-        return [self._store.edges.beliefs(self._space_id, edge.id)[-1] for edge in edges]
+            write.subject = self._store.entities.node(self._space_id, edges[0].source.name, NOW)
+        return [self._store.edges.beliefs(self._space_id, edge.id, NOW)[-1] for edge in edges]
 
     def change_fact(
         self,

@@ -128,7 +128,7 @@ class View:
 
     def edge(self, edge: int) -> list[Edge]:
         """Everything ever believed about one edge, oldest first."""
-        return self._store.edges.beliefs(self._space_id, edge)
+        return self._store.edges.beliefs(self._space_id, edge, self.as_of)
 
     def when_changed(self, name: str, before: str, after: str | None = None) -> Turn:
         """When one relation of a topic or entity gave way to another, most recently."""

@@ -13,7 +13,7 @@ _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")
 
 def compare(before: State, after: State) -> Diff:
     """What changed from one state to another."""
-    old, new = before.content.splitlines(), after.content.splitlines()
+    old, new = before.content.split("\n"), after.content.split("\n")
     lines = _unified(old, new, before.id, after.id)
     fields: dict[str, tuple[Any, Any]] = {
         name: (getattr(before, name), getattr(after, name))

@@ -23,37 +23,42 @@ def relate(
 ) -> tuple[Edge, bool]:
     """Write an edge, unless that very fact holds already; and whether that was news.
 
-    An exclusive edge ends its rivals.
+    A fact known for part of the time is stretched over the rest. An exclusive edge ends
+    its rivals.
     """
     starts = from_micros(write.at) if draft.valid_from is None else draft.valid_from
     if draft.valid_to is not None and draft.valid_to <= starts:
         raise InvalidInput("An edge cannot end before it begins: give a later valid_to.")
-    same = EdgeFilter(
-        node=draft.source, direction="out", relation=draft.relation, target=draft.target
-    )
-    for edge in store.edges.find(space, same, AsOf(valid=starts)):
-        if draft.valid_to == edge.valid_to or draft.valid_to is None:
-            return _refreshed(store, write, space, edge, draft)
     valid_to, rivals = _settle(store, space, draft, starts) if exclusive else (draft.valid_to, [])
-    added = store.edges.add(write, space, replace(draft, valid_from=starts, valid_to=valid_to))
+    draft = replace(draft, valid_from=starts, valid_to=valid_to)
+    known = _overlapping(store, space, draft)
+    if known:
+        edge, is_news = _refresh(store, write, space, known, draft)
+    else:
+        edge, is_news = store.edges.get(space, store.edges.add(write, space, draft)), True
     for rival in rivals:
-        store.edges.revise(write, rival.id, valid_to=starts, superseded_by=added)
-    return store.edges.get(space, added), True
+        store.edges.revise(write, rival.id, valid_to=starts, superseded_by=edge.id)
+    return edge, is_news or bool(rivals)
 
 
 def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: bool) -> None:
     """End an edge at a moment; by mistake means that it was never true."""
-    if mistake or at <= edge.valid_from:
+    if mistake:
         store.edges.retire(write, edge.id)
+    elif at <= edge.valid_from:
+        raise InvalidInput(
+            f"Edge {edge.id} began later than that: say it was a mistake, or give a later time."
+        )
     else:
         store.edges.revise(write, edge.id, valid_to=at)
 
 
 def end_edges_of(store: Store, write: Write, space: int, node: int, at: datetime) -> None:
-    """End every edge of a node: it is forgotten from that moment on."""
-    for edge in store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW):
+    """End every edge of a node itself: it is forgotten from that moment on."""
+    wanted = EdgeFilter(node=node, any_time=True, exact=True)
+    for edge in store.edges.find(space, wanted, NOW):
         if edge.valid_to is None or edge.valid_to > at:
-            unrelate(store, write, edge, at, mistake=False)
+            unrelate(store, write, edge, at, mistake=at <= edge.valid_from)
 
 
 def change_fact(
@@ -90,12 +95,17 @@ def change_fact(
                 relation=relation,
                 target=target,
                 valid_from=at,
+                # What is said of a past stretch holds to the end of that stretch only.
+                valid_to=edge.valid_to,
                 weight=edge.weight,
                 evidence=evidence,
             )
-            opened[relation, target] = store.edges.add(write, space, draft)
+            opened[relation, target] = relate(store, write, space, draft)[0].id
         after = opened[relation, target]
-        store.edges.revise(write, edge.id, valid_to=at, superseded_by=after)
+        if after != edge.id:
+            store.edges.revise(write, edge.id, valid_to=at, superseded_by=after)
+        if edge.superseded_by is not None:
+            store.edges.revise(write, after, superseded_by=edge.superseded_by)
     return FactChange(
         at=at,
         state=state,
@@ -116,6 +126,8 @@ def when_changed(
         if edge.relation != before or edge.valid_to is None:
             continue
         successor = by_id.get(edge.superseded_by or 0) or _begun_at(edges, edge, after)
+        if as_of.valid is not None and edge.valid_to > as_of.valid:
+            continue
         if after is None or (successor is not None and successor.relation == after):
             turns.append(Turn(edge.valid_to, edge, successor))
     if not turns:
@@ -142,10 +154,11 @@ def _settle(
     ends the new fact (it was born past).
     """
     wanted = EdgeFilter(node=draft.source, direction="out", relation=draft.relation, any_time=True)
+    same = {edge.id for edge in _same(store, space, draft)}
     valid_to = draft.valid_to
     ended = []
     for rival in store.edges.find(space, wanted, NOW):
-        if rival.valid_to is not None and rival.valid_to <= starts:
+        if rival.id in same or (rival.valid_to is not None and rival.valid_to <= starts):
             continue
         if draft.valid_to is not None and draft.valid_to <= rival.valid_from:
             continue
@@ -160,19 +173,49 @@ def _settle(
     return valid_to, ended
 
 
-def _refreshed(
-    store: Store, write: Write, space: int, edge: Edge, draft: EdgeDraft
+def _same(store: Store, space: int, draft: EdgeDraft) -> list[Edge]:
+    """The edges that say the same, at whatever time."""
+    wanted = EdgeFilter(
+        node=draft.source,
+        direction="out",
+        relation=draft.relation,
+        target=draft.target,
+        any_time=True,
+    )
+    return store.edges.find(space, wanted, NOW)
+
+
+def _overlapping(store: Store, space: int, draft: EdgeDraft) -> list[Edge]:
+    starts, ends = draft.valid_from, draft.valid_to
+    return [
+        edge
+        for edge in _same(store, space, draft)
+        if (ends is None or edge.valid_from < ends)
+        and (edge.valid_to is None or starts is None or starts < edge.valid_to)
+    ]
+
+
+def _refresh(
+    store: Store, write: Write, space: int, known: list[Edge], draft: EdgeDraft
 ) -> tuple[Edge, bool]:
-    """The edge that says the same already, brought up to date where the draft says more."""
-    changed: dict[str, object] = {}
-    if draft.weight != edge.weight:
-        changed["weight"] = draft.weight
-    if draft.evidence and draft.evidence != edge.evidence:
-        changed["evidence"] = draft.evidence
-    if not changed:
-        return edge, False
-    store.edges.revise(write, edge.id, **changed)
-    return store.edges.get(space, edge.id), True
+    """Bring the edges that say the same up to date: one edge, over all the time said."""
+    edge, others = known[0], known[1:]
+    starts = min([draft.valid_from or edge.valid_from, *(e.valid_from for e in known)])
+    ends = [draft.valid_to, *(e.valid_to for e in known)]
+    valid_to = None if None in ends else max(end for end in ends if end is not None)
+    said: dict[str, object] = {"valid_from": starts, "valid_to": valid_to}
+    if draft.weight is not None:
+        said["weight"] = draft.weight
+    if draft.evidence:
+        said["evidence"] = draft.evidence
+    if draft.metadata:
+        said["metadata"] = {**edge.metadata, **draft.metadata}
+    changed = {name: value for name, value in said.items() if getattr(edge, name) != value}
+    for other in others:
+        store.edges.retire(write, other.id)
+    if changed:
+        store.edges.revise(write, edge.id, **changed)
+    return store.edges.get(space, edge.id), bool(changed or others)
 
 
 def _target(store: Store, space: int, edge: Edge) -> int:

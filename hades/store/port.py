@@ -76,7 +76,7 @@ class EdgeDraft:
     target: int
     valid_from: datetime | None = None
     valid_to: datetime | None = None
-    weight: float = 1.0
+    weight: float | None = None
     evidence: str = ""
     components: Mapping[str, float] = field(default_factory=dict)
     belief: Belief = UNSURE
@@ -87,13 +87,17 @@ class EdgeDraft:
 
 @dataclass(frozen=True, slots=True)
 class EdgeFilter:
-    """Which edges are wanted. `any_time` also gives those that no longer hold."""
+    """Which edges are wanted. `any_time` also gives those that no longer hold.
+
+    `exact` looks at the node alone, not at what it was merged with.
+    """
 
     node: int | None = None
     direction: Direction = "both"
     relation: str | None = None
     target: int | None = None
     any_time: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,7 @@ class Entities(Protocol):
     """Named things, their other names, and which of them are one."""
 
     def node(self, space: int, name: str, as_of: AsOf) -> int | None: ...
+    def own_nodes(self, space: int, name: str) -> list[int]: ...
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int: ...
     def describe(self, node: int) -> Node: ...
     def list(self, space: int, glob: str | None, as_of: AsOf) -> list[Entity]: ...
@@ -176,7 +181,7 @@ class Edges(Protocol):
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]: ...
     def get(self, space: int, edge: int) -> Edge: ...
-    def beliefs(self, space: int, edge: int) -> list[Edge]: ...
+    def beliefs(self, space: int, edge: int, as_of: AsOf) -> list[Edge]: ...
     def add(self, write: Write, space: int, draft: EdgeDraft) -> int: ...
     def revise(self, write: Write, edge: int, **changed: Any) -> None: ...
     def retire(self, write: Write, edge: int) -> None: ...

@@ -17,7 +17,8 @@ _RESTORE = "restore a backup (`hades restore`)"
 _MEND = "run `hades check --mend`"
 
 _LATEST_STATE = (
-    "(SELECT id FROM states s WHERE s.topic = t.id ORDER BY valid_from DESC, version DESC LIMIT 1)"
+    "(SELECT id FROM states s WHERE s.topic = t.id AND s.retired_at IS NULL "
+    "ORDER BY valid_from DESC, version DESC LIMIT 1)"
 )
 _END_MISSING = """
 SELECT e.id FROM edges e WHERE e.retired_at IS NULL AND (

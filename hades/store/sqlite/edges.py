@@ -78,10 +78,10 @@ class SqliteEdges:
             where.append("e.relation = (SELECT id FROM relations WHERE name = ?)")
             values.append(wanted.relation)
         if wanted.target is not None:
-            self._touching(("target",), space, wanted.target, as_of, where, values)
+            self._touching(("target",), space, wanted.target, wanted, as_of, where, values)
         if wanted.node is not None:
             ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}
-            self._touching(ends[wanted.direction], space, wanted.node, as_of, where, values)
+            self._touching(ends[wanted.direction], space, wanted.node, wanted, as_of, where, values)
         rows = self._engine.rows(f"{_SELECT} WHERE {' AND '.join(where)} ORDER BY e.id", *values)
         return self._edges(space, rows, as_of)
 
@@ -89,25 +89,28 @@ class SqliteEdges:
         """An edge as believed now."""
         return self._edges(space, [self._current(space, edge)], NOW)[0]
 
-    def beliefs(self, space: int, edge: int) -> list[Edge]:
-        """Everything ever believed about an edge, oldest first."""
+    def beliefs(self, space: int, edge: int, as_of: AsOf) -> list[Edge]:
+        """Everything believed about an edge up to a moment, oldest first."""
+        known = self._engine.moment(as_of)[1]
         rows = self._engine.rows(
-            f"{_SELECT} WHERE e.space = ? AND e.id = ? ORDER BY e.row", space, edge
+            f"{_SELECT} WHERE e.space = ? AND e.id = ? AND e.recorded_at <= ? ORDER BY e.row",
+            *(space, edge, known),
         )
         if not rows:
             raise NotFound(f"There is no edge {edge} in this space.")
-        return self._edges(space, rows, NOW)
+        return self._edges(space, rows, as_of)
 
     def _touching(
         self,
         ends: tuple[str, ...],
         space: int,
         node: int,
+        wanted: EdgeFilter,
         as_of: AsOf,
         where: list[str],
         values: list[Any],
     ) -> None:
-        nodes = self._entities.same_as(space, node, as_of)
+        nodes = [node] if wanted.exact else self._entities.same_as(space, node, as_of)
         marks = ", ".join("?" * len(nodes))
         where.append("(" + " OR ".join(f"e.{end} IN ({marks})" for end in ends) + ")")
         for _ in ends:
@@ -115,10 +118,13 @@ class SqliteEdges:
 
     def _edges(self, space: int, rows: list[Any], as_of: AsOf) -> list[Edge]:
         roots = self._entities.roots(space, as_of)
-        return [self._edge(row, roots) for row in rows]
+        known = self._engine.moment(as_of)[1]
+        return [self._edge(row, roots, known) for row in rows]
 
-    def _edge(self, found: Any, roots: dict[int, int]) -> Edge:
+    def _edge(self, found: Any, roots: dict[int, int], known: int) -> Edge:
         row = _Row._make(found[:-3])
+        if row.retired_at is not None and row.retired_at > known:
+            row = row._replace(retired_at=None)  # not yet known then
         relation, source, target = found[-3:]
         try:
             return Edge(
@@ -165,7 +171,7 @@ class SqliteEdges:
             source=draft.source,
             relation=self._engine.relation_id(draft.relation),
             target=draft.target,
-            weight=draft.weight,
+            weight=1.0 if draft.weight is None else draft.weight,
             valid_from=write.at if draft.valid_from is None else to_micros(draft.valid_from),
             valid_to=None if draft.valid_to is None else to_micros(draft.valid_to),
             recorded_at=write.at,
@@ -192,6 +198,8 @@ class SqliteEdges:
         for name, value in changed.items():
             if name in ("valid_from", "valid_to") and value is not None:
                 changed[name] = to_micros(value)
+            elif name == "metadata":
+                changed[name] = _json(value)
         self.retire(write, edge)
         self._insert(
             row._replace(recorded_at=write.at, retired_at=None, change=write.change, **changed)

@@ -12,13 +12,14 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hades.domain.times import AsOf, Clock, to_micros
-from hades.errors import Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
+from hades.errors import Conflict, Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
 from hades.store.port import Write
 from hades.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, statements
 
@@ -26,11 +27,21 @@ _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _STATEMENTS_CACHED = 256
 
-_FAULTS = (sqlite3.Error, UnicodeDecodeError)
+_FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
 """What SQLite raises; damaged text inside an error message cannot even be decoded."""
 
 FOREVER = (1 << 63) - 1
 """A known time later than every other: everything recorded so far."""
+
+
+class _Held:
+    """A thread's connection; it closes when the thread, and so its holder, is gone."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
 
 
 class _Cancelled(Exception):
@@ -46,34 +57,33 @@ class Engine:
         self.clock = clock
         self._busy_timeout_s = busy_timeout_s
         self._local = threading.local()
-        self._lock = threading.Lock()
-        self._open: list[sqlite3.Connection] = []
+        self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
         self._pid = os.getpid()
         self._closed = False
+        self._registered = _register(path)
 
     # Connections
 
     @property
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, opened when first asked for."""
-        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is None or self._closed or self._pid != os.getpid():
-            found = self._connect()
-        return found
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is None or self._closed or self._pid != os.getpid():
+            held = self._connect()
+        return held.connection
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> _Held:
         if self._closed:
             raise Unavailable("This memory is closed: open it again.")
         if self._pid != os.getpid():
             # A connection must not cross a fork: the child starts with its own.
-            self._pid, self._open = os.getpid(), []
+            self._pid, self._open = os.getpid(), weakref.WeakSet()
             self._local = threading.local()
         with translated(self.path):
-            connection = self._open_file()
-        with self._lock:
-            self._open.append(connection)
-        self._local.connection = connection
-        return connection
+            held = _Held(self._open_file())
+        self._open.add(held)
+        self._local.held = held
+        return held
 
     def _open_file(self) -> sqlite3.Connection:
         mode = "ro" if self.read_only else "rw"
@@ -110,9 +120,9 @@ class Engine:
             return
         self._closed = True
         if self._pid == os.getpid():
-            for connection in self._open:
-                connection.close()
-        self._open.clear()
+            for held in list(self._open):
+                held.connection.close()
+            _unregister(self._registered)
 
     # Reading
 
@@ -137,11 +147,13 @@ class Engine:
         if connection.in_transaction:
             yield
             return
-        with translated(self.path):
-            connection.execute("BEGIN")
-            try:
-                yield
-            finally:
+        self.run("BEGIN")
+        self._local.reading = True
+        try:
+            yield
+        finally:
+            self._local.reading = False
+            if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
     # Writing
@@ -152,23 +164,38 @@ class Engine:
         if self.read_only:
             raise Denied(f"{self.path} is open for reading only.")
         connection = self.connection
+        if getattr(self._local, "reading", False):
+            raise InvalidInput("A snapshot is for reading: leave it, then write.")
         nested = connection.in_transaction
         begin, commit, undo = (
             ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part")
             if nested
             else ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
         )
-        with translated(self.path):
-            connection.execute(begin)
-            try:
-                yield
-                connection.execute(commit)
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute(undo)
-                    if nested:
-                        connection.execute(commit)
-                raise
+        self.run(begin)
+        if not nested:
+            self._local.afterwards = []
+        try:
+            yield
+            self.run(commit)
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute(undo)
+                if nested:
+                    connection.execute(commit)
+            raise
+        if not nested:
+            for call in self._local.afterwards:
+                call()
+
+    def afterwards(self, call: Callable[[], object]) -> None:
+        """Do something once the transaction under way is committed."""
+        self._local.afterwards.append(call)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a write or a snapshot."""
+        return self.connection.in_transaction
 
     @contextmanager
     def write(self, actor: str, action: str, space: int | None = None) -> Iterator[Write]:
@@ -193,7 +220,10 @@ class Engine:
 
     def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
         """A statement that changes something; inside `write` or `transaction` only."""
-        return self.connection.execute(sql, values)
+        try:
+            return self.connection.execute(sql, values)
+        except _FAULTS as error:
+            raise translate(error, self.path) from error
 
     def insert(self, sql: str, *values: Any) -> int:
         """Insert a row; its id."""
@@ -251,12 +281,17 @@ def open_engine(
     path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> Engine:
     """Open the memory at `path`, making it when there is none and `create` says so."""
-    path = path.expanduser()
-    if path.is_dir():
+    try:
+        path = path.expanduser()
+        is_there = path.exists()
+        is_folder = path.is_dir()
+    except (ValueError, RuntimeError, OSError) as error:
+        raise InvalidInput(f"{str(path)!r} cannot be a path: {error}.") from error
+    if is_folder:
         raise InvalidInput(
             f"{path} is a folder: give the path of a memory file, such as notes.hades."
         )
-    if not path.exists():
+    if not is_there:
         if not create or read_only:
             raise NotFound(
                 f"There is no memory at {path}: remember something first, or check the path."
@@ -264,13 +299,18 @@ def open_engine(
         if not path.parent.is_dir():
             raise NotFound(f"The folder {path.parent} does not exist: create it first.")
         _make_file(path, clock)
-    _recognise(path)
-    engine = Engine(
-        path,
-        read_only=read_only or not os.access(path, os.W_OK),
-        busy_timeout_s=busy_timeout_s,
-        clock=clock,
-    )
+    if not path.is_file():
+        raise InvalidInput(f"{path} is not a file: give the path of a memory.")
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    with _OPENING:
+        if not _is_registered(path):
+            _recognise(path)
+        engine = Engine(
+            path,
+            read_only=read_only or not writable,
+            busy_timeout_s=busy_timeout_s,
+            clock=clock,
+        )
     try:
         _migrate(engine)
     except BaseException:
@@ -279,8 +319,43 @@ def open_engine(
     return engine
 
 
+# Closing any descriptor of a file drops all locks this process holds on it (POSIX), and
+# with them SQLite's. So a file is read directly only while no engine here has it open.
+_OPENING = threading.RLock()
+_registry: dict[tuple[int, int], int] = {}
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _is_registered(path: Path) -> bool:
+    return _registry.get(_identity(path), 0) > 0
+
+
+def _register(path: Path) -> tuple[int, int]:
+    with _OPENING:
+        identity = _identity(path)
+        _registry[identity] = _registry.get(identity, 0) + 1
+        return identity
+
+
+def _unregister(identity: tuple[int, int]) -> None:
+    with _OPENING:
+        _registry[identity] -= 1
+        if not _registry[identity]:
+            del _registry[identity]
+
+
 def _make_file(path: Path, clock: Clock) -> None:
     """Make an empty memory beside `path`, then give it its name in one step."""
+    for left_over in (Path(f"{path}-wal"), Path(f"{path}-shm")):
+        if left_over.exists():
+            raise Conflict(
+                f"{left_over} is left from a memory that was moved or removed: move it along, "
+                "or delete it to start anew."
+            )
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     with translated(path):
         try:
@@ -328,8 +403,8 @@ def _recognise(path: Path) -> None:
         raise InvalidInput(f"{path} is not a HADES memory; it was left as it is.")
     if len(header) < _HEADER_BYTES:
         raise Corrupt(
-            f"{path} is empty or cut short ({size} bytes): restore a backup, "
-            "or remove the file to start anew."
+            f"{path} is empty or cut short ({size} bytes): restore a backup, or remove it "
+            "with its -wal and -shm files to start anew."
         )
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise InvalidInput(
@@ -389,7 +464,7 @@ _SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
     (("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_IOERR_SHORT"), Corrupt, _DAMAGED),
     (("SQLITE_CANTOPEN",), Unavailable, _CANNOT_OPEN),
     (("SQLITE_TOOBIG",), InvalidInput, "That is too large to store: split it into parts."),
-    (("SQLITE_CONSTRAINT",), Corrupt, _DAMAGED),
+    (("SQLITE_CONSTRAINT",), InvalidInput, "What was given contradicts itself ({error})."),
     (("SQLITE_IOERR",), Unavailable, "The disk of {path} does not answer ({error}): check it."),
 )
 
@@ -401,12 +476,18 @@ def translate(error: Exception, path: Path) -> HadesError:
             return Unavailable(_FULL.format(path=path))
         kind: type[HadesError] = Denied if isinstance(error, PermissionError) else Unavailable
         return kind(f"{path} cannot be used ({error.strerror or error}): check the path.")
-    if isinstance(error, sqlite3.ProgrammingError):
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
         return Unavailable("This memory is closed: open it again.")
+    if isinstance(error, sqlite3.InterfaceError | sqlite3.ProgrammingError):
+        return InvalidInput(f"A value of a wrong type was given: {error}.")
     name = getattr(error, "sqlite_errorname", "") or ""
     for prefixes, error_kind, sentence in _SENTENCES:
         if name.startswith(prefixes):
             return error_kind(sentence.format(path=path, error=error))
+    if isinstance(error, OverflowError):
+        return InvalidInput("That number is too large.")
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidInput("That text has a lone surrogate: it is not valid Unicode.")
     if isinstance(error, UnicodeDecodeError) or "decode" in str(error):
         return Corrupt(_DAMAGED.format(path=path, error="text that is not UTF-8"))
     return Corrupt(_DAMAGED.format(path=path, error=error))

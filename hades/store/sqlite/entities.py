@@ -11,7 +11,7 @@ from typing import Any
 
 from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.names import name_key
-from hades.domain.times import NOW, AsOf
+from hades.domain.times import NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.port import Write
 from hades.store.sqlite.engine import FOREVER, Engine
@@ -36,7 +36,7 @@ class SqliteEntities:
         )
         if row is not None and row[1] is None:
             return int(row[0]) << 3 | NodeKind.TOPIC
-        entity = self._find(space, name) if row is None else int(row[1])
+        entity = self._find(space, name, as_of) if row is None else int(row[1])
         if entity is None:
             return None
         return self._entity_node(self.roots(space, as_of).get(entity, entity))
@@ -61,10 +61,23 @@ class SqliteEntities:
 
     def add_name(self, write: Write, entity: int, key: str, name: str) -> None:
         """Let an entity be found under a name, if it is not already."""
-        self._engine.run(
-            "INSERT OR IGNORE INTO names (entity, key, name, change) VALUES (?, ?, ?, ?)",
-            *(entity, key, name, write.change),
+        known = self._engine.row(
+            "SELECT 1 FROM names WHERE entity = ? AND key = ? AND retired_at IS NULL", entity, key
         )
+        if known is None:
+            self._engine.run(
+                "INSERT INTO names (entity, key, name, recorded_at, change) VALUES (?, ?, ?, ?, ?)",
+                *(entity, key, name, write.at, write.change),
+            )
+
+    def own_nodes(self, space: int, name: str) -> list[int]:
+        """The nodes that bear a name themselves, whatever they were merged into."""
+        row = self._engine.row(
+            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
+        )
+        entity = self._find(space, name) if row is None else row[1]
+        nodes = [] if row is None else [int(row[0]) << 3 | NodeKind.TOPIC]
+        return nodes if entity is None else [*nodes, self._entity_node(entity)]
 
     def describe(self, node: int) -> Node:
         """A node by kind and name."""
@@ -90,9 +103,11 @@ class SqliteEntities:
     def roots(self, space: int, as_of: AsOf) -> dict[int, int]:
         """For each merged entity, the one it stands for now; others are not in it."""
         known = self._engine.moment(as_of)[1] if as_of.known else FOREVER
-        key = (space, known, self._engine.change())
-        if self._roots is not None and self._roots[0] == key:
-            return self._roots[1]
+        inside = self._engine.in_transaction
+        key = (space, known, 0 if inside else self._engine.change())
+        kept = self._roots
+        if not inside and kept is not None and kept[0] == key:
+            return kept[1]
         rows = self._engine.rows(
             "SELECT entity, target FROM merges WHERE space = ? AND recorded_at <= ? "
             "AND (retired_at IS NULL OR retired_at > ?)",
@@ -100,7 +115,7 @@ class SqliteEntities:
         )
         into = dict(rows)
         roots = {entity: _root(into, entity) for entity in into}
-        if not self._engine.connection.in_transaction:
+        if not inside:
             self._roots = (key, roots)
         return roots
 
@@ -108,7 +123,6 @@ class SqliteEntities:
         """The entities there are, by name, each with its aliases and what was merged into it."""
         known = self._engine.moment(as_of)[1]
         roots = self.roots(space, as_of)
-        names: dict[int, str] = {}
         rows: list[Any] = self._engine.rows(
             "SELECT id, name, kind, summary FROM entities "
             "WHERE space = ? AND recorded_at <= ? ORDER BY name",
@@ -118,14 +132,15 @@ class SqliteEntities:
         aliases: dict[int, list[str]] = {}
         for entity, alias in self._engine.rows(
             "SELECT a.entity, a.name FROM names a JOIN entities e ON e.id = a.entity "
-            "WHERE e.space = ? AND a.key != e.key ORDER BY a.name",
-            space,
+            "WHERE e.space = ?1 AND a.key != e.key AND a.recorded_at <= ?2 "
+            "AND (a.retired_at IS NULL OR a.retired_at > ?2) ORDER BY a.name",
+            *(space, known),
         ):
             aliases.setdefault(entity, []).append(alias)
         merged: dict[int, list[str]] = {}
         for entity, root in sorted(roots.items()):
-            merged.setdefault(root, []).append(names[entity])
-        degrees = self._degrees(space)
+            merged.setdefault(root, []).append(names.get(entity, f"entity {entity}"))
+        degrees = self._degrees(space, known)
         wanted = set(
             names
             if glob is None
@@ -151,15 +166,16 @@ class SqliteEntities:
             if entity in wanted and entity not in roots
         ]
 
-    def _degrees(self, space: int) -> dict[int, int]:
+    def _degrees(self, space: int, known: int) -> dict[int, int]:
+        believed = (
+            "FROM edges WHERE space = ?1 AND recorded_at <= ?3 "
+            "AND (retired_at IS NULL OR retired_at > ?3)"
+        )
         return dict(
             self._engine.rows(
-                "SELECT node >> 3, count(*) FROM ("
-                "SELECT source AS node FROM edges WHERE space = ?1 AND retired_at IS NULL "
-                "UNION ALL SELECT target FROM edges WHERE space = ?1 AND retired_at IS NULL) "
-                "WHERE node & 7 = ?2 GROUP BY node",
-                space,
-                int(NodeKind.ENTITY),
+                f"SELECT node >> 3, count(*) FROM (SELECT source AS node {believed} "
+                f"UNION ALL SELECT target {believed}) WHERE node & 7 = ?2 GROUP BY node",
+                *(space, int(NodeKind.ENTITY), known),
             )
         )
 
@@ -170,6 +186,8 @@ class SqliteEntities:
         entity = self._entity(space, name)
         if self._find(space, alias) not in (None, entity):
             raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
+        if self._engine.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, alias):
+            raise Conflict(f"{alias!r} is a topic already: choose another alias.")
         self.add_name(write, entity, name_key(alias), alias)
         write.subject = self._entity_node(entity)
 
@@ -204,18 +222,23 @@ class SqliteEntities:
             write.subject = self._entity_node(row[0])
             return
         entity = self._entity(space, name)
-        self._engine.run("DELETE FROM names WHERE entity = ? AND key = ?", entity, key)
+        self._engine.run(
+            "UPDATE names SET retired_at = ?, change = ? "
+            "WHERE entity = ? AND key = ? AND retired_at IS NULL",
+            *(write.at, write.change, entity, key),
+        )
         write.subject = self.ensure(write, space, name, "concept")
 
     # Inside
 
-    def _find(self, space: int, name: str) -> int | None:
-        key = name_key(name)
+    def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
+        known = FOREVER if as_of.known is None else to_micros(as_of.known)
         row = self._engine.row(
             "SELECT id FROM entities WHERE space = ?1 AND key = ?2 UNION ALL "
             "SELECT a.entity FROM names a JOIN entities e ON e.id = a.entity "
-            "WHERE a.key = ?2 AND e.space = ?1 LIMIT 1",
-            *(space, key),
+            "WHERE a.key = ?2 AND e.space = ?1 AND a.recorded_at <= ?3 "
+            "AND (a.retired_at IS NULL OR a.retired_at > ?3) LIMIT 1",
+            *(space, name_key(name), known),
         )
         return None if row is None else int(row[0])
 

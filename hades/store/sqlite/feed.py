@@ -56,9 +56,10 @@ class SqliteFeed:
         """The topics whose state at a moment has a tag."""
         rows = self._engine.rows(
             "SELECT t.id FROM topics t JOIN states s ON s.id = ("
-            "SELECT id FROM states WHERE topic = t.id AND valid_from <= ? AND recorded_at <= ? "
+            "SELECT id FROM states WHERE topic = t.id AND valid_from <= ?1 AND recorded_at <= ?2 "
+            "AND (retired_at IS NULL OR retired_at > ?2) "
             "ORDER BY valid_from DESC, version DESC LIMIT 1) "
-            "WHERE t.space = ? AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = ?)",
+            "WHERE t.space = ?3 AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = ?4)",
             *(valid, known, space, tag),
         )
         return [int(row[0]) for row in rows]

@@ -56,13 +56,15 @@ CREATE TABLE topics (
 CREATE INDEX topics_entity ON topics (entity) WHERE entity IS NOT NULL;
 
 -- Append-only. `depth` is how many deltas lie between this body and a whole copy;
--- no encoding means the topic was forgotten.
+-- no encoding means the topic was forgotten. A plan is retired when its topic is
+-- forgotten before it comes true.
 CREATE TABLE states (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   topic INTEGER NOT NULL REFERENCES topics,
   version INTEGER NOT NULL,
   valid_from INTEGER NOT NULL,
   recorded_at INTEGER NOT NULL,
+  retired_at INTEGER,
   change INTEGER NOT NULL,
   depth INTEGER NOT NULL DEFAULT 0,
   encoding INTEGER,
@@ -254,13 +256,17 @@ CREATE TABLE names (
   entity INTEGER NOT NULL REFERENCES entities,
   key TEXT NOT NULL,
   name TEXT NOT NULL,
-  change INTEGER NOT NULL,
-  UNIQUE (entity, key)
+  recorded_at INTEGER NOT NULL,
+  retired_at INTEGER,
+  change INTEGER NOT NULL
 );
 CREATE INDEX names_key ON names (key);
-INSERT INTO names (entity, key, name, change) SELECT id, key, name, change FROM entities;
-INSERT OR IGNORE INTO names (entity, key, name, change)
-  SELECT entity, key, name, change FROM aliases;
+CREATE INDEX names_entity ON names (entity);
+INSERT INTO names (entity, key, name, recorded_at, change)
+  SELECT id, key, name, recorded_at, change FROM entities;
+INSERT INTO names (entity, key, name, recorded_at, change)
+  SELECT a.entity, a.key, a.name, e.recorded_at, a.change
+  FROM aliases a JOIN entities e ON e.id = a.entity WHERE a.key != e.key;
 DROP TABLE aliases;
 ALTER TABLE entities ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
 

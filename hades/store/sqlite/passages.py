@@ -25,13 +25,19 @@ _DIGEST_BYTES = 16
 _CONTENTS_KEPT = 32
 """Contents of states kept decoded, so that reading many chunks of one text decodes it once."""
 
-_HELD_BEFORE = """
-SELECT h.id, (SELECT min(n.valid_from) FROM states n
-              WHERE n.topic = s.topic AND n.version < s.version AND n.valid_from > s.valid_from)
-FROM states s LEFT JOIN states h ON h.id = (
-  SELECT id FROM states WHERE topic = s.topic AND version < s.version
-    AND valid_from <= s.valid_from ORDER BY valid_from DESC, version DESC LIMIT 1)
-WHERE s.id = ?
+_BEFORE = (
+    "topic = s.topic AND version < s.version AND (retired_at IS NULL OR retired_at > s.recorded_at)"
+)
+_HELD_BEFORE = f"""
+SELECT (SELECT id FROM states WHERE {_BEFORE} AND valid_from <= s.valid_from
+        ORDER BY valid_from DESC, version DESC LIMIT 1),
+       (SELECT min(valid_from) FROM states WHERE {_BEFORE} AND valid_from > s.valid_from)
+FROM states s WHERE s.id = ?
+"""
+_THERE_AFTER = """
+SELECT DISTINCT p.chunk FROM presences p JOIN chunks c ON c.id = p.chunk
+WHERE c.topic = (SELECT topic FROM states WHERE id = ?) AND p.retired_at IS NULL
+  AND (p.valid_to IS NULL OR p.valid_to > ?)
 """
 _STANDING = """
 SELECT p.chunk, max(p.state), p.ordinal, p.start, p."end", c.heading, c.tokens, t.name, s.version
@@ -118,8 +124,15 @@ class SqlitePassages:
     def _settle(self, write: Write, state: int, valid_from: int, now_there: set[int]) -> None:
         """Bring the times of the chunks up to date: those that came, and those that went."""
         held, valid_to = self._engine.row(_HELD_BEFORE, state)
-        recorded_at = self._engine.row("SELECT recorded_at FROM states WHERE id = ?", state)[0]
-        before = set() if held is None else set(self.placed(held))
+        recorded_at, encoding = self._engine.row(
+            "SELECT recorded_at, encoding FROM states WHERE id = ?", state
+        )
+        if encoding is None:
+            # Forgotten: whatever was there or planned is gone from here on.
+            rows = self._engine.rows(_THERE_AFTER, state, valid_from)
+            before, valid_to = {int(row[0]) for row in rows}, None
+        else:
+            before = set() if held is None else set(self.placed(held))
         for chunk in sorted(before - now_there):
             self._take_out(write, chunk, valid_from, valid_to, recorded_at)
         for chunk in sorted(now_there - before):

@@ -1,7 +1,7 @@
 """Erasing for good: a topic, an entity or a space with all that was derived from it.
 
-Deleted bytes are overwritten in the file (secure_delete), and `wipe` empties the
-write-ahead log, which still holds the pages as they were before.
+Deleted bytes are overwritten in the file (secure_delete); `wipe` then writes the file anew
+and empties the write-ahead log, which still holds the pages as they were before.
 """
 
 from __future__ import annotations
@@ -32,18 +32,27 @@ UNION ALL SELECT 1 FROM topics WHERE entity = ?2 LIMIT 1
 def erase(
     engine: Engine, entities: SqliteEntities, write: Write, space: int, name: str
 ) -> dict[str, int]:
-    """Erase a topic or an entity by name; how many rows of each kind went."""
-    topic = engine.row("SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name)
-    if topic is not None:
-        gone = _erase_topic(engine, write, topic[0])
-        if topic[1] is not None:
-            gone["entities"] = gone.get("entities", 0) + _erase_entity(engine, write, topic[1])
-        return gone
-    node = entities.node(space, name)
-    if node is None:
+    """Erase what bears a name, topic and entity alike; how many rows of each kind went.
+
+    Entities that were merged into it, or that it was merged into, bear names of their own.
+    """
+    nodes = entities.own_nodes(space, name)
+    if not nodes:
         raise NotFound(f"There is no topic or entity {name!r} to purge.")
-    edges = _erase_edges(engine, write, node)
-    return {"entities": _erase_entity(engine, write, node >> 3), "edges": edges}
+    topics = {node >> 3 for node in nodes if node & 7 == NodeKind.TOPIC}
+    named = {node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY}
+    for entity in named:
+        rows = engine.rows("SELECT id FROM topics WHERE entity = ?", entity)
+        topics |= {row[0] for row in rows}
+    gone: dict[str, int] = {}
+    for topic in topics:
+        for kind, count in _erase_topic(engine, write, topic).items():
+            gone[kind] = gone.get(kind, 0) + count
+    for entity in named:
+        edges = _erase_edges(engine, write, entity << 3 | NodeKind.ENTITY)
+        gone["edges"] = gone.get("edges", 0) + edges
+        gone["entities"] = gone.get("entities", 0) + _erase_entity(engine, write, entity)
+    return gone
 
 
 def erase_space(engine: Engine, write: Write, space: int) -> None:
@@ -63,7 +72,15 @@ def erase_space(engine: Engine, write: Write, space: int) -> None:
 
 
 def wipe(engine: Engine) -> bool:
-    """Empty the write-ahead log of what was erased; False when readers hold it open."""
+    """Leave no erased byte in the file or its log; False when readers still hold old pages.
+
+    Deleted cells are overwritten, but cells that moved between pages leave copies in the
+    unused part of a page: only writing the file anew (VACUUM) is sure to lose them.
+    """
+    if engine.in_transaction:
+        engine.afterwards(lambda: wipe(engine))
+        return False
+    engine.run("VACUUM")
     busy = engine.row("PRAGMA wal_checkpoint(TRUNCATE)")
     return busy is not None and busy[0] == 0
 

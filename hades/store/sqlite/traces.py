@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from hades.domain.graph import NodeKind
+from hades.domain.names import name_key
 from hades.domain.times import AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.trace import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
@@ -35,6 +36,7 @@ class _Row(NamedTuple):
     version: int
     valid_from: int
     recorded_at: int
+    retired_at: int | None
     depth: int
     encoding: int | None
     level: int
@@ -53,11 +55,13 @@ class _Row(NamedTuple):
         return self.encoding in (DELTA, DELTA_ZIPPED)
 
 
-_INSERT = f"INSERT INTO states ({', '.join(_Row._fields[:13])}, change) VALUES ({'?, ' * 13}?)"
-_STATE = ", ".join(f"s.{name}" for name in _Row._fields[:13])
+_INSERT = f"INSERT INTO states ({', '.join(_Row._fields[:14])}, change) VALUES ({'?, ' * 14}?)"
+_STATE = ", ".join(f"s.{name}" for name in _Row._fields[:14])
+_KNOWN = "s.recorded_at <= ? AND (s.retired_at IS NULL OR s.retired_at > ?)"
 _NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
-    "AND n.valid_from > s.valid_from AND n.recorded_at <= ?)"
+    "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
+    "AND n.recorded_at <= ? AND (n.retired_at IS NULL OR n.retired_at > ?))"
 )
 _LATEST = f"""
 SELECT {_STATE}, NULL, t.planned, h.body
@@ -67,7 +71,7 @@ WHERE t.space = ? AND t.name = ?
 _AS_OF = f"""
 SELECT {_STATE}, {_NEXT} FROM states s
 WHERE s.topic = (SELECT id FROM topics WHERE space = ? AND name = ?)
-  AND s.valid_from <= ? AND s.recorded_at <= ?
+  AND s.valid_from <= ? AND {_KNOWN}
 ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
 """
 _TRACE = f"""
@@ -108,7 +112,7 @@ class SqliteTraces:
                 row = None
         if row is None:
             valid, known = self._engine.moment(as_of)
-            row = self._row(_AS_OF, known, space, topic, valid, known)
+            row = self._row(_AS_OF, known, known, space, topic, valid, known, known)
             if row is None:
                 raise self._missing(space, topic)
         if row.encoding is None:
@@ -122,7 +126,7 @@ class SqliteTraces:
         """One version of a topic by its number."""
         known = self._engine.moment(as_of)[1]
         topic_id = self._topic_id(space, topic)
-        row = self._row(_TRACE, known, topic_id, version, version, known)
+        row = self._row(_TRACE, known, known, topic_id, version, version, known)
         if row is None:
             raise NotFound(f"The topic {topic!r} has no version {version}.")
         return _state(topic, row, b"" if row.encoding is None else self._content(topic, row))
@@ -132,7 +136,7 @@ class SqliteTraces:
         known = self._engine.moment(as_of)[1]
         topic_id = self._topic_id(space, topic)
         content: bytes | None = None
-        for row in self._engine.rows(_TRACE, known, topic_id, 1, FOREVER, known):
+        for row in self._engine.rows(_TRACE, known, known, topic_id, 1, FOREVER, known):
             found = _Row._make((*row, 0, None))
             content = None if found.encoding is None else _checked(topic, found, content)
             yield _state(topic, found, content or b"")
@@ -142,6 +146,7 @@ class SqliteTraces:
         valid, known = self._engine.moment(as_of)
         at_moment = (
             "(SELECT id FROM states WHERE topic = t.id AND valid_from <= ? AND recorded_at <= ? "
+            "AND (retired_at IS NULL OR retired_at > ?) "
             "ORDER BY valid_from DESC, version DESC LIMIT 1)"
         )
         pointer = f"CASE WHEN t.planned OR ? THEN {at_moment} ELSE t.latest END"
@@ -160,7 +165,7 @@ class SqliteTraces:
         until = to_micros(wanted.until) if wanted.until else FOREVER
         rows = self._engine.rows(
             sql,
-            *(known, not as_of.is_now, valid, known, space),
+            *(known, not as_of.is_now, valid, known, known, space),
             *(wanted.glob, wanted.glob, wanted.after or "", wanted.tag, wanted.tag),
             *(since, until, -1 if wanted.limit is None else wanted.limit),
         )
@@ -211,8 +216,11 @@ class SqliteTraces:
             )
         valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
         held = self._held_at(space, topic, valid_from) if versions else None
-        if draft.content is None and held is None:
-            raise self._missing(space, topic)
+        if draft.content is None:
+            plans = self._withdraw_plans(write, topic_id, valid_from)
+            if held is None and not plans:
+                raise self._missing(space, topic)
+            latest = self._latest(topic_id)
         if draft.content is not None and held is not None:
             if _says_nothing_new(held, draft):
                 return held, False
@@ -225,13 +233,28 @@ class SqliteTraces:
         write.subject = topic_id << 3 | NodeKind.TOPIC
         return _state(topic, row._replace(valid_to=valid_to), content), True
 
+    def _withdraw_plans(self, write: Write, topic_id: int, after: int) -> int:
+        """Retire the states that have not come true yet; how many."""
+        return self._engine.run(
+            "UPDATE states SET retired_at = ? "
+            "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
+            *(write.at, topic_id, after),
+        ).rowcount
+
+    def _latest(self, topic_id: int) -> int | None:
+        row = self._engine.row(
+            "SELECT id FROM states WHERE topic = ? AND retired_at IS NULL "
+            "ORDER BY valid_from DESC, version DESC LIMIT 1",
+            topic_id,
+        )
+        return None if row is None else int(row[0])
+
     def _new_topic(self, space: int, topic: str) -> int:
-        """A topic; an entity of that very name, met before in an edge, becomes its subject."""
+        """A topic; an entity of that name, met before in an edge, becomes its subject."""
         return self._engine.insert(
             "INSERT INTO topics (space, name, entity) VALUES (?1, ?2, "
-            "(SELECT id FROM entities WHERE space = ?1 AND name = ?2))",
-            space,
-            topic,
+            "(SELECT id FROM entities WHERE space = ?1 AND key = ?3))",
+            *(space, topic, name_key(topic)),
         )
 
     def _insert(
@@ -250,6 +273,7 @@ class SqliteTraces:
             version=versions + 1,
             valid_from=valid_from,
             recorded_at=write.at,
+            retired_at=None,
             depth=depth,
             encoding=encoding,
             level=draft.level,
@@ -261,7 +285,7 @@ class SqliteTraces:
             body=body,
             valid_to=None,
         )
-        return self._engine.insert(_INSERT, *row[:13], write.change), row
+        return self._engine.insert(_INSERT, *row[:14], write.change), row
 
     def _point(
         self,
@@ -280,7 +304,8 @@ class SqliteTraces:
         if newest is not None and row.valid_from < newest:
             run("UPDATE topics SET versions = ? WHERE id = ?", row.version, topic_id)
             found = self._engine.row(
-                "SELECT min(valid_from) FROM states WHERE topic = ? AND valid_from > ?",
+                "SELECT min(valid_from) FROM states "
+                "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
                 *(topic_id, row.valid_from),
             )
             return int(found[0])
@@ -314,7 +339,7 @@ class SqliteTraces:
         return None if found is None else _Row(*found)
 
     def _held_at(self, space: int, topic: str, valid_from: int) -> State | None:
-        row = self._row(_AS_OF, FOREVER, space, topic, valid_from, FOREVER)
+        row = self._row(_AS_OF, FOREVER, FOREVER, space, topic, valid_from, FOREVER, FOREVER)
         if row is None or row.encoding is None:
             return None
         return _state(topic, row, self._content(topic, row))
