@@ -15,7 +15,14 @@ from types import TracebackType
 from typing import Any
 
 from hades.domain.graph import Edge, FactChange
-from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
+from hades.domain.rules import (
+    clean_content,
+    clean_metadata,
+    clean_name,
+    clean_number,
+    clean_share,
+    clean_tags,
+)
 from hades.domain.times import NOW, Clock, TimeLike, from_micros, system_clock
 from hades.domain.trace import Space, State
 from hades.errors import Conflict, InvalidInput, NotFound
@@ -27,13 +34,16 @@ from hades.view import View
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
 
+_NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+"""What a line that is JSON but not one of our records can run into."""
+
 
 class Memory(View):
     """A memory, open for reading and writing in one of its spaces."""
 
     def __init__(self, store: Store, space: str, actor: str, *, owner: bool = True) -> None:
         super().__init__(store, space, NOW)
-        self._actor = actor
+        self._actor = clean_name(actor, "actor")
         self._owner = owner
 
     def __enter__(self) -> Memory:
@@ -91,7 +101,7 @@ class Memory(View):
             confidence=clean_share(confidence, "confidence"),
             importance=clean_share(importance, "importance"),
             valid_from=self._time(valid_from),
-            expect_version=expect_version,
+            expect_version=clean_number(expect_version, "expected version"),
         )
         clean_name(topic)
         with self._write("remember") as write:
@@ -111,9 +121,12 @@ class Memory(View):
     def purge(self, name: str) -> dict[str, int]:
         """Erase a topic or entity everywhere, history and all that was derived from it.
 
-        Gives how many rows of each kind went, and `wiped`: 0 when another process still
-        reads old pages, so that the bytes go only with the next purge or the last close.
+        Takes as long as copying the file: it is written anew, so that no byte is left.
+        Gives how many rows of each kind went, and `wiped`: 0 inside a batch, where that
+        happens at its end, and while another process still reads old pages, which then go
+        with the next purge or the last close. Names merged with this one stay.
         """
+        clean_name(name)
         with self._write("purge") as write:
             gone = self._store.purge(write, self._space_id, name)
         return {**gone, "wiped": int(self._store.wipe())}
@@ -213,7 +226,7 @@ class Memory(View):
         moment = self._time(at)
         if content is not None:
             clean_content(content)
-        for name, what in ((new_relation, "relation"), (to, "topic")):
+        for name, what in ((relation, "relation"), (new_relation, "relation"), (to, "topic")):
             if name is not None:
                 clean_name(name, what)
         with self._write("change_fact") as write:
@@ -246,7 +259,8 @@ class Memory(View):
 
     def add_alias(self, name: str, alias: str) -> None:
         """Let an entity be found under another name too."""
-        clean_name(alias, "entity")
+        clean_name(name, "entity")
+        clean_name(alias, "alias")
         with self._write("add_alias") as write:
             self._store.entities.add_alias(write, self._space_id, name, alias)
 
@@ -254,12 +268,15 @@ class Memory(View):
         """From now on the others are `keep`; `split` takes any of them out again."""
         if not others:
             raise InvalidInput("Name at least two entities to merge.")
+        for name in (keep, *others):
+            clean_name(name, "entity")
         with self._write("merge") as write:
             for other in others:
                 self._store.entities.merge(write, self._space_id, keep, other)
 
     def split(self, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
+        clean_name(name, "entity")
         with self._write("split") as write:
             self._store.entities.split(write, self._space_id, name)
 
@@ -299,7 +316,7 @@ class Memory(View):
         with self._store.write(self._actor, "import") as write:
             try:
                 return self._store.load(write, reader, into)
-            except (KeyError, TypeError, ValueError) as error:
+            except _NOT_A_RECORD as error:
                 raise InvalidInput(
                     f"{reader.where()} is not a record this version can read ({error}); "
                     "nothing was imported."
@@ -316,8 +333,10 @@ class Memory(View):
                 for name, aliases in graph.aliases.items():
                     kind = graph.kinds[name]
                     self._store.entities.ensure(write, self._space_id, clean_name(name), kind)
+                    if self._store.traces.exists(self._space_id, name):
+                        continue  # a topic goes by its name alone
                     for alias in aliases:
-                        clean_name(alias, "entity")
+                        clean_name(alias, "alias")
                         self._store.entities.add_alias(write, self._space_id, name, alias)
         return {
             "topics": len(graph.texts),
@@ -335,7 +354,7 @@ class Memory(View):
 
     def restore(self, path: str | Path, on_progress: Progress | None = None) -> None:
         """Put back a backup over this memory, in one step, under everybody who has it open."""
-        self._store.restore(str(path), on_progress)
+        self._store.restore(str(path), self._actor, on_progress)
 
     # Inside
 
@@ -373,35 +392,40 @@ class Memory(View):
 def open(
     path: str | Path | None = None,
     *,
-    space: str = DEFAULT_SPACE,
+    space: str | None = None,
     actor: str | None = None,
     create: bool = True,
     read_only: bool = False,
-    busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S,
+    busy_timeout_s: float | None = None,
     clock: Clock = system_clock,
 ) -> Memory:
     """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
 
-    Without a path it is the user's own, as the settings say. `actor` is who the change
-    log names; `busy_timeout_s` how long a write waits for another process's.
+    Without a path it is the user's own, and whatever is not given is as the settings say.
+    `actor` is who the change log names (your login name), `space` the space to work in
+    (`default`), `busy_timeout_s` how long a write waits for another process's (10).
     """
     from hades.store.sqlite import SqliteStore
 
     if path is None:
         from hades.settings import load_settings
 
-        path = load_settings().ready_path()
+        settings = load_settings()
+        path = settings.ready_path()
+        space = space or settings.space
+        actor = actor or settings.actor
+        busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
     if "://" in str(path):
         raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
     store = SqliteStore(
         Path(path),
         create=create,
         read_only=read_only,
-        busy_timeout_s=busy_timeout_s,
+        busy_timeout_s=DEFAULT_BUSY_TIMEOUT_S if busy_timeout_s is None else busy_timeout_s,
         clock=clock,
     )
     try:
-        return Memory(store, space, actor or _user())
+        return Memory(store, space or DEFAULT_SPACE, actor or _user())
     except BaseException:
         store.close()
         raise

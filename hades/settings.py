@@ -56,7 +56,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     path, named = _config_path(environment)
     values = _read(path) if path.exists() or named else {}
     for field in Settings.model_fields:
-        if (value := environment.get(PREFIX + field.upper())) is not None:
+        if value := environment.get(PREFIX + field.upper()):
             values[field] = value
     try:
         return Settings.model_validate(values)

@@ -7,14 +7,14 @@ same memory as of another moment, with the same reading methods.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
 from hades.domain.compare import compare
 from hades.domain.graph import Edge, Entity, Turn
-from hades.domain.rules import clean_name
+from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike, parse_time
 from hades.domain.trace import Change, Chunk, Diff, Space, State, Topic
 from hades.errors import InvalidInput, NotFound
@@ -28,7 +28,7 @@ class View:
 
     def __init__(self, store: Store, space: str, as_of: AsOf) -> None:
         self._store = store
-        self._space = space
+        self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
         self.as_of = as_of
 
@@ -61,11 +61,15 @@ class View:
     def get(self, topic: str, version: int | None = None) -> State:
         """The state of a topic: current, as of this view's time, or one version."""
         if version is not None:
+            clean_number(version, "version", least=1)
             return self._store.traces.version(self._space_id, topic, version, self.as_of)
+        if not isinstance(topic, str):
+            clean_name(topic)
         return self._store.traces.state(self._space_id, topic, self.as_of)
 
     def history(self, topic: str) -> list[State]:
         """Every state of a topic in the order they were recorded, forgetting included."""
+        clean_name(topic)
         with self._store.snapshot():
             states = list(self._store.traces.trace(self._space_id, topic, self.as_of))
         if not states:
@@ -93,8 +97,11 @@ class View:
         `glob` as in `design/*`; `tag` one of the state's tags; `since`/`until` bound the
         valid time of the state; `after` and `limit` page through a long list.
         """
-        if limit is not None and limit < 0:
-            raise InvalidInput(f"A limit cannot be negative: {limit}.")
+        clean_number(limit, "limit")
+        for pattern in (glob, tag, after):
+            if pattern is not None:
+                clean_name(pattern, "pattern")
+        self._require_space()
         wanted = TopicFilter(
             glob=glob,
             tag=tag,
@@ -121,17 +128,24 @@ class View:
         """
         if direction not in ("out", "in", "both"):
             raise InvalidInput(f"A direction is out, in or both, not {direction!r}.")
-        node = None if name is None else self._node(name)
-        wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
+        if relation is not None:
+            clean_name(relation, "relation")
         with self._store.snapshot():
+            self._require_space()
+            node = None if name is None else self._node(name)
+            wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
             return self._store.edges.find(self._space_id, wanted, self.as_of)
 
     def edge(self, edge: int) -> list[Edge]:
-        """Everything ever believed about one edge, oldest first."""
+        """Everything believed about one edge up to this view's time, oldest first."""
+        clean_number(edge, "edge")
         return self._store.edges.beliefs(self._space_id, edge, self.as_of)
 
     def when_changed(self, name: str, before: str, after: str | None = None) -> Turn:
         """When one relation of a topic or entity gave way to another, most recently."""
+        for relation in (before, after):
+            if relation is not None:
+                clean_name(relation, "relation")
         with self._store.snapshot():
             return facts.when_changed(
                 self._store, self._space_id, self._node(name), before, after, self.as_of
@@ -139,7 +153,10 @@ class View:
 
     def entities(self, glob: str | None = None) -> list[Entity]:
         """The entities there are, by name, with their aliases and what was merged into them."""
+        if glob is not None:
+            clean_name(glob, "pattern")
         with self._store.snapshot():
+            self._require_space()
             return self._store.entities.list(self._space_id, glob, self.as_of)
 
     def inverses(self) -> dict[str, str]:
@@ -183,10 +200,13 @@ class View:
     def stats(self) -> dict[str, int]:
         """How much there is in this space, and how large the file is."""
         with self._store.snapshot():
+            self._require_space()
             return self._store.stats(self._space_id)
 
     def log(self, limit: int = 20) -> list[Change]:
         """The last changes in this space, newest first: who did what, when."""
+        clean_number(limit, "limit")
+        self._require_space()
         return self._store.log(self._space_id, limit)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
@@ -211,7 +231,11 @@ class View:
         from hades.exchange.formats import GRAPH_FILES
 
         if format == "jsonl":
-            jsonl.write(self._store.dump(), file)
+            if not self.as_of.is_now:
+                raise InvalidInput("A jsonl export holds all times: export it without a time.")
+            # Closed here, not when it is collected: it holds a snapshot open.
+            with closing(self._store.dump()) as records:
+                jsonl.write(records, file)
         else:
             GRAPH_FILES[format](self._graph(), file)
 
@@ -227,6 +251,11 @@ class View:
 
     def _time(self, time: TimeLike | None) -> datetime | None:
         return None if time is None else parse_time(time, self._store.now())
+
+    def _require_space(self) -> None:
+        """NotFound when the space was dropped meanwhile: never an empty answer."""
+        if self._store.spaces.id(self._space) != self._space_id:
+            raise NotFound(f"The space {self._space!r} was dropped and made anew: open it again.")
 
     def _node(self, name: str) -> int:
         clean_name(name)

@@ -97,7 +97,7 @@ def test_every_command_speaks_json(shell: Shell, tmp_path: Path) -> None:
     assert len(shell.json("spaces", "list")) == 2
     assert len(shell.json("spaces", "drop", "work", "--yes")) == 1
     assert shell.json("stats")["topics"] == 1
-    assert shell.json("log", "--limit", "1")[0]["action"] == "split"
+    assert shell.json("log", "--limit", "1")[0]["action"] == "drop_space"
     assert shell.json("export", str(tmp_path / "x.jsonl"))["format"] == "jsonl"
     assert shell.json("backup", str(tmp_path / "b.hades"))["path"]
     assert shell.json("check") == []

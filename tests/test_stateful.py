@@ -25,7 +25,7 @@ PEOPLE = st.sampled_from(["Ann", "Bob", "Cyd", "Dan"])
 NAMES = st.one_of(TOPICS, PEOPLE)
 RELATIONS = st.sampled_from(["knows", "blocked_by"])
 CONTENTS = st.sampled_from(["one", "two", "one\ntwo\n" * 40, "one\n2\n" + "one\ntwo\n" * 39, ""])
-SHIFTS = st.sampled_from([None, None, None, -7200, -60, 3600])
+SHIFTS = st.sampled_from([None, None, None, -7201, -61, 3601])
 FAR = datetime.max.replace(tzinfo=UTC)
 
 
@@ -36,6 +36,7 @@ class ModelState:
     content: str | None
     valid: datetime
     known: datetime
+    retired: datetime | None = None
 
 
 @dataclass
@@ -83,7 +84,12 @@ class Model:
 
     def state(self, topic: str, valid: datetime, known: datetime) -> ModelState | None:
         found = [
-            s for s in self.states if s.topic == topic and s.valid <= valid and s.known <= known
+            s
+            for s in self.states
+            if s.topic == topic
+            and s.valid <= valid
+            and s.known <= known
+            and (s.retired is None or s.retired > known)
         ]
         best = max(found, key=lambda s: (s.valid, s.version), default=None)
         return None if best is None or best.content is None else best
@@ -97,11 +103,36 @@ class Model:
     def retire(self, edge: ModelEdge, at: datetime) -> None:
         edge.retired = at
 
-    def revise(self, edge: ModelEdge, at: datetime, end: datetime) -> None:
+    def revise(
+        self, edge: ModelEdge, at: datetime, end: datetime | None, start: datetime | None = None
+    ) -> None:
         edge.retired = at
         self.edges.append(
-            ModelEdge(edge.id, edge.source, edge.relation, edge.target, edge.start, end, at)
+            ModelEdge(
+                edge.id, edge.source, edge.relation, edge.target, start or edge.start, end, at
+            )
         )
+
+    def say(self, source: str, relation: str, target: str, start: datetime, at: datetime) -> int:
+        """Relate: stretch what says the same, else a new edge; its id, 0 when it is new."""
+        root = self.root
+        same = [
+            e
+            for e in self.edges
+            if e.believed(FAR)
+            and (root(e.source), e.relation, root(e.target))
+            == (root(source), relation, root(target))
+            and (e.end is None or start < e.end)
+        ]
+        same.sort(key=lambda e: e.id)
+        if not same:
+            return 0
+        first = min([start, *(e.start for e in same)])
+        for other in same[1:]:
+            self.retire(other, at)
+        if (first, None) != (same[0].start, same[0].end):
+            self.revise(same[0], at, None, first)
+        return same[0].id
 
     def meet(self, name: str) -> None:
         if not self.is_topic(name):
@@ -160,16 +191,11 @@ class MemoryLife(RuleBasedStateMachine):
         edge = self.memory.relate(
             source, relation, target, valid_from=None if shift is None else start
         )
-        root = self.model.root
-        same = [
-            e
-            for e in self.model.edges_at(start, FAR)
-            if (root(e.source), e.relation, root(e.target))
-            == (root(source), relation, root(target))
-        ]
-        if same:
-            assert edge.id == min(e.id for e in same)
+        known = self.model.say(source, relation, target, start, now)
+        if known:
+            assert edge.id == known
             return
+        root = self.model.root
         self.model.edges.append(
             ModelEdge(edge.id, root(source), relation, root(target), start, None, now)
         )
@@ -217,18 +243,26 @@ class MemoryLife(RuleBasedStateMachine):
         for edge in closing:
             self.model.revise(edge, now, now)
         for edge in done.opened:
-            self.model.edges.append(
-                ModelEdge(
-                    edge.id, edge.source.name, edge.relation, edge.target.name, now, None, now
+            known = self.model.say(edge.source.name, edge.relation, edge.target.name, now, now)
+            assert known in (0, edge.id)
+            if not known:
+                self.model.edges.append(
+                    ModelEdge(
+                        edge.id, edge.source.name, edge.relation, edge.target.name, now, None, now
+                    )
                 )
-            )
 
     @rule(topic=TOPICS)
     def forget(self, topic: str) -> None:
         now = self.now()
-        if self.model.state(topic, now, FAR) is None:
+        plans = [
+            s for s in self.model.states if s.topic == topic and s.valid > now and s.retired is None
+        ]
+        if self.model.state(topic, now, FAR) is None and not plans:
             return
         state = self.memory.forget(topic)
+        for plan in plans:
+            plan.retired = now
         self.model.states.append(ModelState(topic, state.version, None, now, now))
         for edge in [e for e in self.model.edges if e.believed(FAR)]:
             if topic in (edge.source, edge.target) and (edge.end is None or edge.end > now):

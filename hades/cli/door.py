@@ -95,7 +95,8 @@ class Door:
         """A progress bar on the terminal; silent where there is none."""
         from rich.progress import Progress as Bar
 
-        with Bar(console=console(stderr=True), transient=True, disable=self.json) as bar:
+        silent = self.json or not sys.stderr.isatty()
+        with Bar(console=console(stderr=True), transient=True, disable=silent) as bar:
             task = bar.add_task("", total=None)
 
             def told(what: str, done: int, total: int) -> None:

@@ -22,7 +22,7 @@ def relate(
     source: SOURCE,
     relation: RELATION,
     target: TARGET,
-    weight: Annotated[float, typer.Option(help="How strong, 0 to 1.")] = 1.0,
+    weight: Annotated[float | None, typer.Option(help="How strong, 0 to 1.")] = None,
     evidence: Annotated[str, typer.Option(help="Why it holds.")] = "",
     valid_from: Annotated[str | None, typer.Option(help="Since when it holds.")] = None,
     valid_to: Annotated[str | None, typer.Option(help="Until when it holds.")] = None,

@@ -23,8 +23,12 @@ def when(moment: datetime | None) -> str:
 
 def clean(text: str) -> str:
     """Text that cannot play tricks on the terminal or the markup."""
-    shown = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
-    return escape(shown)
+    return escape(printable(text))
+
+
+def printable(text: str) -> str:
+    """Text without the characters that steer a terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
 def table(*columns: str) -> Table:
@@ -44,7 +48,8 @@ def state(console: Console, found: State) -> None:
         parts.append(f"confidence {found.confidence:g}")
     parts += [f"[cyan]#{clean(tag)}[/]" for tag in found.tags]
     console.print("  ".join(parts))
-    console.print(clean(found.content))
+    # Past the console: it would expand tabs and wrap lines.
+    console.file.write(printable(found.content) + "\n")
 
 
 def history(console: Console, states: list[State]) -> None:

@@ -65,7 +65,10 @@ def _content(content: str | None, file: Path | None) -> str:
         if file is None or str(file) == "-":
             if file is None and sys.stdin.isatty():
                 raise InvalidInput("Give the content as an argument, with --file, or pipe it in.")
-            return sys.stdin.buffer.read().decode()
+            piped = sys.stdin.buffer.read().decode()
+            if not piped:
+                raise InvalidInput("Standard input is empty: nothing was remembered.")
+            return piped
         return file.read_bytes().decode()
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from error

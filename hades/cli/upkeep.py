@@ -80,7 +80,10 @@ def export(
         str, typer.Option("--format", help="jsonl, node-link, graphml, arango or neo4j.")
     ] = "jsonl",
 ) -> None:
-    """Write the memory for safekeeping or for another tool."""
+    """Write the memory for safekeeping or for another tool.
+
+    jsonl is everything, of all spaces and times; the others are one space's graph at a time.
+    """
     with door.viewed() as view:
         view.export(sys.stdout if path == "-" else path, format)
     if path != "-":
@@ -147,7 +150,7 @@ def check(
 
 @command(app, "settings")
 def settings(door: Door) -> None:
-    """Show the settings in force and where they come from."""
+    """Show the settings in force, and the variables that set them."""
     from hades.cli import show
     from hades.settings import PREFIX, load_settings
 

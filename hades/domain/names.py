@@ -10,18 +10,37 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_NO_SPACES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORDS = re.compile(rf"[{_NO_SPACES}]|[^\W_{_NO_SPACES}]+")
+_NO_SPACES = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# Signs that belong to a word though they are no letters: vowel signs and the like.
+_SIGNS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670"
+    "\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0fbc\u102b-\u103e"
+    "\u17b4-\u17d3\u3099\u309a"
+)
+# C++, C# and F# are names of their own; the plus of a+b is not part of a.
+_WORDS = re.compile(rf"[{_NO_SPACES}]|(?:[^\W_{_NO_SPACES}]|[{_SIGNS}])+(?:(?:\+{{1,2}}|#)(?!\w))?")
+_ACCENTS_BELOW = 0x0530
+"""Marks on Latin, Greek and Cyrillic letters are accents; on others they make the letter."""
 _ARTICLES = ("the", "a", "an")
 _TRAILING_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 def words(text: str) -> list[str]:
     """The words of a text, in their own case, without accents."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKD", text)
-        text = "".join(c for c in text if not unicodedata.combining(c))
-    return _WORDS.findall(text)
+    return _WORDS.findall(text if text.isascii() else _without_accents(text))
+
+
+def _without_accents(text: str) -> str:
+    kept = []
+    accented = False
+    for character in unicodedata.normalize("NFKD", text):
+        if unicodedata.combining(character):
+            if not accented:
+                kept.append(character)
+        else:
+            accented = ord(character) < _ACCENTS_BELOW
+            kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept))
 
 
 def name_key(name: str) -> str:

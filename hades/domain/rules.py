@@ -16,16 +16,27 @@ CONTENT_BYTES_AT_MOST = 256 * 1024 * 1024
 def clean_name(name: str, what: str = "topic") -> str:
     """A name as given: any Unicode but nothing that is empty, huge or not text."""
     if not isinstance(name, str):
-        raise InvalidInput(f"The name of a {what} is a string, not {type(name).__name__}.")
+        raise InvalidInput(f"The {what}'s name is a string, not {type(name).__name__}.")
     if not name.strip():
-        raise InvalidInput(f"The name of a {what} cannot be empty.")
+        raise InvalidInput(f"The {what}'s name cannot be empty.")
     if "\x00" in name:
-        raise InvalidInput(f"The name of a {what} cannot hold a NUL character: leave it out.")
-    if _utf8_bytes(name, f"The name of a {what}") > NAME_BYTES_AT_MOST:
+        raise InvalidInput(f"The {what}'s name cannot hold a NUL character: leave it out.")
+    if _utf8_bytes(name, f"The {what}'s name") > NAME_BYTES_AT_MOST:
         raise InvalidInput(
-            f"The name of a {what} is longer than {NAME_BYTES_AT_MOST:,} bytes: shorten it."
+            f"The {what}'s name is longer than {NAME_BYTES_AT_MOST:,} bytes: shorten it."
         )
     return name
+
+
+def clean_number(number: int | None, what: str, least: int = 0) -> int | None:
+    """A whole number within what can be stored; None stays: not said."""
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise InvalidInput(f"The {what} is a whole number, not {number!r}.")
+    if not least <= number < 1 << 62:
+        raise InvalidInput(f"The {what} is a whole number from {least} on, not {number}.")
+    return number
 
 
 def clean_content(content: str) -> str:
@@ -45,6 +56,8 @@ def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
         return None
     if isinstance(tags, str):
         raise InvalidInput(f"Tags are a list of strings: write [{tags!r}].")
+    if not isinstance(tags, Iterable):
+        raise InvalidInput(f"Tags are a list of strings, not {tags!r}.")
     return tuple(sorted({clean_name(tag, "tag") for tag in tags}))
 
 
@@ -58,7 +71,9 @@ def clean_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"The metadata must be plain JSON: {error}.") from error
     if not isinstance(plain, dict) or plain != dict(metadata):
-        raise InvalidInput("The metadata must be a JSON object with strings for keys.")
+        raise InvalidInput(
+            "The metadata must be a JSON object: strings for keys, lists rather than tuples."
+        )
     return plain
 
 

@@ -103,12 +103,15 @@ _MONTHS = {
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_COUNTS |= {"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}
 
 _AGO = re.compile(r"(?:in )?(\d+|[a-z]+) ([a-z]+?)s?( ago)?")
 _MONTH_WORDS = re.compile(
     r"(?:(\d{1,2})(?:st|nd|rd|th)? )?([a-z]+)(?: (\d{1,2})(?:st|nd|rd|th)?)? (\d{4})"
 )
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2})|-?q([1-4]))?")
+_QUARTER_FIRST = re.compile(r"q([1-4])[ -]?(\d{4})")
+_LOOSE_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _SLASHES = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}")
 
 
@@ -119,7 +122,10 @@ def parse_time(when: TimeLike, now: int) -> datetime:
     '2024-03-01T00:00:00+00:00'
     """
     if isinstance(when, datetime):
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
+        try:
+            return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
+        except OverflowError as error:
+            raise InvalidInput(f"There is no such time as {when} in UTC.") from error
     if isinstance(when, date):
         return datetime(when.year, when.month, when.day, tzinfo=UTC)
     if not isinstance(when, str):
@@ -146,11 +152,15 @@ def _iso(text: str) -> datetime | None:
         return None
     if re.fullmatch(r"\d{4}-\d{1,2}", text) or re.fullmatch(r"\d{6}", text):
         return None
+    if loose := _LOOSE_DAY.fullmatch(text):
+        return datetime(int(loose[1]), int(loose[2]), int(loose[3]), tzinfo=UTC)
     moment = datetime.fromisoformat(text.upper().replace(" +", "+"))
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def _partial(text: str) -> datetime | None:
+    if quarter_first := _QUARTER_FIRST.fullmatch(text):
+        text = f"{quarter_first[2]}q{quarter_first[1]}"
     match = _PARTIAL.fullmatch(text.replace(" ", ""))
     if match is None:
         return None

@@ -45,7 +45,7 @@ class Reader:
     def _record(self, line: str) -> dict[str, Any]:
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidInput(f"{self.where()} is not JSON: {error}.") from error
         if not isinstance(record, dict):
             raise InvalidInput(f"{self.where()} is not a JSON object.")

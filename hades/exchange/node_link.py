@@ -104,10 +104,13 @@ def read(path: Path) -> Read:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path} is not JSON: {error}.") from error
     if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
         raise InvalidInput(f"{path} is not node-link JSON: it has no list of nodes.")
+    links = data.get("edges") or data.get("links") or []
+    if not isinstance(links, list):
+        raise InvalidInput(f"{path} is not node-link JSON: its edges are no list.")
     found = Read()
     names: dict[Any, str] = {}
     for number, node in enumerate(data["nodes"]):
@@ -115,11 +118,11 @@ def read(path: Path) -> Read:
             names[node["id"]] = _take_node(found, node)
         except (KeyError, TypeError, AttributeError) as error:
             raise InvalidInput(f"{path}: node {number} lacks {error}.") from error
-    for number, edge in enumerate(data.get("edges") or data.get("links") or []):
+    for number, edge in enumerate(links):
         try:
             found.edges.append(_take_edge(edge, names))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InvalidInput(f"{path}: edge {number} lacks {error}.") from error
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise InvalidInput(f"{path}: edge {number} is wrong or lacks {error}.") from error
     return found
 
 

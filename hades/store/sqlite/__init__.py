@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from hades.domain.times import Clock
 from hades.domain.trace import Change
-from hades.errors import InvalidInput
+from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store.port import Problem, Progress, Write
 from hades.store.sqlite import check, dump, ledger, purge
 from hades.store.sqlite.edges import SqliteEdges
-from hades.store.sqlite.engine import open_engine, translated
+from hades.store.sqlite.engine import Engine, open_engine, translated
 from hades.store.sqlite.entities import SqliteEntities
 from hades.store.sqlite.links import SqliteLinks
 from hades.store.sqlite.passages import SqlitePassages
@@ -98,7 +99,7 @@ class SqliteStore:
         with self.engine.snapshot():
             return check.find_problems(self.engine, self.traces, on_progress)
 
-    def dump(self) -> Iterator[dict[str, Any]]:
+    def dump(self) -> Generator[dict[str, Any], None, None]:
         """Everything as plain records, all of one moment."""
         with self.engine.snapshot():
             yield from dump.dump(self.engine)
@@ -128,28 +129,73 @@ class SqliteStore:
             finally:
                 draft.unlink(missing_ok=True)
 
-    def restore(self, source: str, on_progress: Progress | None = None) -> None:
+    def restore(self, source: str, actor: str, on_progress: Progress | None = None) -> None:
         """Put back a backup, in one step, under everybody who has the memory open."""
-        given = SqliteStore(
-            Path(source), create=False, read_only=True, busy_timeout_s=5, clock=self.engine.clock
-        )
+        if self.engine.read_only:
+            raise Denied(f"{self.engine.path} is open for reading only.")
+        if self.engine.in_transaction:
+            raise InvalidInput("A backup cannot be restored inside a batch or snapshot.")
+        path = self.engine.path
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+        given = self._beside(Path(source), read_only=True)
         try:
             if problems := given.check(on_progress):
                 raise InvalidInput(
                     f"{source} is damaged ({problems[0].what}); nothing was changed."
                 )
-            with translated(self.engine.path):
-                _copy(given.engine.connection, self.engine.connection, "restoring", on_progress)
-                # Indexes stand at a change number of one generation: this begins another.
-                self.engine.run(
-                    "UPDATE meta SET value = ? WHERE key = 'generation'", secrets.token_hex(8)
-                )
+            given.backup(str(draft))
+            ready = self._beside(draft, read_only=False)
+            try:
+                _continue_from(self.engine, ready.engine, actor)
+                with translated(path):
+                    _copy(
+                        ready.engine.connection,
+                        self.engine.connection,
+                        "restoring",
+                        on_progress,
+                        give_up_after_s=self.engine.busy_timeout_s,
+                    )
+            finally:
+                ready.close()
         finally:
             given.close()
+            for suffix in ("", "-wal", "-shm"):
+                Path(f"{draft}{suffix}").unlink(missing_ok=True)
+        self.passages.forget_contents()
+
+    def _beside(self, path: Path, *, read_only: bool) -> SqliteStore:
+        return SqliteStore(
+            path,
+            create=False,
+            read_only=read_only,
+            busy_timeout_s=self.engine.busy_timeout_s,
+            clock=self.engine.clock,
+        )
 
     def close(self) -> None:
         """Let go of the file."""
         self.engine.close()
+
+
+def _continue_from(old: Engine, new: Engine, actor: str) -> None:
+    """Make a restored memory go on where the old one stood.
+
+    No number is given out twice: not that of a row, nor that of a change. Derived indexes
+    stand at a change of one generation; this begins another.
+    """
+    top = max(old.change(), new.change()) + 1
+    with new.transaction():
+        for name, seq in old.rows("SELECT name, seq FROM sqlite_sequence"):
+            known = new.row("SELECT seq FROM sqlite_sequence WHERE name = ?", name)
+            if known is None:
+                new.run("INSERT INTO sqlite_sequence VALUES (?, ?)", name, seq)
+            elif known[0] < seq:
+                new.run("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", seq, name)
+        new.run(
+            "INSERT INTO changes VALUES (?, ?, ?, 'restore', NULL, NULL)",
+            *(top, max(old.now(), new.now()) + 1, new.actor_id(actor)),
+        )
+        new.run("UPDATE meta SET value = ? WHERE key = 'generation'", secrets.token_hex(8))
 
 
 def _copy(
@@ -157,9 +203,14 @@ def _copy(
     target: sqlite3.Connection,
     what: str,
     on_progress: Progress | None,
+    give_up_after_s: float = 10.0,
 ) -> None:
-    def told(_status: int, remaining: int, total: int) -> None:
+    deadline = time.monotonic() + give_up_after_s
+
+    def told(status: int, remaining: int, total: int) -> None:
         if on_progress is not None:
             on_progress(what, total - remaining, total)
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > deadline:
+            raise Unavailable("Another process is writing and did not finish in time: try again.")
 
-    source.backup(target, pages=-1, progress=told)
+    source.backup(target, pages=-1, progress=told, sleep=0.05)

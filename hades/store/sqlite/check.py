@@ -54,6 +54,7 @@ def find_problems(
         *_stray_pointers(engine),
         *_stray_heads(engine, traces),
         *faulty_edges(engine),
+        *stray_merges(engine),
     ]
 
 
@@ -81,7 +82,11 @@ def mend_heads(engine: Engine, traces: SqliteTraces) -> None:
 
 
 def mend_edges(engine: Engine) -> None:
-    """Drop references to edges that are gone."""
+    """Drop references to edges and entities that are gone."""
+    engine.run(
+        "DELETE FROM merges WHERE NOT EXISTS (SELECT 1 FROM entities WHERE id = merges.entity) "
+        "OR NOT EXISTS (SELECT 1 FROM entities WHERE id = merges.target)"
+    )
     engine.run(
         "UPDATE edges SET superseded_by = NULL WHERE superseded_by IS NOT NULL "
         "AND NOT EXISTS (SELECT 1 FROM edges o WHERE o.id = edges.superseded_by)"
@@ -152,6 +157,16 @@ def faulty_edges(engine: Engine) -> list[Problem]:
         for what, sql in _EDGE_FAULTS.items()
         for row in engine.rows(sql)
     ]
+
+
+def stray_merges(engine: Engine) -> list[Problem]:
+    """Merges of entities that are not there."""
+    rows = engine.rows(
+        "SELECT m.id FROM merges m WHERE m.retired_at IS NULL AND ("
+        "NOT EXISTS (SELECT 1 FROM entities WHERE id = m.entity) OR "
+        "NOT EXISTS (SELECT 1 FROM entities WHERE id = m.target))"
+    )
+    return [Problem("it merges an entity that is gone", f"merge {row[0]}", _MEND) for row in rows]
 
 
 def _delta_tops(engine: Engine) -> list[tuple[int, int, str, int]]:

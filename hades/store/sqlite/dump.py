@@ -9,19 +9,20 @@ shifts the numbers and asks for spaces of its own.
 from __future__ import annotations
 
 import base64
-import sqlite3
+import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
 from hades.domain.graph import NodeKind
+from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
 from hades.domain.times import from_micros, iso, to_micros
-from hades.errors import Conflict, InvalidInput
-from hades.store.delta import DELTA, DELTA_ZIPPED, pack, unpack
+from hades.errors import Conflict, Corrupt, InvalidInput
+from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.port import Write
-from hades.store.sqlite.check import faulty_edges, mend_heads, mend_pointers
+from hades.store.sqlite.check import faulty_edges, mend_heads, mend_pointers, stray_merges
 from hades.store.sqlite.engine import Engine
-from hades.store.sqlite.traces import WHOLE_EVERY, SqliteTraces, digest_of
+from hades.store.sqlite.traces import WHOLE_EVERY, SqliteTraces, digest_of, unpacked
 
 _TABLES = {
     "spaces": "SELECT * FROM spaces ORDER BY id",
@@ -75,22 +76,31 @@ _KINDS = {NodeKind.TOPIC: "topics", NodeKind.ENTITY: "entities", NodeKind.CHUNK:
 def dump(engine: Engine) -> Iterator[dict[str, Any]]:
     """Every record, in an order in which it can be loaded. Call it in a snapshot."""
     content: bytes | None = None
+    topics: dict[int, str] = {}
     for table, sql in _TABLES.items():
         cursor = engine.connection.execute(sql)
         names = [column[0] for column in cursor.description]
         for row in cursor:
             record = {"table": table, **dict(zip(names, row, strict=True))}
+            if table == "topics":
+                topics[record["id"]] = record["name"]
             if table == "states":
-                content = _whole(record, content)
+                content = _whole(record, topics[record["topic"]], content)
             yield _readable(record)
 
 
-def _whole(record: dict[str, Any], parent: bytes | None) -> bytes | None:
-    """Put the content of a state where its body was."""
-    encoding, body = record.pop("encoding"), record.pop("body")
-    for derived in ("depth", "digest"):
-        del record[derived]
-    content = None if encoding is None else unpack(encoding, body, parent)
+def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | None:
+    """Put the content of a state where its body was, if it is what was written."""
+    encoding, body, digest = (record.pop(name) for name in ("encoding", "body", "digest"))
+    del record["depth"]
+    content = None
+    if encoding is not None:
+        content = unpacked(topic, record["version"], encoding, body, parent)
+        if digest_of(topic, record["version"], content) != digest:
+            raise Corrupt(
+                f"The content of {topic}@{record['version']} does not match its hash: "
+                "run `hades check`; nothing was exported."
+            )
     record["content"] = None if content is None else content.decode()
     return content
 
@@ -133,6 +143,7 @@ class Loader:
         self._types: dict[str, dict[str, str]] = {}
         self._trace: tuple[int, bytes | None, int] = (0, None, 0)
         self.counts: dict[str, int] = {}
+        self._used: set[int] = set()
         if self._fresh and rename is None:
             engine.run("DELETE FROM spaces")
             write.logged = False
@@ -165,7 +176,7 @@ class Loader:
             self._insert(table, row)
         elif table == "inverses":
             self._engine.run(
-                "INSERT OR REPLACE INTO inverses VALUES (?, ?)", row["relation"], row["inverse"]
+                "INSERT OR IGNORE INTO inverses VALUES (?, ?)", row["relation"], row["inverse"]
             )
         else:
             self._insert(table, row)
@@ -176,7 +187,7 @@ class Loader:
         gap = self._engine.row(_GAP)
         if gap is not None:
             raise InvalidInput(f"The topic {gap[0]!r} lacks some of its versions.")
-        if faulty := faulty_edges(self._engine):
+        if faulty := [*faulty_edges(self._engine), *stray_merges(self._engine)]:
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
         mend_pointers(self._engine)
         mend_heads(self._engine, traces)
@@ -205,6 +216,12 @@ class Loader:
             row["row"] += self._shift["edges"]
         elif "id" in row and table != "spaces":
             row["id"] += self._shift[table]
+        if table in ("topics", "entities"):
+            self._used.add(row["space"])
+            if self._rename is not None and len(self._used) > 1:
+                raise InvalidInput(
+                    "Several spaces of this export hold something: import it without `--into`."
+                )
         if "space" in row and table != "spaces":
             row["space"] = self._spaces.get(row["space"]) if table != "changes" else row["space"]
         if "change" in row and not identical:
@@ -242,6 +259,12 @@ class Loader:
 
     def _state(self, row: dict[str, Any]) -> None:
         text = row.pop("content")
+        if text is not None:
+            clean_content(text)
+        clean_share(row.get("confidence"), "confidence")
+        clean_share(row.get("importance"), "importance")
+        clean_tags(json.loads(row.get("tags", "[]")))
+        clean_metadata(json.loads(row.get("metadata", "{}")))
         topic, parent, depth = self._trace
         content = None if text is None else text.encode()
         if topic != row["topic"] or parent is None or depth + 1 >= WHOLE_EVERY:
@@ -277,7 +300,9 @@ class Loader:
         self._engine.run(f"INSERT INTO {table} ({names}) VALUES ({marks})", *row.values())
 
     def _fits(self, table: str, row: dict[str, Any]) -> None:
-        """Refuse fields the table does not have, or of another type."""
+        """Refuse fields the table does not have, or of another type, and names that are none."""
+        if isinstance(row.get("name"), str):
+            clean_name(row["name"], table)
         types = {
             column[1]: column[2] for column in self._engine.rows(f"PRAGMA table_info({table})")
         }
@@ -298,15 +323,12 @@ def load(
     """Load records; how many of each kind. All or nothing: the caller's write is undone."""
     loader = Loader(engine, write, rename)
     in_spaces = True
-    try:
-        for record in records:
-            if in_spaces and record.get("table") != "spaces":
-                in_spaces = False
-                loader.refuse_mixing()
-            loader.take(record)
-        return loader.finish(traces)
-    except sqlite3.IntegrityError as error:
-        raise InvalidInput(f"The records contradict each other ({error}).") from error
+    for record in records:
+        if in_spaces and record.get("table") != "spaces":
+            in_spaces = False
+            loader.refuse_mixing()
+        loader.take(record)
+    return loader.finish(traces)
 
 
 def _last_id(engine: Engine, table: str, column: str) -> int:

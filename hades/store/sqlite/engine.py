@@ -55,7 +55,7 @@ class Engine:
         self.path = path
         self.read_only = read_only
         self.clock = clock
-        self._busy_timeout_s = busy_timeout_s
+        self.busy_timeout_s = busy_timeout_s
         self._local = threading.local()
         self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
         self._pid = os.getpid()
@@ -108,7 +108,7 @@ class Engine:
         return sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}",
             uri=True,
-            timeout=self._busy_timeout_s,
+            timeout=self.busy_timeout_s,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=_STATEMENTS_CACHED,
@@ -281,6 +281,8 @@ def open_engine(
     path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> Engine:
     """Open the memory at `path`, making it when there is none and `create` says so."""
+    if "\0" in str(path):
+        raise InvalidInput("A path cannot hold a NUL character.")
     try:
         path = path.expanduser()
         is_there = path.exists()

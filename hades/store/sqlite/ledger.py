@@ -21,7 +21,8 @@ class SqliteSpaces:
     def list(self) -> list[Space]:
         """Every space, by name."""
         rows = self._engine.rows(
-            "SELECT name, created_at, (SELECT count(*) FROM topics t WHERE t.space = s.id) "
+            "SELECT name, created_at, (SELECT count(*) FROM topics t "
+            "JOIN states l ON l.id = t.latest AND l.encoding IS NOT NULL WHERE t.space = s.id) "
             "FROM spaces s ORDER BY name"
         )
         return [Space(name, from_micros(at), topics) for name, at, topics in rows]
@@ -59,7 +60,7 @@ def read_log(
     rows = engine.rows(
         "SELECT c.number, c.at, a.name, c.action, s.name, c.subject FROM changes c "
         "JOIN actors a ON a.id = c.actor LEFT JOIN spaces s ON s.id = c.space "
-        "WHERE ?1 IS NULL OR c.space = ?1 ORDER BY c.number DESC LIMIT ?2",
+        "WHERE ?1 IS NULL OR c.space IS NULL OR c.space = ?1 ORDER BY c.number DESC LIMIT ?2",
         *(space, limit),
     )
     return [
@@ -76,7 +77,8 @@ def read_log(
 
 
 _COUNTS = {
-    "topics": "SELECT count(*) FROM topics WHERE space = ?",
+    "topics": "SELECT count(*) FROM topics t "
+    "JOIN states l ON l.id = t.latest AND l.encoding IS NOT NULL WHERE t.space = ?",
     "states": "SELECT count(*) FROM states s JOIN topics t ON t.id = s.topic WHERE t.space = ?",
     "chunks": "SELECT count(*) FROM chunks c JOIN topics t ON t.id = c.topic WHERE t.space = ?",
     "mentions": "SELECT count(*) FROM mentions m JOIN chunks c ON c.id = m.chunk "

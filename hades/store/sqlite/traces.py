@@ -357,7 +357,7 @@ class SqliteTraces:
             *(row.topic, row.version - row.depth, row.version - 1),
         )
         for encoding, body in chain:
-            content = _unpacked(topic, row.version, encoding, body, content)
+            content = unpacked(topic, row.version, encoding, body, content)
         return _checked(topic, row, content)
 
     def _find(self, space: int, topic: str) -> int | None:
@@ -399,11 +399,12 @@ def _inherit(draft: Draft, held: State) -> Draft:
     )
 
 
-def _unpacked(
+def unpacked(
     topic: str, version: int, encoding: int | None, body: bytes | None, old: bytes | None
 ) -> bytes:
+    """A stored body as content; Corrupt when it cannot be."""
     try:
-        if encoding is None or body is None:
+        if encoding is None or not isinstance(body, bytes):
             raise ValueError("a version between it and a whole copy is missing")
         return unpack(encoding, body, old)
     except (ValueError, TypeError, zlib.error) as error:
@@ -413,7 +414,7 @@ def _unpacked(
 
 
 def _checked(topic: str, row: _Row, old: bytes | None) -> bytes:
-    content = _unpacked(topic, row.version, row.encoding, row.body, old)
+    content = unpacked(topic, row.version, row.encoding, row.body, old)
     if digest_of(topic, row.version, content) != row.digest:
         raise Corrupt(
             f"The content of {topic}@{row.version} does not match its hash: run `hades check`, "
