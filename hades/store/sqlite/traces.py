@@ -315,7 +315,7 @@ class SqliteTraces:
         )
         if row.is_delta:
             run("INSERT OR REPLACE INTO heads VALUES (?, ?)", topic_id, content)
-        elif latest is not None:
+        elif row.version > 1:
             run("DELETE FROM heads WHERE topic = ?", topic_id)
         return None
 
