@@ -1,0 +1,222 @@
+"""arXiv metadata: papers as entities, with their authors, categories, code and citations.
+
+Reads JSON lines as Kaggle's snapshot has them (`id`, `authors_parsed`, `versions` …) and
+as other harvests do (`arxiv_id`, `author_text`, `created`). A repository named in the
+abstract or the comments is taken to implement the paper.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hades.domain.rules import clean_name
+from hades.errors import InvalidInput
+from hades.ingest.document import Block, Document, Link, Name, Origin
+from hades.ingest.readers.latex import plain_letters
+from hades.ingest.readers.moments import read_moment
+from hades.ingest.readers.records import Bad, Record, read_records, text_field
+
+AUTHORS_AT_MOST = 50
+"""Collaborations sign with thousands; beyond this an author says little about a paper."""
+EVIDENCE_CHARACTERS_EACH_SIDE = 60
+
+_ID = r"(?:\d{4}\.\d{4,5}|(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7})"
+_PAPER_ID = re.compile(rf"(?:arxiv:)?({_ID})(?:v\d+)?", re.IGNORECASE)
+_ID_AS_NUMBER = re.compile(r"\d{3,4}\.\d{1,20}")
+_CITED = re.compile(
+    rf"arxiv(?:\.org/(?:abs|pdf|html)/|\s*[:.]\s*)({_ID})(?:v\d+)?(?!\d)", re.IGNORECASE
+)
+_REPOSITORY = re.compile(
+    r"(?<![\w.-])(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[/:]+"
+    r"([A-Za-z0-9](?:[\w.-]*\w)?)/([\w.-]+)",
+    re.IGNORECASE | re.ASCII,
+)
+_NOT_OWNERS = frozenset({"about", "apps", "features", "marketplace", "orgs", "search", "topics"})
+_AFFILIATION = re.compile(r"\([^()]*\)")
+
+
+def looks_like_paper(fields: dict[str, Any]) -> bool:
+    """Whether a record is the metadata of an arXiv paper."""
+    return "abstract" in fields and paper_id(_written_id(fields)) is not None
+
+
+def paper_id(written: str) -> str | None:
+    """The id without prefix and version; None when it is no arXiv id.
+
+    Tables that took ids for numbers lost zeros and gained noise. What was meant is
+    certain, because the number of digits is: four after the point, five from 2015 on.
+
+    >>> paper_id("1501.0266199999999"), paper_id("1401.803"), paper_id("arXiv:1706.03762v5")
+    ('1501.02662', '1401.8030', '1706.03762')
+    """
+    match = _PAPER_ID.fullmatch(written)
+    if match and ("/" in match[1] or len(match[1]) == _id_length(match[1])):
+        return match[1]
+    if not _ID_AS_NUMBER.fullmatch(written):
+        return None
+    month, digits = written.split(".")
+    month = month.zfill(4)
+    length = _id_length(month) - len("2015.")
+    number = round(float(f"0.{digits}") * 10**length)
+    return f"{month}.{number:0{length}}" if 0 < number < 10**length else None
+
+
+def _id_length(paper: str) -> int:
+    """How long a new-style id of this month is: 1412.1234, but 1501.12345."""
+    return 10 if "1501" <= paper[:4] < "9000" else 9
+
+
+def read_arxiv(path: Path) -> Iterator[Document | Bad]:
+    """Every paper of the file as a document `arxiv/<id>`."""
+    first_seen: dict[str, str] = {}
+    for record in read_records(path):
+        if isinstance(record, Bad):
+            yield record
+            continue
+        try:
+            paper = _paper(record)
+        except InvalidInput as error:
+            yield Bad(record.where, str(error))
+            continue
+        if paper.topic in first_seen:
+            yield Bad(record.where, f"{paper.topic} is at {first_seen[paper.topic]} already.")
+            continue
+        first_seen[paper.topic] = record.where
+        yield paper
+
+
+def code_links(text: str) -> Iterator[tuple[str, int]]:
+    """Each repository named in a text, once, as `owner/repository` and where it stands.
+
+    >>> [name for name, _ in code_links("Code: https://github.com/lemire/Fast.git.")]
+    ['lemire/Fast']
+    """
+    seen = set()
+    for match in _REPOSITORY.finditer(text):
+        owner, repository = match[1], match[2].rstrip(".-_").removesuffix(".git").rstrip(".")
+        name = f"{owner}/{repository}"
+        if repository and owner.lower() not in _NOT_OWNERS and name.lower() not in seen:
+            seen.add(name.lower())
+            yield name, match.start()
+
+
+def cited_ids(text: str) -> Iterator[tuple[str, int]]:
+    """Each arXiv id named in a text, once and without its version, and where it stands."""
+    seen = set()
+    for match in _CITED.finditer(text):
+        if match[1] not in seen:
+            seen.add(match[1])
+            yield match[1], match.start()
+
+
+def _paper(record: Record) -> Document:
+    written_id = _written_id(record.fields)
+    own_id = paper_id(written_id)
+    if own_id is None:
+        raise InvalidInput(f"There is no arXiv id: {written_id[:50]!r} is none.")
+    title = _line(record, "title")
+    if not title:
+        raise InvalidInput("The paper has no title.")
+    clean_name(title, "title")
+    parts = [title, _line(record, "abstract"), _line(record, "comments")]
+    content = "\n\n".join(part for part in parts if part)
+    blocks = []
+    start = len(title) + 2
+    for part in parts[1:]:
+        if part:
+            blocks.append(Block(start, start + len(part), heading=title))
+            start += len(part) + 2
+    if not blocks:
+        blocks = [Block(0, len(title), heading=title)]
+    authors, categories = _authors(record), _categories(record)
+    names = [Name(title, Origin.TITLE, "paper"), Name(own_id, Origin.ALIAS, "paper")]
+    names += [Name(author, Origin.AUTHOR, "person") for author in authors]
+    links = [Link(title, "authored_by", author) for author in authors]
+    links += [Link(title, "in_category", category) for category in categories]
+    for name, relation, kind, place in _named_in(content, own_id):
+        names.append(Name(name, Origin.EXTRACTED, kind))
+        block = max((n for n, block in enumerate(blocks) if block.start <= place), default=0)
+        links.append(Link(title, relation, name, block, evidence=_around(content, place)))
+    return Document(
+        topic=f"arxiv/{own_id}",
+        content=content,
+        kind="paper",
+        title=title,
+        blocks=tuple(blocks),
+        names=tuple(names),
+        links=tuple(links),
+        tags=categories,
+        metadata=_metadata(record, own_id, authors),
+        valid_from=_first_time(record),
+    )
+
+
+def _named_in(content: str, own_id: str) -> Iterator[tuple[str, str, str, int]]:
+    for repository, place in code_links(content):
+        yield repository, "implements", "code_symbol", place
+    for cited, place in cited_ids(content):
+        if cited != own_id:
+            yield cited, "cites", "paper", place
+
+
+def _around(content: str, place: int) -> str:
+    start = max(0, place - EVIDENCE_CHARACTERS_EACH_SIDE)
+    return " ".join(content[start : place + EVIDENCE_CHARACTERS_EACH_SIDE].split())
+
+
+def _written_id(fields: dict[str, Any]) -> str:
+    written = fields.get("arxiv_id") or fields.get("id")
+    return str(written).strip() if isinstance(written, str | float) else ""
+
+
+def _line(record: Record, name: str) -> str:
+    """A field on one line, as metadata is wrapped at any place."""
+    return " ".join(plain_letters(text_field(record, name) or "").split())
+
+
+def _authors(record: Record) -> tuple[str, ...]:
+    parsed = record.fields.get("authors_parsed")
+    if isinstance(parsed, list) and parsed:
+        written = [
+            " ".join(str(part) for part in (*author[1:2], *author[:1], *author[2:3]) if part)
+            for author in parsed[:AUTHORS_AT_MOST]
+            if isinstance(author, list)
+        ]
+    else:
+        text = text_field(record, "authors") or text_field(record, "author_text") or ""
+        # From the inside out: affiliations have parentheses of their own.
+        while text != (text := _AFFILIATION.sub(" ", text)):
+            pass
+        written = re.split(r",|;|\band\b", text)
+    names = (" ".join(plain_letters(name).split()) for name in written)
+    kept = dict.fromkeys(name for name in names if name and name != "et al.")
+    return tuple(clean_name(name, "author") for name in list(kept)[:AUTHORS_AT_MOST])
+
+
+def _categories(record: Record) -> tuple[str, ...]:
+    value = record.fields.get("categories")
+    words = value if isinstance(value, list) else re.split(r"[,\s]+", str(value or ""))
+    return tuple(dict.fromkeys(word for word in words if isinstance(word, str) and word))
+
+
+def _first_time(record: Record) -> datetime | None:
+    """When the first version was put up."""
+    versions = record.fields.get("versions")
+    first = versions[0] if isinstance(versions, list) and versions else None
+    written = first.get("created") if isinstance(first, dict) else record.fields.get("created")
+    moment = read_moment(written) or read_moment(record.fields.get("update_date"))
+    return moment.at if moment else None
+
+
+def _metadata(record: Record, own_id: str, authors: tuple[str, ...]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"arxiv_id": own_id, "authors": list(authors)}
+    if own_id != (written := _written_id(record.fields)):
+        metadata["written_id"] = written
+    for name in ("doi", "journal-ref", "updated", "update_date"):
+        if isinstance(value := record.fields.get(name), str) and value.strip():
+            metadata[name] = " ".join(value.split())
+    return metadata

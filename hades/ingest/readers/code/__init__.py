@@ -1,0 +1,11 @@
+"""Code: a source file becomes its symbols, and how they contain, import, call and extend.
+
+tree-sitter parses; one query per language (`queries`) says what counts as a function,
+a class, an import or a call, and everything after that is the same for all languages.
+Nothing here needs the file to be correct: what can be parsed is used.
+"""
+
+from hades.ingest.readers.code.languages import SUFFIXES
+from hades.ingest.readers.code.reader import read_code
+
+__all__ = ["SUFFIXES", "read_code"]

@@ -1,0 +1,88 @@
+"""Front matter: the YAML a Markdown file may begin with, between `---` lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import yaml
+
+from hades.ingest.readers.outline import one_line
+
+FRONT_MATTER_CHARACTERS_AT_MOST = 64 * 1024
+VALUE_CHARACTERS_AT_MOST = 1_000
+
+_FENCE = re.compile(r"---[ \t]*(?:\r\n?|\n)")
+_END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", re.MULTILINE)
+_NOT_METADATA = frozenset({"title", "tags", "tag", "keywords", "author", "authors"})
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What the front matter says, every value as it is written."""
+
+    end: int = 0
+    """Where the text begins."""
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    metadata: dict[str, str] = field(default_factory=dict)
+    """The other entries that are single values, such as `date`."""
+
+
+def front_matter(content: str) -> FrontMatter:
+    """The front matter; an empty one when there is none, or what looks like it is not YAML."""
+    opening = _FENCE.match(content)
+    if opening is None:
+        return FrontMatter()
+    closing = _END.search(content, opening.end(), opening.end() + FRONT_MATTER_CHARACTERS_AT_MOST)
+    if closing is None:
+        return FrontMatter()
+    entries = _entries(content[opening.end() : closing.start()])
+    if entries is None:
+        return FrontMatter()
+    return FrontMatter(
+        end=closing.end(),
+        title=next(iter(_texts(entries.get("title"))), ""),
+        tags=tuple(
+            tag
+            for key in ("tags", "tag", "keywords")
+            for entry in _texts(entries.get(key))
+            for tag in _tags(entry, listed=isinstance(entries.get(key), list))
+        ),
+        authors=_texts(entries.get("authors")) + _texts(entries.get("author")),
+        metadata={
+            key: one_line(value, VALUE_CHARACTERS_AT_MOST)
+            for key, value in entries.items()
+            if key not in _NOT_METADATA and isinstance(value, str) and value
+        },
+    )
+
+
+def _entries(text: str) -> dict[str, object] | None:
+    try:
+        # The base loader leaves every value a string: a date stays as it was written.
+        loaded = yaml.load(text, Loader=yaml.BaseLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    if not isinstance(loaded, dict):
+        return None
+    return {
+        one_line(key).lower(): value
+        for key, value in loaded.items()
+        if isinstance(key, str) and one_line(key)
+    }
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    lines = (one_line(each) for each in values if isinstance(each, str))
+    return tuple(line for line in lines if line)
+
+
+def _tags(entry: str, listed: bool) -> list[str]:
+    """`a, b` and `a b` are two tags when they stand alone, one when they are in a list."""
+    if listed:
+        return [entry.removeprefix("#")] if entry.strip("#") else []
+    parts = entry.split(",") if "," in entry else entry.split()
+    return [tag for part in parts if (tag := part.strip().removeprefix("#"))]

@@ -1,0 +1,239 @@
+"""Git history: every state a file was in, in the order of the commits.
+
+The real `git` does the work: one process lists the changes, one hands out contents,
+both streamed. Along merges the first parent is followed, so the states of a file form
+one line, as the trace of a topic does.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from hades.ingest.document import Unreadable
+
+FILE_BYTES_AT_MOST = 16 * 1024 * 1024
+_READ_BYTES = 64 * 1024
+_BINARY_SNIFF_BYTES = 8000
+"""Git itself calls a file binary when a NUL is among so many bytes."""
+_REGULAR_FILES = frozenset({b"100644", b"100755", b"100664"})
+"""Other modes are links and submodules."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileAtCommit:
+    """A file as one commit left it."""
+
+    path: str
+    """From the top of the repository; a byte that is not UTF-8 is written `\\xff`."""
+    commit: str
+    when: datetime
+    """When it was committed, UTC."""
+    author: str
+    message: str
+    data: bytes | None
+    """None: it was deleted, or is no text any more."""
+    renamed_from: str | None = None
+
+
+class _Commit(NamedTuple):
+    id: str
+    when: datetime
+    author: str
+    message: str
+
+
+class _Change(NamedTuple):
+    status: str
+    mode: bytes
+    blob: bytes
+    path: str
+    old_path: str | None
+
+
+def read_history(
+    repo: Path, since: str | None = None, paths: Sequence[str] = ()
+) -> Iterator[FileAtCommit]:
+    """Each file each commit touched, oldest first, to what is checked out now.
+
+    `since` is a commit: only what came after it is read. `paths` are git's pathspecs,
+    relative to `repo`. Binary and very large files are passed over.
+    """
+    _check_is_repository(repo)
+    if since is not None:
+        since = _commit_id(repo, since)
+        if since is None:
+            raise Unreadable(f"{repo} has no such commit as the one to start from.")
+    if _commit_id(repo, "HEAD") is None:
+        return  # Nothing was ever committed.
+    without_text: set[str] = set()
+    with _running(repo, _log_command(since, paths)) as log, _running(repo, _CONTENTS) as contents:
+        for commit, change in _changes(_tokens(_pipe(log.stdout))):
+            yield from _states(commit, change, contents, without_text)
+
+
+def _states(
+    commit: _Commit, change: _Change, contents: subprocess.Popen[bytes], without_text: set[str]
+) -> Iterator[FileAtCommit]:
+    """What a change means for those who only know texts; `without_text` is kept up to date."""
+    before = change.old_path or change.path
+    was_text = before not in without_text and change.status != "A"
+    without_text.discard(before)
+    deleted = change.status == "D"
+    data = None if deleted else _text(contents, change)
+    if data is not None:
+        # A file that was binary under its old name is new under this one.
+        old_path = change.old_path if was_text else None
+        yield FileAtCommit(change.path, *commit, data, old_path)
+        return
+    if not deleted:
+        without_text.add(change.path)
+    if was_text:
+        yield FileAtCommit(before, *commit, None)
+
+
+def _text(contents: subprocess.Popen[bytes], change: _Change) -> bytes | None:
+    """The content, or None where it is a link, binary or too large."""
+    if change.mode not in _REGULAR_FILES:
+        return None
+    asked, answers = _pipe(contents.stdin), _pipe(contents.stdout)
+    with suppress(BrokenPipeError):  # Then there is no answer either.
+        asked.write(change.blob + b"\n")
+        asked.flush()
+    header = answers.readline().split()
+    if len(header) != 3:
+        raise Unreadable(f"The content of {change.path} is missing: fetch the whole repository.")
+    size = int(header[2])
+    if size > FILE_BYTES_AT_MOST:
+        while size > 0:
+            size -= len(answers.read(min(size, _READ_BYTES)))
+        answers.read(1)
+        return None
+    data = answers.read(size)
+    answers.read(1)
+    return None if b"\x00" in data[:_BINARY_SNIFF_BYTES] else data
+
+
+def _changes(tokens: Iterator[bytes]) -> Iterator[tuple[_Commit, _Change]]:
+    """The log: a commit is four tokens, then come its changes, two or three tokens each."""
+    commit = None
+    try:
+        while True:
+            token = next(tokens).lstrip(b"\n")
+            if not token.startswith(b":"):
+                commit = _commit(token, next(tokens), next(tokens), next(tokens))
+                continue
+            _, mode, _, blob, status = token[1:].split(b" ")
+            old_path = _words(next(tokens)) if status.startswith(b"R") else None
+            change = _Change(_words(status[:1]), mode, blob, _words(next(tokens)), old_path)
+            if commit is not None:
+                yield commit, change
+    except StopIteration:
+        return  # The log ended; if too early, git's exit status says so.
+
+
+def _commit(commit_id: bytes, seconds: bytes, author: bytes, message: bytes) -> _Commit:
+    when = datetime.fromtimestamp(int(seconds), tz=UTC)
+    return _Commit(_words(commit_id), when, _words(author), _words(message).strip())
+
+
+def _tokens(stream: IO[bytes]) -> Iterator[bytes]:
+    """What stands between NULs."""
+    rest = b""
+    while block := stream.read(_READ_BYTES):
+        *whole, rest = (rest + block).split(b"\x00")
+        yield from whole
+
+
+def _words(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="backslashreplace")
+
+
+_CONTENTS = ("cat-file", "--batch")
+
+
+def _log_command(since: str | None, paths: Sequence[str]) -> tuple[str, ...]:
+    # --raw is --name-status with the ids of the contents: no path has to be asked for,
+    # so names with line breaks are safe. The settings undo what a user may have configured.
+    return (
+        *("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "log.showSignature=false"),
+        *("log", "--reverse", "--first-parent", "--diff-merges=first-parent", "-M"),
+        *("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"),
+        *("--no-relative", "--encoding=UTF-8", "--format=tformat:%H%x00%ct%x00%an%x00%B"),
+        f"{since}..HEAD" if since else "HEAD",
+        *("--", *paths),
+    )
+
+
+def _check_is_repository(repo: Path) -> None:
+    if not repo.is_dir():
+        raise Unreadable(f"{repo} is not a folder.")
+    done = _ask(repo, "rev-parse", "--git-dir")
+    if done.returncode != 0:
+        raise Unreadable(f"{repo} is not a git repository: {_complaint(done.stderr)}.")
+
+
+def _commit_id(repo: Path, revision: str) -> str | None:
+    done = _ask(
+        repo, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"
+    )
+    return done.stdout.decode().strip() if done.returncode == 0 else None
+
+
+def _ask(repo: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ("git", "-C", str(repo), *command), capture_output=True, env=_environment(), check=False
+        )
+    except FileNotFoundError as error:
+        raise Unreadable("git is not installed: reading a history needs it.") from error
+
+
+@contextmanager
+def _running(repo: Path, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A git process that is gone afterwards, and whose failure is told."""
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(
+            ("git", "-C", str(repo), *command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env=_environment(),
+        )
+        finished = False
+        try:
+            yield process
+            finished = True
+        finally:
+            with suppress(BrokenPipeError):
+                _pipe(process.stdin).close()
+            if not finished:
+                process.kill()
+            _pipe(process.stdout).close()
+            process.wait()
+        if process.returncode != 0:
+            complaints.seek(0)
+            raise Unreadable(f"git could not read {repo}: {_complaint(complaints.read())}.")
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what points git elsewhere (as in a hook) or lets it ask or fetch."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None, "every pipe is asked for"
+    return stream
+
+
+def _complaint(stderr: bytes) -> str:
+    lines = _words(stderr).strip().splitlines() or ["it does not say why"]
+    return lines[0].removeprefix("fatal: ").rstrip(".")

@@ -1,0 +1,329 @@
+"""Records: files that hold many things, one a row.
+
+JSON lines, JSON arrays and tables (CSV, TSV) are read one record at a time. A record
+that cannot be used becomes a `Bad` that says where it stands and why, and reading
+goes on: one broken line must not cost the other million.
+
+A corpus is the plainest use: every record is a document of its own. The order of the
+rows means nothing, so nothing is ever linked by it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hades.domain.rules import clean_name
+from hades.errors import InvalidInput
+from hades.ingest.document import Block, Document, Name, Origin, Unreadable
+from hades.ingest.readers.moments import read_moment
+
+LINE_BYTES_AT_MOST = 16 * 1024 * 1024
+ARRAY_BYTES_AT_MOST = 128 * 1024 * 1024
+"""An array is parsed as a whole, which takes some eight times its size in memory."""
+EXTRA_CHARACTERS_AT_MOST = 500
+"""A field nobody mapped is kept as metadata when it is this short."""
+
+_TABLES = frozenset({".csv", ".tsv", ".tab"})
+_LINES = frozenset({".jsonl", ".ndjson"})
+_NAMELESS_STEMS = frozenset(
+    {"corpus", "data", "dataset", "documents", "docs", "passages", "records", "rows", "train"}
+)
+"""File names that say nothing: the folder's name says more."""
+_TRAILING_PARENTHESIS = re.compile(r"(.*\S)\s*\([^()]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A record that was passed over."""
+
+    where: str
+    """The file and the line, or the number of the record in an array."""
+    why: str
+    """One sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row: its fields, and where it stands for messages."""
+
+    where: str
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Which field of a record is what. A field that is None is not looked for."""
+
+    id: str = "id"
+    title: str | None = "title"
+    text: str = "text"
+    tags: str | None = None
+    when: str | None = None
+    prefix: str | None = None
+    """First part of every topic; None: the name of the file, or of its folder."""
+
+
+def read_corpus(path: Path, mapping: Mapping | None = None) -> Iterator[Document | Bad]:
+    """Every record of the file as a document `prefix/id`."""
+    mapping = mapping or Mapping()
+    prefix = mapping.prefix or default_prefix(path)
+    first_seen: dict[str, str] = {}
+    for record in read_records(path):
+        if isinstance(record, Bad):
+            yield record
+            continue
+        try:
+            document = _document(record, mapping, prefix)
+        except InvalidInput as error:
+            yield Bad(record.where, str(error))
+            continue
+        if document.topic in first_seen:
+            why = f"Its id is taken: {document.topic!r} is at {first_seen[document.topic]}."
+            yield Bad(record.where, why)
+            continue
+        first_seen[document.topic] = record.where
+        yield document
+
+
+def read_records(path: Path) -> Iterator[Record | Bad]:
+    """Every record of a JSON lines, JSON array, CSV or TSV file, as far as it is one."""
+    try:
+        if path.suffix.lower() in _TABLES:
+            yield from _table(path)
+        elif _is_one_value(path):
+            yield from _array(path)
+        else:
+            yield from _lines(path)
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def text_field(record: Record, name: str) -> str | None:
+    """A field as text without outer blanks; None when it is absent, null or blank."""
+    value = record.fields.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InvalidInput(f"The field {name!r} is {_kind(value)}, not text.")
+    return str(value).strip() or None
+
+
+def default_prefix(path: Path) -> str:
+    """What a file's topics are called after: the file, or its folder if that says more."""
+    folder = path.absolute().parent.name
+    return folder if path.stem.lower() in _NAMELESS_STEMS and folder else path.stem
+
+
+def title_names(title: str, kind: str = "concept") -> tuple[Name, ...]:
+    """A title as a name, and without the parenthesis that only tells namesakes apart.
+
+    >>> [name.text for name in title_names("Ed Wood (film)")]
+    ['Ed Wood (film)', 'Ed Wood']
+    """
+    names = (Name(title, Origin.TITLE, kind),)
+    match = _TRAILING_PARENTHESIS.fullmatch(title)
+    return (*names, Name(match[1], Origin.ALIAS, kind)) if match else names
+
+
+def _document(record: Record, mapping: Mapping, prefix: str) -> Document:
+    topic = clean_name(f"{prefix}/{_required(record, mapping.id)}")
+    if mapping.text not in record.fields:
+        raise _missing(record, mapping.text)
+    text = text_field(record, mapping.text) or ""
+    title = (text_field(record, mapping.title) if mapping.title else None) or ""
+    title = " ".join(title.split())
+    if not text and not title:
+        raise InvalidInput(f"The field {mapping.text!r} is empty, and there is no title.")
+    if title:
+        clean_name(title, "title")
+    content = "\n\n".join(part for part in (title, text) if part)
+    start = len(content) - len(text) if text else 0
+    metadata = _extras(record, mapping)
+    moment = read_moment(record.fields.get(mapping.when)) if mapping.when else None
+    if mapping.when and moment is None and (written := text_field(record, mapping.when)):
+        metadata["when"] = written
+    return Document(
+        topic=topic,
+        content=content,
+        kind="record",
+        title=title,
+        blocks=(Block(start, len(content), heading=title),),
+        names=title_names(title) if title else (),
+        tags=_tags(record, mapping.tags) if mapping.tags else (),
+        metadata=metadata,
+        valid_from=moment.at if moment else None,
+    )
+
+
+def _required(record: Record, name: str) -> str:
+    value = text_field(record, name)
+    if value is None:
+        raise _missing(record, name)
+    return value
+
+
+def _missing(record: Record, name: str) -> InvalidInput:
+    has = ", ".join(list(record.fields)[:10]) or "none"
+    state = "empty" if name in record.fields else "missing"
+    return InvalidInput(f"The field {name!r} is {state}; the fields are: {has[:200]}.")
+
+
+def _tags(record: Record, name: str) -> tuple[str, ...]:
+    value = record.fields.get(name)
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        value = re.split(r"[,;|]", value)
+    if not isinstance(value, list) or not all(isinstance(tag, str) for tag in value):
+        raise InvalidInput(f"The field {name!r} is {_kind(value)}, not a list of texts.")
+    return tuple(dict.fromkeys(clean_name(tag.strip(), "tag") for tag in value if tag.strip()))
+
+
+def _extras(record: Record, mapping: Mapping) -> dict[str, Any]:
+    mapped = {mapping.id, mapping.title, mapping.text, mapping.tags, mapping.when}
+    return {
+        name: value
+        for name, value in record.fields.items()
+        if name not in mapped
+        and (
+            (isinstance(value, str) and 0 < len(value) <= EXTRA_CHARACTERS_AT_MOST)
+            or (isinstance(value, int | float) and math.isfinite(value))
+        )
+    }
+
+
+def _lines(path: Path) -> Iterator[Record | Bad]:
+    for where, line in _text_lines(path):
+        if isinstance(line, Bad):
+            yield line
+        elif line.strip():
+            yield _record(where, line)
+
+
+def _record(where: str, line: str) -> Record | Bad:
+    try:
+        return _checked(where, parse_json(line))
+    except (ValueError, RecursionError) as error:
+        return Bad(where, f"This is not JSON: {error}.")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """JSON as it is found: NaN, which other tools write for nothing, is null."""
+    return json.loads(text, parse_constant=lambda _: None)
+
+
+def _checked(where: str, value: object) -> Record | Bad:
+    if not isinstance(value, dict):
+        return Bad(where, f"This is {_kind(value)}, not an object with fields.")
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return Bad(where, "It has a lone surrogate, which is not valid Unicode.")
+    return Record(where, value)
+
+
+def _array(path: Path) -> Iterator[Record | Bad]:
+    try:
+        value = parse_json(whole_file(path))
+    except (ValueError, RecursionError) as error:
+        yield Bad(str(path), f"This is not JSON: {error}.")
+        return
+    for number, item in enumerate(value if isinstance(value, list) else [value], 1):
+        yield _checked(f"{path}, record {number}", item)
+
+
+def whole_file(path: Path) -> bytes:
+    """The content of a file that must be parsed at once, unless it is too large for that."""
+    try:
+        size = path.stat().st_size
+        if size > ARRAY_BYTES_AT_MOST:
+            megabytes = ARRAY_BYTES_AT_MOST // 2**20
+            raise Unreadable(f"{path} is larger than {megabytes} MB: split it, or use JSON lines.")
+        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _is_one_value(path: Path) -> bool:
+    """Whether the file is one array or one object rather than a value a line."""
+    if path.suffix.lower() in _LINES:
+        return False
+    with path.open("rb") as file:
+        head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    # An object that goes on after its first line is one record written over many lines.
+    return head.startswith(b"[") or head.split(b"\n", 1)[0].strip() == b"{"
+
+
+def _table(path: Path) -> Iterator[Record | Bad]:
+    # The standard library's limit (128 KB) is one for the whole process: only ever raise it.
+    csv.field_size_limit(max(csv.field_size_limit(), LINE_BYTES_AT_MOST))
+    broken: list[Bad] = []
+    lines = _table_lines(path, broken)
+    header_line = next(lines, "")
+    tabs = path.suffix.lower() != ".csv"
+    delimiter = "\t" if tabs else max(",;\t|", key=header_line.count)
+    header = [name.strip() for name in next(csv.reader([header_line], delimiter=delimiter), [])]
+    if not any(header) or len(set(header)) < len(header):
+        raise Unreadable(f"{path} needs a first line that names each column once.")
+    rows = csv.reader(lines, delimiter=delimiter)
+    while True:
+        where = f"{path}, line {rows.line_num + 2}"
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            yield Bad(where, f"This is not a row: {error}.")
+            continue
+        yield from broken
+        broken.clear()
+        if row is None:
+            return
+        if len(row) > len(header):
+            yield Bad(where, f"It has {len(row)} cells where the header names {len(header)}.")
+        elif row:
+            yield Record(
+                where, {name: cell or None for name, cell in zip(header, row, strict=False)}
+            )
+
+
+def _table_lines(path: Path, broken: list[Bad]) -> Iterator[str]:
+    """The lines for the CSV parser, an empty one for each that is broken, to keep count."""
+    for _, line in _text_lines(path):
+        if isinstance(line, Bad):
+            broken.append(line)
+            yield "\n"
+        else:
+            yield line
+
+
+def _text_lines(path: Path) -> Iterator[tuple[str, str | Bad]]:
+    """Each line with its place; one that is too long or not UTF-8 is Bad."""
+    with path.open("rb") as file:
+        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            raise Unreadable(f"{path} is UTF-16: save it as UTF-8.")
+        file.seek(0)
+        number = 0
+        while line := file.readline(LINE_BYTES_AT_MOST):
+            number += 1
+            where = f"{path}, line {number}"
+            if len(line) == LINE_BYTES_AT_MOST and not line.endswith(b"\n"):
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(LINE_BYTES_AT_MOST)
+                megabytes = LINE_BYTES_AT_MOST // 2**20
+                yield where, Bad(where, f"The line is longer than {megabytes} MB.")
+                continue
+            try:
+                yield where, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                yield where, Bad(where, f"The line is not UTF-8 after byte {error.start}.")
+
+
+def _kind(value: object) -> str:
+    kinds = {bool: "true or false", dict: "an object", list: "a list", str: "a text"}
+    return kinds.get(type(value), "a number" if isinstance(value, int | float) else "null")

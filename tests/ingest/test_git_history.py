@@ -1,0 +1,230 @@
+"""History: every state of every file, from a real repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hades.ingest.document import Unreadable
+from hades.ingest.readers import git_history
+from hades.ingest.readers.git_history import FileAtCommit, read_history
+
+
+class Repository:
+    """A repository made by the real git, an hour for each commit."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self.commits = 0
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *command: str) -> str:
+        stamp = f"2024-01-01T{self.commits:02}:00:00+0000"
+        environment = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")} | {
+            "GIT_AUTHOR_NAME": "Zoë",
+            "GIT_AUTHOR_EMAIL": "zoe@example.org",
+            "GIT_COMMITTER_NAME": "Zoë",
+            "GIT_COMMITTER_EMAIL": "zoe@example.org",
+            "GIT_AUTHOR_DATE": stamp,
+            "GIT_COMMITTER_DATE": stamp,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+        }
+        done = subprocess.run(
+            ("git", "-C", str(self.folder), *command),
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+        return done.stdout.decode().strip()
+
+    def commit(self, message: str, **files: str) -> str:
+        """Write the files (a double underscore is a dot) and commit all there is."""
+        for name, text in files.items():
+            (self.folder / name.replace("__", ".")).write_text(text, encoding="utf-8")
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        self.commits += 1
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "repository")
+
+
+def short(states: list[FileAtCommit]) -> list[tuple[str, bytes | None]]:
+    return [(state.path, state.data) for state in states]
+
+
+def test_a_state_for_each_commit_that_touched_a_file(repository: Repository) -> None:
+    first = repository.commit("First\n\nWith a body.", a__txt="one\n", b__txt="b\n")
+    second = repository.commit("Second", a__txt="two\n")
+    repository.commit("Nothing")
+    assert list(read_history(repository.folder, None, ())) == [
+        FileAtCommit(
+            "a.txt",
+            first,
+            datetime(2024, 1, 1, 0, tzinfo=UTC),
+            "Zoë",
+            "First\n\nWith a body.",
+            b"one\n",
+        ),
+        FileAtCommit(
+            "b.txt",
+            first,
+            datetime(2024, 1, 1, 0, tzinfo=UTC),
+            "Zoë",
+            "First\n\nWith a body.",
+            b"b\n",
+        ),
+        FileAtCommit(
+            "a.txt", second, datetime(2024, 1, 1, 1, tzinfo=UTC), "Zoë", "Second", b"two\n"
+        ),
+    ]
+
+
+def test_a_rename_remembers_the_old_name_and_a_deletion_has_no_data(
+    repository: Repository,
+) -> None:
+    text = "".join(f"line {n}\n" for n in range(20))
+    repository.commit("add", old__txt=text)
+    repository.git("mv", "old.txt", "new.txt")
+    repository.commit("rename", new__txt=text + "more\n")
+    repository.git("rm", "-q", "new.txt")
+    repository.commit("delete")
+    states = list(read_history(repository.folder))
+    assert [(s.path, s.renamed_from, s.data is None) for s in states] == [
+        ("old.txt", None, False),
+        ("new.txt", "old.txt", False),
+        ("new.txt", None, True),
+    ]
+
+
+def test_odd_names(repository: Repository) -> None:
+    names = ["line\nbreak.txt", "tab\t.txt", "ünï côde.txt", ' "quoted" .txt', "-dash", ":colon"]
+    for name in names:
+        (repository.folder / name).write_text(name)
+    (repository.folder / os.fsdecode(b"byte\xff.txt")).write_bytes(b"raw")
+    repository.commit("odd")
+    found = dict(short(list(read_history(repository.folder))))
+    assert found == {name: name.encode() for name in names} | {"byte\\xff.txt": b"raw"}
+
+
+def test_a_merge_is_what_it_did_to_its_first_parent(repository: Repository) -> None:
+    repository.commit("base", a__txt="a\n")
+    repository.git("checkout", "-q", "-b", "side")
+    repository.commit("side 1", side__txt="1\n")
+    repository.commit("side 2", side__txt="2\n")
+    repository.git("checkout", "-q", "main")
+    repository.commit("main", a__txt="b\n")
+    repository.git("merge", "-q", "--no-ff", "-m", "merge", "side")
+    assert [(s.message, s.path, s.data) for s in read_history(repository.folder)] == [
+        ("base", "a.txt", b"a\n"),
+        ("main", "a.txt", b"b\n"),
+        ("merge", "side.txt", b"2\n"),
+    ]
+
+
+def test_only_what_came_since_and_only_some_paths(repository: Repository) -> None:
+    first = repository.commit("one", a__txt="1\n", b__md="1\n")
+    repository.commit("two", a__txt="2\n", b__md="2\n")
+    assert short(list(read_history(repository.folder, since=first, paths=["*.md"]))) == [
+        ("b.md", b"2\n")
+    ]
+    assert short(list(read_history(repository.folder, "HEAD", ()))) == []
+
+
+def test_binary_files_are_passed_over_and_a_text_that_becomes_one_is_gone(
+    repository: Repository,
+) -> None:
+    repository.commit("add", text__txt="words\n", image__png="\0\1")
+    repository.commit("change", text__txt="\0\0", image__png="\0\2")
+    repository.git("rm", "-q", "image.png", "text.txt")
+    repository.commit("delete")
+    repository.commit("again", text__txt="words again\n")
+    assert short(list(read_history(repository.folder))) == [
+        ("text.txt", b"words\n"),
+        ("text.txt", None),
+        ("text.txt", b"words again\n"),
+    ]
+
+
+def test_links_and_large_files_are_passed_over(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_history, "FILE_BYTES_AT_MOST", 100_000)
+    (repository.folder / "link").symlink_to("small.txt")
+    repository.commit("add", a_large__txt="x" * 200_000, small__txt="small")
+    assert short(list(read_history(repository.folder))) == [("small.txt", b"small")]
+
+
+def test_an_empty_file_is_a_state(repository: Repository) -> None:
+    repository.commit("add", empty__txt="")
+    assert short(list(read_history(repository.folder))) == [("empty.txt", b"")]
+
+
+def test_settings_of_the_user_and_of_a_hook_do_not_matter(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for setting, value in (("showRoot", "false"), ("follow", "true"), ("showSignature", "true")):
+        repository.git("config", f"log.{setting}", value)
+    repository.git("config", "diff.renames", "false")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    repository.commit("add", a__txt="a\n" * 9)
+    repository.git("mv", "a.txt", "b.txt")
+    repository.commit("move")
+    states = list(read_history(repository.folder, None, ["."]))
+    assert [(s.path, s.renamed_from) for s in states] == [("a.txt", None), ("b.txt", "a.txt")]
+
+
+def test_many_commits_are_streamed_and_may_be_left_early(repository: Repository) -> None:
+    for number in range(12):
+        repository.commit(f"commit {number}", a__txt=f"{number}\n" * 10_000)
+    history = read_history(repository.folder)
+    assert next(history).message == "commit 0"
+    history.close()  # type: ignore[attr-defined]
+    assert len(list(read_history(repository.folder))) == 12
+
+
+def test_a_repository_without_commits_has_no_history(repository: Repository) -> None:
+    assert list(read_history(repository.folder)) == []
+
+
+def test_a_bare_repository_has_one(repository: Repository, tmp_path: Path) -> None:
+    repository.commit("add", a__txt="a")
+    repository.git("clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
+    assert short(list(read_history(tmp_path / "bare.git"))) == [("a.txt", b"a")]
+
+
+def test_what_is_wrong_is_said(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    with pytest.raises(Unreadable, match="is not a git repository"):
+        list(read_history(plain))
+    with pytest.raises(Unreadable, match="is not a folder"):
+        list(read_history(tmp_path / "none"))
+    repository.commit("add", a__txt="a")
+    for revision in ("nowhere", "--all", "HEAD:a.txt"):
+        with pytest.raises(Unreadable, match="has no such commit"):
+            list(read_history(repository.folder, revision, ()))
+    with pytest.raises(Unreadable, match="outside repository"):
+        list(read_history(repository.folder, None, ["../elsewhere"]))
+    monkeypatch.setenv("PATH", str(plain))
+    with pytest.raises(Unreadable, match="git is not installed"):
+        list(read_history(repository.folder))
+
+
+def test_a_lost_content_is_said(repository: Repository) -> None:
+    repository.commit("add", a__txt="a\n")
+    blob = repository.git("rev-parse", "HEAD:a.txt")
+    lost = repository.folder / ".git" / "objects" / blob[:2] / blob[2:]
+    lost.unlink()
+    with pytest.raises(Unreadable, match=r"The content of a\.txt is missing"):
+        list(read_history(repository.folder))
