@@ -2,7 +2,7 @@
 
 from hades.domain.graph import Belief, Edge, Entity, FactChange, Node, Provenance, Turn
 from hades.domain.times import AsOf
-from hades.domain.trace import Change, Chunk, Diff, Space, State, Topic
+from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
     Conflict,
     Corrupt,
@@ -29,6 +29,7 @@ __all__ = [
     "Entity",
     "FactChange",
     "HadesError",
+    "Hit",
     "InvalidInput",
     "Memory",
     "Node",

@@ -7,12 +7,12 @@ line and the servers call nothing else.
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hades.domain.graph import Edge, FactChange
 from hades.domain.rules import (
@@ -31,6 +31,9 @@ from hades.lifecycle import facts
 from hades.store.port import Draft, EdgeDraft, EdgeFilter, Problem, Progress, Store, Write
 from hades.view import View
 
+if TYPE_CHECKING:
+    from hades.ingest.pipeline import Summary
+
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
 
@@ -41,8 +44,16 @@ _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError,
 class Memory(View):
     """A memory, open for reading and writing in one of its spaces."""
 
-    def __init__(self, store: Store, space: str, actor: str, *, owner: bool = True) -> None:
-        super().__init__(store, space, NOW)
+    def __init__(
+        self,
+        store: Store,
+        space: str,
+        actor: str,
+        *,
+        encoder: str = "minilm",
+        owner: bool = True,
+    ) -> None:
+        super().__init__(store, space, NOW, encoder)
         self._actor = clean_name(actor, "actor")
         self._owner = owner
 
@@ -64,7 +75,9 @@ class Memory(View):
 
     def in_space(self, name: str) -> Memory:
         """The same memory, looking at another space."""
-        return Memory(self._store, name, self._actor, owner=False)
+        memory = Memory(self._store, name, self._actor, encoder=self._encoder, owner=False)
+        memory._finder = self._finder
+        return memory
 
     def batch(self) -> AbstractContextManager[None]:
         """All writes inside become one commit: much faster, and all or nothing.
@@ -130,6 +143,36 @@ class Memory(View):
         with self._write("purge") as write:
             gone = self._store.purge(write, self._space_id, name)
         return {**gone, "wiped": int(self._store.wipe())}
+
+    # Ingestion
+
+    def ingest(
+        self,
+        *paths: str | Path,
+        prefix: str | None = None,
+        fields: Mapping[str, str] | None = None,
+        phases: Sequence[str] = ("nodes", "chunks", "embeddings", "edges"),
+        dry_run: bool = False,
+        on_progress: Progress | None = None,
+    ) -> Summary:
+        """Take in files, folders, chat exports and corpora, and bring them up to date.
+
+        What did not change costs a hash; what changed gets a new state; what went is
+        forgotten; what was renamed keeps its trace. A folder's files become topics below
+        its name, or below `prefix`. `fields` maps the fields of records: id, title, text.
+        One that cannot be read is named in the summary and stops nothing. A killed run
+        goes on where it stood.
+        """
+        from hades.ingest.pipeline import Pipeline
+
+        if not paths:
+            raise InvalidInput("Give at least one file or folder to ingest.")
+        finder = self._finder
+        pipeline = Pipeline(
+            self._store, self._space_id, self._actor, lambda: finder.encoder, on_progress
+        )
+        self._require_space()
+        return pipeline.ingest(paths, prefix=prefix, fields=fields, phases=phases, dry_run=dry_run)
 
     # Edges
 
@@ -397,13 +440,15 @@ def open(
     create: bool = True,
     read_only: bool = False,
     busy_timeout_s: float | None = None,
+    encoder: str | None = None,
     clock: Clock = system_clock,
 ) -> Memory:
     """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
 
     Without a path it is the user's own, and whatever is not given is as the settings say.
     `actor` is who the change log names (your login name), `space` the space to work in
-    (`default`), `busy_timeout_s` how long a write waits for another process's (10).
+    (`default`), `busy_timeout_s` how long a write waits for another process's (10),
+    `encoder` who makes vectors (the built-in `minilm`).
     """
     from hades.store.sqlite import SqliteStore
 
@@ -415,6 +460,7 @@ def open(
         space = space or settings.space
         actor = actor or settings.actor
         busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
+        encoder = encoder or settings.encoder
     if "://" in str(path):
         raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
     store = SqliteStore(
@@ -425,7 +471,7 @@ def open(
         clock=clock,
     )
     try:
-        return Memory(store, space or DEFAULT_SPACE, actor or _user())
+        return Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder or "minilm")
     except BaseException:
         store.close()
         raise

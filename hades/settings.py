@@ -32,6 +32,11 @@ class Settings(BaseModel):
     actor: str | None = Field(
         None, description="Who the change log names. Default: the user's login name."
     )
+    encoder: str = Field(
+        "minilm",
+        description="Who makes vectors: minilm (built in), folder:/path, fastembed:NAME, "
+        "openai:https://host/v1#MODEL.",
+    )
     busy_timeout_s: float = Field(
         10.0, ge=0, description="Seconds a write waits for another process before it gives up."
     )

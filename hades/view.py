@@ -6,28 +6,33 @@ same memory as of another moment, with the same reading methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from hades.domain.compare import compare
 from hades.domain.graph import Edge, Entity, Turn
-from hades.domain.rules import clean_name, clean_number
+from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike, parse_time
-from hades.domain.trace import Change, Chunk, Diff, Space, State, Topic
+from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import InvalidInput, NotFound
 from hades.exchange.snapshot import GraphSnapshot
 from hades.lifecycle import facts
 from hades.store.port import Direction, EdgeFilter, Problem, Progress, Store, TopicFilter
 
+if TYPE_CHECKING:
+    from hades.recall.search import Finder
+
 
 class View:
     """One space of a memory as of one moment, read-only."""
 
-    def __init__(self, store: Store, space: str, as_of: AsOf) -> None:
+    def __init__(self, store: Store, space: str, as_of: AsOf, encoder: str = "minilm") -> None:
         self._store = store
+        self._encoder = encoder
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
         self.as_of = as_of
@@ -54,7 +59,10 @@ class View:
         valid = valid if time is None else time
         if valid is None and known is None:
             raise InvalidInput("Say which time: at('2024-03'), at(valid=…) or at(known=…).")
-        return View(self._store, self._space, AsOf(self._time(valid), self._time(known)))
+        as_of = AsOf(self._time(valid), self._time(known))
+        view = View(self._store, self._space, as_of, self._encoder)
+        view._finder = self._finder
+        return view
 
     # States
 
@@ -168,6 +176,50 @@ class View:
         version = self.get(topic).version if version is None else version
         return self._store.passages.chunks(self._space_id, topic, version)
 
+    # Search
+
+    def search(
+        self,
+        question: str,
+        limit: int = 10,
+        *,
+        door: str | Iterable[str] | None = None,
+        tag: str | None = None,
+        kind: str | None = None,
+        glob: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> list[Hit]:
+        """The passages that fit a question best, at this view's time.
+
+        `door` is `meaning`, `words` or `names`; by default meaning and words together.
+        `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
+        the topics. What was remembered since the last search is indexed first.
+        """
+        from hades.recall.search import chosen_doors
+
+        clean_content(question)
+        if not question.strip():
+            raise InvalidInput("Ask something: the question is empty.")
+        clean_number(limit, "limit", least=1)
+        for pattern in (tag, kind, glob):
+            if pattern is not None:
+                clean_name(pattern, "pattern")
+        doors = chosen_doors(door)
+        self._require_space()
+        self._index_pending(on_progress)
+        with self._store.snapshot():
+            return self._finder.search(
+                self._space_id,
+                question,
+                self.as_of,
+                limit=limit,
+                doors=doors,
+                tag=tag,
+                kind=kind,
+                glob=glob,
+                on_progress=on_progress,
+            )
+
     # The memory as a whole
 
     def export(self, path: str | Path | TextIO, format: str = "jsonl") -> None:
@@ -225,6 +277,23 @@ class View:
             yield
 
     # Inside
+
+    @cached_property
+    def _finder(self) -> Finder:
+        from hades.recall.search import Finder
+
+        return Finder(self._store, self._encoder)
+
+    def _index_pending(self, on_progress: Progress | None) -> None:
+        """Cut, embed and link what was remembered since, where this may be written."""
+        if self._store.read_only or not self._store.passages.pending_count(self._space_id):
+            return
+        from hades.ingest.pipeline import Pipeline, Summary
+
+        finder = self._finder
+        Pipeline(self._store, self._space_id, "hades", lambda: finder.encoder, on_progress).index(
+            Summary()
+        )
 
     def _export_file(self, file: TextIO, format: str) -> None:
         from hades.exchange import jsonl

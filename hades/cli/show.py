@@ -10,10 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from hades.domain.graph import Edge, Entity
-from hades.domain.trace import Change, Diff, Space, State, Topic
+from hades.domain.trace import Change, Diff, Hit, Space, State, Topic
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from hades.ingest.pipeline import Summary
 
 
 def when(moment: datetime | None) -> str:
@@ -148,6 +150,30 @@ def log(console: Console, found: list[Change]) -> None:
             clean(change.subject or ""),
         )
     console.print(rows)
+
+
+def hits(console: Console, found: list[Hit]) -> None:
+    """What a search found: where, how well and by which door, then the passage."""
+    for number, hit in enumerate(found, start=1):
+        doors = "  ".join(f"{door} {score:.3g}" for door, score in hit.doors.items())
+        where = f"{clean(hit.chunk.topic)}:{hit.line}"
+        console.print(f"[bold]{number}. {where}[/]  {hit.score:.3f}  [dim]{doors}[/]")
+        if hit.chunk.heading:
+            console.print(f"   [cyan]{clean(hit.chunk.heading)}[/]")
+        text = " ".join(hit.chunk.text.split())
+        console.print("   " + clean(text[:300] + (" …" if len(text) > 300 else "")))
+    if not found:
+        console.print("nothing found")
+
+
+def summary(console: Console, done: Summary) -> None:
+    """What an ingestion did."""
+    counts = ("added", "changed", "unchanged", "renamed", "removed")
+    console.print(", ".join(f"{getattr(done, name)} {name}" for name in counts))
+    spent = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in done.seconds.items())
+    console.print(f"[dim]{spent}[/]")
+    for where, why in done.skipped:
+        console.print(f"[yellow]skipped[/] {clean(where)}: {clean(why)}")
 
 
 def numbers(console: Console, found: dict[str, int]) -> None:

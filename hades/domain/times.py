@@ -24,6 +24,9 @@ Clock = Callable[[], int]
 TimeLike = str | datetime | date
 """A time as people write it: `2024-03-01`, `2024-03`, `yesterday`, `3 weeks ago`, a datetime."""
 
+FOREVER = (1 << 63) - 1
+"""Later than every other time: an open end, as a number."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

@@ -74,9 +74,9 @@ class Words:
         """Replace presences by id, drop others, and make it all visible at once."""
         writer = self._index.writer(_HEAP_BYTES, 1)
         for presence in gone:
-            writer.delete_documents_by_term("id", presence)
+            writer.delete_documents_by_query(self._is("id", presence))
         for found in presences:
-            writer.delete_documents_by_term("id", found.id)
+            writer.delete_documents_by_query(self._is("id", found.id))
             document = tantivy.Document()
             document.add_unsigned("id", found.id)
             document.add_unsigned("chunk", found.chunk)
@@ -93,6 +93,15 @@ class Words:
         writer.commit()
         writer.wait_merging_threads()
         self.reload()
+
+    def keep(self, presences: set[int]) -> None:
+        """Drop every presence that is not one of these: something was purged."""
+        there = self._searcher.search(Query.all_query(), max(1, self._searcher.num_docs)).hits
+        addresses = [at for _, at in there]
+        values = self._searcher.fast_field_values("id", addresses)
+        gone = [int(value) for value in values if value is not None and value not in presences]
+        if gone:
+            self.put(gone, ())
 
     def reload(self) -> None:
         """See what others have written."""

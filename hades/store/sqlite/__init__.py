@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from hades.domain.times import Clock
+from hades.domain.times import AsOf, Clock
 from hades.domain.trace import Change
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store.port import Problem, Progress, Write
@@ -19,6 +19,7 @@ from hades.store.sqlite import check, dump, ledger, purge
 from hades.store.sqlite.edges import SqliteEdges
 from hades.store.sqlite.engine import Engine, open_engine, translated
 from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.feed import SqliteFeed
 from hades.store.sqlite.links import SqliteLinks
 from hades.store.sqlite.passages import SqlitePassages
 from hades.store.sqlite.sources import SqliteSources
@@ -49,6 +50,7 @@ class SqliteStore:
         self.passages = SqlitePassages(self.engine, self.traces)
         self.links = SqliteLinks(self.engine, self.entities)
         self.sources = SqliteSources(self.engine, self.traces)
+        self.feed = SqliteFeed(self.engine)
 
     def write(
         self, actor: str, action: str, space: int | None = None
@@ -63,6 +65,20 @@ class SqliteStore:
     def snapshot(self) -> AbstractContextManager[None]:
         """All reads inside see the same moment."""
         return self.engine.snapshot()
+
+    @property
+    def index_folder(self) -> Path:
+        """Where what is derived from this memory is kept."""
+        return self.engine.path.with_name(self.engine.path.name + ".index")
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written."""
+        return self.engine.read_only
+
+    def moment(self, as_of: AsOf) -> tuple[int, int]:
+        """An AsOf as (valid, known) in microseconds."""
+        return self.engine.moment(as_of)
 
     def now(self) -> int:
         """Now, and never before the last write."""

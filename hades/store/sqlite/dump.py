@@ -63,7 +63,7 @@ _REFERENCES = {
 }
 _GAP = """
 SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
-GROUP BY t.id HAVING count(s.id) = 0 OR max(s.version) != count(s.id) LIMIT 1
+GROUP BY t.id HAVING count(s.id) > 0 AND max(s.version) != count(s.id) LIMIT 1
 """
 _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
 _NUMBERED = (

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hades.domain.times import AsOf, Clock, to_micros
+from hades.domain.times import FOREVER, AsOf, Clock, to_micros
 from hades.errors import Conflict, Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
 from hades.store.port import Write
 from hades.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, statements
@@ -29,9 +29,6 @@ _STATEMENTS_CACHED = 256
 
 _FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
 """What SQLite raises; damaged text inside an error message cannot even be decoded."""
-
-FOREVER = (1 << 63) - 1
-"""A known time later than every other: everything recorded so far."""
 
 
 class _Held:

@@ -11,10 +11,10 @@ from typing import Any
 
 from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.names import name_key
-from hades.domain.times import NOW, AsOf, to_micros
+from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.port import Write
-from hades.store.sqlite.engine import FOREVER, Engine
+from hades.store.sqlite.engine import Engine
 
 USERS_WORD = 0
 """The origin of an entity that somebody named; others come and go with the texts."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hades.store.sqlite.engine import FOREVER, Engine
+from hades.domain.times import FOREVER
+from hades.store.sqlite.engine import Engine
 
 _SINCE = {
     "chunks": "SELECT c.id, c.topic, t.space FROM chunks c JOIN topics t ON t.id = c.topic "

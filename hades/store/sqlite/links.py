@@ -70,8 +70,18 @@ class SqliteLinks:
         """The names of a space: (id, entity, key), by id."""
         return self._engine.rows(
             "SELECT n.id, n.entity, n.key FROM names n JOIN entities e ON e.id = n.entity "
-            "WHERE e.space = ? AND n.id > ? ORDER BY n.id",
+            "WHERE e.space = ? AND n.id > ? AND n.retired_at IS NULL ORDER BY n.id",
             *(space, after),
+        )
+
+    def mentioned(self, space: int, keys: Sequence[str]) -> list[tuple[int, int]]:
+        """(entity, chunk) of every mention of an entity that goes by one of these keys."""
+        return self._engine.rows(
+            "SELECT DISTINCT m.entity, m.chunk FROM names n "
+            "JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+            "JOIN mentions m ON m.entity = e.id "
+            "WHERE n.key IN (SELECT value FROM json_each(?2)) AND n.retired_at IS NULL",
+            *(space, json.dumps(list(keys))),
         )
 
     # How far chunks and names have been matched
@@ -143,7 +153,11 @@ class SqliteLinks:
             *(evidence or None, json.dumps(dict(components)) if components else None),
         )
 
-    def topic_node(self, space: int, topic: str) -> int | None:
-        """The node of a topic, if there is one of that name."""
+    def topic_node(self, space: int, topic: str) -> int:
+        """The node of a topic; one nothing was said of yet gets its place all the same."""
         row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
-        return None if row is None else int(row[0]) << 3 | NodeKind.TOPIC
+        if row is None:
+            row = (
+                self._engine.insert("INSERT INTO topics (space, name) VALUES (?, ?)", space, topic),
+            )
+        return int(row[0]) << 3 | NodeKind.TOPIC

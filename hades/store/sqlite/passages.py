@@ -14,11 +14,11 @@ from hashlib import blake2b
 from typing import Any
 
 from hades.domain.graph import NodeKind
-from hades.domain.times import AsOf
+from hades.domain.times import FOREVER, AsOf
 from hades.domain.trace import Chunk
 from hades.errors import Conflict, NotFound
 from hades.store.port import Cut, Pending, Write
-from hades.store.sqlite.engine import FOREVER, Engine
+from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.traces import SqliteTraces
 
 _DIGEST_BYTES = 16
@@ -87,6 +87,19 @@ class SqlitePassages:
             self._engine.run(
                 "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", state, phase, outline
             )
+
+    def outline(self, space: int, topic: str, version: int, outline: bytes) -> None:
+        """Keep what a reader said of a state until it is cut and linked."""
+        self._engine.run(
+            "UPDATE pending SET outline = ? WHERE state = (SELECT s.id FROM states s "
+            "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ?)",
+            *(outline, space, topic, version),
+        )
+
+    def is_forgotten(self, state: int) -> bool:
+        """Whether a state is the mark that forgetting leaves."""
+        row = self._engine.row("SELECT encoding FROM states WHERE id = ?", state)
+        return row is not None and row[0] is None
 
     # Placing
 
@@ -211,6 +224,11 @@ class SqlitePassages:
             text = self._content(state)[start:end]
             found[chunk] = Chunk(topic, version, ordinal, text, start, end, heading or "", tokens)
         return found
+
+    def line(self, chunk: int, start: int) -> int:
+        """The line, from 1, at which a place in the latest state of a chunk stands."""
+        row = self._engine.row("SELECT max(state) FROM placements WHERE chunk = ?", chunk)
+        return 1 if row[0] is None else self._content(row[0]).count("\n", 0, start) + 1
 
     def forget_contents(self) -> None:
         """Let go of decoded contents: something was purged."""

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import name_key
-from hades.domain.times import AsOf, from_micros, from_micros_or_none, to_micros
+from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.trace import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.port import Draft, TopicFilter, Write
-from hades.store.sqlite.engine import FOREVER, Engine
+from hades.store.sqlite.engine import Engine
 
 WHOLE_EVERY = 64
 """At most so many deltas lie between a version and a whole copy of one."""

@@ -1,0 +1,288 @@
+"""The indexes of a memory together: chunks and their times, vectors, words, mentions.
+
+All of it is derived from the store and can be lost at any moment. It stands at a change
+number; `catch_up` reads what was written since, in every process that has the memory open.
+Arrays are saved beside the memory so that opening a large one does not read it anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.graph import NodeKind
+from hades.domain.times import FOREVER, AsOf
+from hades.index.columns import Columns
+from hades.index.vectors import Mask, Vectors
+from hades.index.words import Moment, Presence, Words
+from hades.store.port import Progress, Store
+
+FORMAT = 1
+SAVED_AFTER_ROWS = 2_000
+"""So many new rows are worth saving the arrays again; fewer are read from the store."""
+_WORDS_BATCH = 5_000
+
+_TABLES: dict[str, tuple[str, dict[str, Any]]] = {
+    "chunks": ("id", {"id": np.int64, "topic": np.int64, "space": np.int64}),
+    "presences": (
+        "id",
+        dict.fromkeys(
+            ("id", "chunk", "valid_from", "valid_to", "recorded_at", "retired_at"), np.int64
+        ),
+    ),
+}
+
+
+class Catalogue:
+    """Everything derived from one memory."""
+
+    def __init__(self, store: Store, encoder: str, dims: int) -> None:
+        self._store = store
+        self._folder = store.index_folder
+        self._encoder = encoder
+        self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
+        self.vectors = Vectors(dims)
+        self._generation, self._change = "", 0
+        self._words_seen = -1
+        self._numbers = np.zeros(0, np.int64)
+        self._masks: dict[tuple[int, int, int], Mask] = {}
+        with self._locked():
+            self._load()
+            self._open_words()
+
+    @property
+    def chunks(self) -> Columns:
+        """id, topic and space of each chunk; its place here is its number."""
+        return self._columns["chunks"]
+
+    # Catching up
+
+    def catch_up(self, on_progress: Progress | None = None) -> None:
+        """Read what was written since; rebuild when this is another memory's index."""
+        generation, change = self._store.feed.stand()
+        if (generation, change) == (self._generation, self._change):
+            self._catch_up_words(change, on_progress)
+            return
+        if generation != self._generation:
+            self._forget(generation)
+        new = 0
+        for name, columns in self._columns.items():
+            rows = self._store.feed.since(name, self._change)
+            columns.put(rows)
+            new += len(rows)
+        new += self._catch_up_vectors()
+        self._drop_purged()
+        self._change = change
+        self._masks.clear()
+        self._number_vectors()
+        self._catch_up_words(change, on_progress)
+        if new >= SAVED_AFTER_ROWS:
+            with self._locked():
+                self._save()
+
+    def _catch_up_vectors(self) -> int:
+        rows = [
+            (node >> 3, vector)
+            for node, vector in self._store.feed.vectors(self._encoder, self._change)
+            if node & 7 == NodeKind.CHUNK
+        ]
+        if rows:
+            ids = np.array([row[0] for row in rows], np.int64)
+            flat = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
+            self.vectors.put(ids, flat.reshape(len(rows), -1))
+        return len(rows)
+
+    def _drop_purged(self) -> None:
+        purged = [
+            row[0] >> 3
+            for row in self._store.feed.since("purged", self._change)
+            if row[0] & 7 == NodeKind.CHUNK
+        ]
+        if purged:
+            gone = np.array(purged, np.int64)
+            self.chunks.drop(gone)
+            presences = self._columns["presences"]
+            presences.keep(~np.isin(presences["chunk"], gone))
+            self.vectors.drop(gone)
+
+    def _number_vectors(self) -> None:
+        """The number of the chunk of each vector; chunk ids only grow, so they are sorted."""
+        ids = self.chunks["id"]
+        at = np.searchsorted(ids, self.vectors.chunks)
+        self._numbers = np.minimum(at, max(0, len(ids) - 1)).astype(np.int64)
+
+    # Words
+
+    def _open_words(self) -> None:
+        try:
+            self._words = Words(self._folder / "words")
+        except (ValueError, OSError):
+            shutil.rmtree(self._folder / "words", ignore_errors=True)
+            (self._folder / "words.json").unlink(missing_ok=True)
+            self._words = Words(self._folder / "words")
+
+    def _catch_up_words(self, change: int, on_progress: Progress | None) -> None:
+        if self._words_stand() == (self._generation, change):
+            if self._words_seen != change:
+                self._words.reload()  # another process brought them up to date
+                self._words_seen = change
+            return
+        with self._locked():
+            self._words.reload()
+            generation, since = self._words_stand()
+            if generation != self._generation:
+                shutil.rmtree(self._folder / "words", ignore_errors=True)
+                self._words, since = Words(self._folder / "words"), 0
+            rows = self._store.feed.since("presences", since)
+            known = set(self._columns["presences"]["id"].tolist())
+            for first in range(0, len(rows), _WORDS_BATCH):
+                batch = rows[first : first + _WORDS_BATCH]
+                self._words.put((), self._presences(batch))
+                if on_progress is not None:
+                    on_progress("indexing words", min(first + _WORDS_BATCH, len(rows)), len(rows))
+            if self._store.feed.since("purged", since):
+                self._words.keep(known)
+            self._note_words(change)
+            self._words_seen = change
+
+    def _presences(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Presence]:
+        wanted = sorted({row[1] for row in rows})
+        texts = self._store.passages.texts(wanted)
+        headings = self._store.passages.headings(wanted)
+        ids = self.chunks["id"]
+        for row, chunk, valid_from, valid_to, recorded_at, retired_at in rows:
+            at = int(np.searchsorted(ids, chunk))
+            if at < len(ids) and ids[at] == chunk:
+                space, topic = int(self.chunks["space"][at]), int(self.chunks["topic"][at])
+                text = f"{headings.get(chunk, '')}\n{texts.get(chunk, '')}"
+                yield Presence(
+                    row, chunk, space, topic, valid_from, valid_to, recorded_at, retired_at, text
+                )
+
+    def _words_stand(self) -> tuple[str, int]:
+        try:
+            data = json.loads((self._folder / "words.json").read_text())
+            return str(data["generation"]), int(data["change"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return "", 0
+
+    def _note_words(self, change: int) -> None:
+        _write(self._folder / "words.json", {"generation": self._generation, "change": change})
+
+    # Looking
+
+    def visible(self, space: int, as_of: AsOf) -> Mask:
+        """Which chunks are there at a moment: one flag a chunk number."""
+        valid, known = self._moment(as_of)
+        key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
+        planned = as_of.valid is None and self._has_plans(valid)
+        if key in self._masks and not planned:
+            return self._masks[key]
+        rows = self._columns["presences"]
+        there = (rows["valid_from"] <= valid) & (rows["valid_to"] > valid)
+        there &= (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
+        mask = np.zeros(len(self.chunks), np.bool_)
+        at = np.searchsorted(self.chunks["id"], rows["chunk"][there])
+        mask[at] = True
+        mask &= self.chunks["space"] == space
+        if len(self._masks) > 16:
+            self._masks.clear()
+        self._masks[key] = mask
+        return mask
+
+    def _moment(self, as_of: AsOf) -> tuple[int, int]:
+        """An AsOf as (valid, known); an open end is later than any of them."""
+        valid, known = self._store.moment(as_of)
+        return valid, min(known, FOREVER - 1)
+
+    def _has_plans(self, now: int) -> bool:
+        starts = self._columns["presences"]["valid_from"]
+        return bool(len(starts) and starts.max() > now - 1_000_000)
+
+    def of_topics(self, topics: Sequence[int]) -> Mask:
+        """Which chunks belong to topics."""
+        return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
+
+    def nearest(
+        self, question: npt.NDArray[np.float32], mask: Mask, limit: int
+    ) -> list[tuple[int, float]]:
+        """The nearest chunks by meaning: (chunk, cosine)."""
+        numbers, near = self.vectors.nearest(question, self._numbers, mask, limit)
+        ids = self.chunks["id"][numbers]
+        return list(zip(ids.tolist(), near.tolist(), strict=True))
+
+    def saying(
+        self,
+        question: str,
+        space: int,
+        as_of: AsOf,
+        limit: int,
+        topics: Sequence[int] | None,
+    ) -> list[tuple[int, float]]:
+        """The best chunks by words: (chunk, score)."""
+        valid, known = self._moment(as_of)
+        return self._words.best(question, Moment(space, valid, known), limit, topics)
+
+    # Files
+
+    def _forget(self, generation: str) -> None:
+        self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
+        self.vectors = Vectors(self.vectors.dims)
+        self._generation, self._change = generation, 0
+
+    def _load(self) -> None:
+        """Read saved arrays; whatever is wrong with them, they are made anew."""
+        try:
+            folder = self._folder / (self._folder / "arrays").read_text().strip()
+            stand = json.loads((folder / "stand.json").read_text())
+            if stand["format"] != FORMAT or stand["encoder"] != self._encoder:
+                return
+            if stand["generation"] != self._store.feed.stand()[0]:
+                return
+            for name, columns in self._columns.items():
+                columns.load(folder, name)
+            self.vectors.load(folder)
+            self._generation, self._change = stand["generation"], stand["change"]
+            self._number_vectors()
+        except (OSError, ValueError, KeyError, TypeError, EOFError):
+            self._forget("")
+
+    def _save(self) -> None:
+        name = f"arrays-{secrets.token_hex(6)}"
+        folder = self._folder / name
+        folder.mkdir(parents=True)
+        for table, columns in self._columns.items():
+            columns.save(folder, table)
+        self.vectors.save(folder)
+        stand = {"format": FORMAT, "encoder": self._encoder, "generation": self._generation}
+        _write(folder / "stand.json", {**stand, "change": self._change})
+        draft = self._folder / f".{name}"
+        draft.write_text(name)
+        os.replace(draft, self._folder / "arrays")
+        for old in self._folder.glob("arrays-*"):
+            if old.name != name:
+                shutil.rmtree(old, ignore_errors=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One process at a time writes the files."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        with (self._folder / "lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    draft.write_text(json.dumps(data))
+    os.replace(draft, path)

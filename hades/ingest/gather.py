@@ -1,0 +1,145 @@
+"""Gathering: what a path given to `ingest` holds, as documents that may have changed.
+
+A folder is its files; a file of records (JSON lines, a chat export) is many documents; any
+other file is one. Each comes with a fingerprint of what was read, so that an unchanged one
+costs no more than that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from hades.errors import InvalidInput
+from hades.ingest.document import Document, Unreadable
+from hades.ingest.readers import reader_for
+from hades.ingest.readers.arxiv import looks_like_paper, read_arxiv
+from hades.ingest.readers.conversations import (
+    HEAD_BYTES,
+    first_objects,
+    looks_like_conversation,
+    read_conversations,
+)
+from hades.ingest.readers.records import Bad, read_corpus
+from hades.ingest.readers.records import Mapping as Fields
+from hades.ingest.readers.triples import looks_like_triple
+from hades.ingest.walk import walk
+
+READER_VERSION = b"1"
+"""Part of every fingerprint: raised when readers give other documents for the same bytes."""
+
+_RECORD_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A document that may have changed: read it only if its fingerprint is new."""
+
+    topic: str
+    fingerprint: bytes
+    read: Callable[[], Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One path given to `ingest`."""
+
+    path: Path
+    prefix: str
+    fields: Fields | None = None
+
+    @property
+    def name(self) -> str:
+        """How the store knows it."""
+        return str(self.path)
+
+
+def root_of(path: Path, prefix: str | None, fields: Mapping[str, str] | None) -> Root:
+    """A path given to `ingest`, checked."""
+    path = path.expanduser()
+    if not path.exists():
+        raise InvalidInput(f"There is nothing at {path} to ingest.")
+    path = path.resolve()
+    mapping = None
+    if fields is not None:
+        try:
+            mapping = Fields(**dict(fields), **({"prefix": prefix} if prefix else {}))
+        except TypeError as error:
+            raise InvalidInput(f"The field mapping is wrong: {error}.") from error
+    return Root(path, path.name if prefix is None and path.is_dir() else prefix or "", mapping)
+
+
+def gather(root: Root) -> Iterator[Item | Bad]:
+    """Everything a root holds."""
+    if root.path.is_dir():
+        if looks_like_conversation(root.path, b""):
+            yield from _records(read_conversations(root.path, root.prefix or root.path.name))
+            return
+        for path in walk(root.path):
+            relative = path.relative_to(root.path).as_posix()
+            yield from _file(root, path, f"{root.prefix}/{relative}".lstrip("/"))
+    else:
+        name = f"{root.prefix}/{root.path.name}" if root.prefix else root.path.name
+        yield from _file(root, root.path, name)
+
+
+def _file(root: Root, path: Path, topic: str) -> Iterator[Item | Bad]:
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        many = _documents_of(root, path, head)
+        if many is not None:
+            yield from _records(many)
+            return
+        reader = reader_for(path)
+        if reader is None:
+            yield Bad(topic, f"No reader knows files like {path.suffix or path.name}.")
+            return
+        data = path.read_bytes()
+    except Unreadable as error:
+        yield Bad(topic, str(error))
+        return
+    except OSError as error:
+        yield Bad(topic, f"It cannot be read: {error.strerror or error}.")
+        return
+    yield Item(topic, _fingerprint(data), lambda: reader(data, topic))
+
+
+def _documents_of(root: Root, path: Path, head: bytes) -> Iterator[Document | Bad] | None:
+    """The documents of a file that holds many; None for a file that is one."""
+    if root.fields is not None:
+        return read_corpus(path, root.fields)
+    prefix = root.prefix or path.stem
+    if path.suffix.lower() in _RECORD_SUFFIXES:
+        objects = first_objects(head.decode("utf-8", errors="replace"))
+        first = next(iter(objects), None)
+        if first is not None and looks_like_paper(first):
+            return read_arxiv(path)
+        if first is not None and looks_like_triple(first):
+            raise Unreadable(f"{path.name} holds triples: use `hades import-triples`.")
+        if looks_like_conversation(path, head):
+            return read_conversations(path, prefix)
+        return read_corpus(path, Fields(prefix=root.prefix) if root.prefix else None)
+    if path.suffix.lower() in (".json", ".txt") and looks_like_conversation(path, head):
+        return read_conversations(path, prefix)
+    return None
+
+
+def _records(documents: Iterator[Document | Bad]) -> Iterator[Item | Bad]:
+    try:
+        for document in documents:
+            if isinstance(document, Bad):
+                yield document
+            else:
+                told = json.dumps([document.content, list(document.tags)], ensure_ascii=False)
+                mark = _fingerprint(told.encode())
+                yield Item(document.topic, mark, lambda document=document: document)  # type: ignore[misc]
+    except Unreadable as error:
+        yield Bad("", str(error))
+
+
+def _fingerprint(data: bytes) -> bytes:
+    return blake2b(READER_VERSION + data, digest_size=16).digest()

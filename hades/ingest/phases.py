@@ -1,0 +1,256 @@
+"""The phases: states become chunks, chunks get vectors, names and links.
+
+Each phase takes what waits for it, a batch at a time, and is done with a state only when
+its results are written: killed at any moment, it goes on where it stood. Everything here
+depends on the texts alone, not on the order in which they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+
+import numpy as np
+
+from hades.domain.graph import NodeKind
+from hades.domain.names import name_key, without_parenthesis
+from hades.index.matcher import Match, Matcher
+from hades.ingest.chunk import chunk
+from hades.ingest.document import Document, Name, Origin, Unreadable
+from hades.ingest.names import extract_names, is_name, long_forms
+from hades.ingest.outline import Stated, pack_stated, unpack_document, unpack_stated
+from hades.ingest.readers.markdown import read_markdown
+from hades.models.encoder import Encoder, count_tokens
+from hades.store.port import Cut, Mention, Pending, Progress, Store, Write
+
+BATCH_STATES = 200
+BATCH_TEXTS = 256
+BATCH_CHUNKS = 2_000
+
+
+class Phase(IntEnum):
+    """What a state waits for. The numbers are stored."""
+
+    CHUNKS = 1
+    EMBEDDINGS = 2
+    EDGES = 3
+
+
+class Phases:
+    """The phases over one space of a store."""
+
+    def __init__(self, store: Store, space: int, actor: str, on_progress: Progress | None) -> None:
+        self._store = store
+        self._space = space
+        self._actor = actor
+        self._told = on_progress or (lambda _what, _done, _total: None)
+
+    # Chunks
+
+    def cut(self) -> int:
+        """Cut states into chunks; how many states."""
+        done = 0
+        for batch in self._waiting(Phase.CHUNKS):
+            with self._store.transaction():
+                for pending in batch:
+                    with self._store.write(self._actor, "cut", self._space) as write:
+                        self._cut(write, pending)
+            done += len(batch)
+            self._told("cutting", done, done)
+        return done
+
+    def _cut(self, write: Write, pending: Pending) -> None:
+        passages = self._store.passages
+        if passages.is_forgotten(pending.state):
+            passages.place(write, pending.state, [])
+            passages.advance(pending.state, None)
+            return
+        content = self._store.traces.content(pending.state)
+        document = _document(pending, content)
+        found = chunk(document, count_tokens) if content.strip() else []
+        cuts = [Cut(p.start, p.end, content[p.start : p.end], p.tokens, p.heading) for p in found]
+        passages.place(write, pending.state, cuts)
+        passages.advance(pending.state, Phase.EMBEDDINGS, pack_stated(document, found))
+
+    # Embeddings
+
+    def embed(self, encoder: Encoder) -> int:
+        """Give every chunk a vector; how many got one."""
+        done, last = 0, 0
+        total = len(self._store.passages.unembedded(encoder.model, 0, 1 << 30))
+        while batch := self._store.passages.unembedded(encoder.model, last, BATCH_TEXTS):
+            texts = self._embedded_texts(batch)
+            vectors = encoder.encode(texts).astype(np.float16)
+            rows = (
+                (chunk_id << 3 | NodeKind.CHUNK, vector.tobytes())
+                for chunk_id, vector in zip(batch, vectors, strict=True)
+            )
+            with self._store.write(self._actor, "embed", self._space) as write:
+                self._store.passages.put_vectors(write, encoder.model, encoder.dims, rows)
+            done, last = done + len(batch), batch[-1]
+            self._told("embedding", done, total)
+        for waiting in self._waiting(Phase.EMBEDDINGS):
+            with self._store.transaction():
+                for pending in waiting:
+                    self._store.passages.advance(pending.state, Phase.EDGES, pending.outline)
+        return done
+
+    def _embedded_texts(self, chunks: Sequence[int]) -> list[str]:
+        texts = self._store.passages.texts(chunks)
+        headings = self._store.passages.headings(chunks)
+        return [with_heading(headings[one], texts.get(one, "")) for one in chunks]
+
+    # Edges
+
+    def link(self) -> int:
+        """Find names and links in the texts; how many states."""
+        done = 0
+        for batch in self._waiting(Phase.EDGES):
+            with self._store.transaction():
+                for pending in batch:
+                    with self._store.write(self._actor, "link", self._space) as write:
+                        self._introduce(write, pending)
+                        self._store.passages.advance(pending.state, None)
+            done += len(batch)
+            self._told("reading names", done, done)
+        if done:
+            self._match()
+        return done
+
+    def _introduce(self, write: Write, pending: Pending) -> None:
+        """Bring in the names and links a state states."""
+        stated = unpack_stated(pending.outline)
+        chunks = self._store.passages.placed(pending.state)
+        texts = self._store.passages.texts(chunks)
+        links = self._store.links
+        for name, ordinal in stated.names:
+            where = chunks if ordinal is None else chunks[ordinal : ordinal + 1]
+            self._introduce_name(write, name, where)
+        for one in chunks:
+            text = texts.get(one, "")
+            for found in extract_names(text):
+                links.introduce(write, self._space, found, "concept", Origin.EXTRACTED, [one])
+            for long, short in long_forms(text):
+                entity = links.introduce(
+                    write, self._space, long, "concept", Origin.EXTRACTED, [one]
+                )
+                links.add_alias(write, self._space, entity, short, Origin.ALIAS, one)
+        self._state_links(write, stated, chunks)
+
+    def _introduce_name(self, write: Write, name: Name, chunks: Sequence[int]) -> None:
+        if not chunks or not is_name(name_key(name.text)):
+            return
+        links = self._store.links
+        entity = links.introduce(write, self._space, name.text, name.kind, name.origin, chunks)
+        bare = without_parenthesis(name.text)
+        if name.origin == Origin.TITLE and bare != name.text and is_name(name_key(bare)):
+            links.add_alias(write, self._space, entity, bare, Origin.ALIAS, chunks[0])
+
+    def _state_links(self, write: Write, stated: Stated, chunks: Sequence[int]) -> None:
+        if not chunks:
+            return
+        for link in stated.links:
+            source, target = (self._end(write, end) for end in (link.source, link.target))
+            self._store.links.put_link(
+                write,
+                chunks[min(link.block, len(chunks) - 1)],
+                source,
+                link.relation,
+                target,
+                weight=link.weight,
+                evidence=link.evidence,
+                components={},
+            )
+
+    def _end(self, write: Write, name: str) -> int:
+        if name.startswith("topic:"):
+            return self._store.links.topic_node(self._space, name.removeprefix("topic:"))
+        entity = self._store.links.entity(write, self._space, name, "concept", Origin.EXTRACTED)
+        return entity << 3 | NodeKind.ENTITY
+
+    def _match(self) -> None:
+        """Match new chunks with all names, and old chunks with new names."""
+        links = self._store.links
+        chunk_mark, name_mark = links.matched(self._space)
+        names = links.names(self._space)
+        last_name = names[-1][0] if names else 0
+        last_chunk = links.last_chunk()
+        new = [row for row in names if row[0] > name_mark]
+        if new and chunk_mark:
+            self._match_range("linking old texts", _Dictionary(new), 0, chunk_mark)
+        with self._store.transaction():
+            links.set_matched(self._space, chunk_mark, last_name)
+        self._match_range("linking", _Dictionary(names), chunk_mark, last_chunk)
+        with self._store.transaction():
+            links.set_matched(self._space, last_chunk, last_name)
+
+    def _match_range(self, what: str, names: _Dictionary, after: int, up_to: int) -> None:
+        links = self._store.links
+        at, done = after, 0
+        while batch := links.chunks_between(self._space, at, up_to, BATCH_CHUNKS):
+            texts = self._store.passages.texts(batch)
+            known = links.positions(batch)
+            found = names.mentions(batch, [texts.get(one, "") for one in batch], known)
+            with self._store.write(self._actor, "match", self._space) as write:
+                write.cancelled = not links.put_mentions(write, found)
+            at, done = batch[-1], done + len(batch)
+            self._told(what, done, done)
+
+    def _waiting(self, phase: Phase) -> Iterator[list[Pending]]:
+        while batch := self._store.passages.pending(phase, self._space, BATCH_STATES):
+            yield batch
+
+
+class _Dictionary:
+    """Names of a space as a matcher: a key may be several entities' name."""
+
+    def __init__(self, rows: Sequence[tuple[int, int, str]]) -> None:
+        self._entities: dict[str, list[int]] = {}
+        for _, entity, key in rows:
+            if is_name(key):
+                self._entities.setdefault(key, []).append(entity)
+        self._keys = list(self._entities)
+        self._matcher = Matcher(self._keys)
+
+    def mentions(
+        self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
+    ) -> list[Mention]:
+        """Where entities stand in texts, together with what is known already."""
+        match = self._matcher.match(texts)
+        places: dict[tuple[int, int], set[int]] = {}
+        for text, name, place in zip(
+            match.text.tolist(), match.name.tolist(), packed_places(match).tolist(), strict=True
+        ):
+            for entity in self._entities[self._keys[name]]:
+                places.setdefault((chunks[text], entity), set()).add(place)
+        mentions = []
+        for (chunk_id, entity), found in places.items():
+            before = known.get((chunk_id, entity))
+            if before is not None:
+                found |= set(np.frombuffer(before, np.uint32).tolist())
+            positions = np.array(sorted(found), np.uint32).tobytes()
+            if positions != before:
+                mentions.append(Mention(chunk_id, entity, positions))
+        return mentions
+
+
+def packed_places(match: Match) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    """Each match as one number: first word, length, whether it begins with a capital."""
+    return (match.start << 5 | match.length << 1 | match.capital).astype(np.uint32)
+
+
+def with_heading(heading: str, text: str) -> str:
+    """A text as it is embedded and searched: what it stands under, then what it says."""
+    return f"{heading}. {text}" if heading and not text.startswith(heading) else text
+
+
+def _document(pending: Pending, content: str) -> Document:
+    """A state as a document: as its reader said, or as the note it is."""
+    if pending.outline is not None:
+        return unpack_document(pending.outline, pending.topic, content)
+    plain = Document(pending.topic, content)
+    try:
+        document = read_markdown(content.encode(), pending.topic)
+    except Unreadable:
+        return plain
+    return document if document.content == content else plain

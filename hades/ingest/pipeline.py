@@ -1,0 +1,186 @@
+"""The pipeline: from paths to states, and from states to a linked, searchable graph."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hades.domain.rules import clean_name
+from hades.errors import HadesError, InvalidInput
+from hades.ingest.document import Document, Unreadable
+from hades.ingest.gather import Item, Root, gather, root_of
+from hades.ingest.outline import pack_document
+from hades.ingest.phases import Phases
+from hades.ingest.readers.records import Bad
+from hades.models.encoder import Encoder
+from hades.store.port import Draft, Progress, Store
+
+PHASES = ("nodes", "chunks", "embeddings", "edges")
+BATCH_DOCUMENTS = 200
+
+
+@dataclass(slots=True)
+class Summary:
+    """What an ingestion did."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    renamed: int = 0
+    removed: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    """Where, and why."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """By phase."""
+
+
+class Pipeline:
+    """Takes documents in, phase by phase."""
+
+    def __init__(
+        self,
+        store: Store,
+        space: int,
+        actor: str,
+        encoder: Callable[[], Encoder],
+        on_progress: Progress | None,
+    ) -> None:
+        self._store = store
+        self._space = space
+        self._actor = actor
+        self._encoder = encoder
+        self._told = on_progress or (lambda _what, _done, _total: None)
+        self._phases = Phases(store, space, actor, on_progress)
+
+    def ingest(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        prefix: str | None,
+        fields: Mapping[str, str] | None,
+        phases: Sequence[str],
+        dry_run: bool,
+    ) -> Summary:
+        """Bring everything at these paths up to date."""
+        for phase in phases:
+            if phase not in PHASES:
+                raise InvalidInput(f"There is no phase {phase!r}: {', '.join(PHASES)}.")
+        if prefix is not None:
+            clean_name(prefix, "prefix")
+        roots = [root_of(Path(path), prefix, fields) for path in paths]
+        summary = Summary()
+        if "nodes" in phases:
+            with _timed(summary, "nodes"):
+                for root in roots:
+                    self._take_root(root, summary, dry_run)
+        if not dry_run:
+            self.index(summary, [phase for phase in phases if phase != "nodes"])
+        return summary
+
+    def index(self, summary: Summary, phases: Iterable[str] = PHASES[1:]) -> None:
+        """Run the phases after the first over whatever waits for them."""
+        if "chunks" in phases:
+            with _timed(summary, "chunks"):
+                self._phases.cut()
+        if "embeddings" in phases:
+            with _timed(summary, "embeddings"):
+                self._phases.embed(self._encoder())
+        if "edges" in phases:
+            with _timed(summary, "edges"):
+                self._phases.link()
+
+    def _take_root(self, root: Root, summary: Summary, dry_run: bool) -> None:
+        known = self._store.sources.of_root(self._space, root.name)
+        gone = dict(known)
+        fresh: list[Item] = []
+        for found in gather(root):
+            if isinstance(found, Bad):
+                summary.skipped.append((found.where, found.why))
+                gone.pop(found.where, None)
+                continue
+            gone.pop(found.topic, None)
+            if known.get(found.topic) == found.fingerprint:
+                summary.unchanged += 1
+            else:
+                fresh.append(found)
+        if dry_run:
+            new = sum(item.topic not in known for item in fresh)
+            summary.added, summary.changed = new, len(fresh) - new
+            summary.removed = len(gone)
+            return
+        self._rename(root, fresh, gone, summary)
+        for first in range(0, len(fresh), BATCH_DOCUMENTS):
+            with self._store.transaction():
+                for item in fresh[first : first + BATCH_DOCUMENTS]:
+                    self._take(root, item, item.topic in known, summary)
+            self._told("reading", min(first + BATCH_DOCUMENTS, len(fresh)), len(fresh))
+        for topic in gone:
+            with self._store.write(self._actor, "remove", self._space) as write:
+                self._store.traces.add(write, self._space, topic, Draft(content=None))
+            summary.removed += 1
+
+    def _rename(
+        self, root: Root, fresh: list[Item], gone: dict[str, bytes], summary: Summary
+    ) -> None:
+        """A file that went and one of the same content that came are one, renamed."""
+        by_fingerprint = {mark: topic for topic, mark in gone.items()}
+        for item in list(fresh):
+            old = by_fingerprint.pop(item.fingerprint, None)
+            if old is None or self._store.traces.exists(self._space, item.topic):
+                continue
+            with self._store.write(self._actor, "rename", self._space) as write:
+                self._store.sources.rename(write, self._space, old, item.topic)
+            del gone[old]
+            summary.renamed += 1
+
+    def _take(self, root: Root, item: Item, is_known: bool, summary: Summary) -> None:
+        try:
+            document = item.read()
+            with self._store.write(self._actor, "ingest", self._space) as write:
+                state, appended = self._store.traces.add(
+                    write, self._space, clean_name(document.topic), _draft(document)
+                )
+                self._store.sources.put(
+                    self._space,
+                    document.topic,
+                    root.name,
+                    item.fingerprint,
+                    document.kind,
+                    document.title,
+                )
+                if appended:
+                    self._store.passages.outline(
+                        self._space, document.topic, state.version, pack_document(document)
+                    )
+        except (Unreadable, HadesError) as error:
+            summary.skipped.append((item.topic, str(error)))
+            return
+        if is_known:
+            summary.changed += 1
+        else:
+            summary.added += 1
+
+
+def _draft(document: Document) -> Draft:
+    return Draft(
+        content=document.content,
+        tags=document.tags,
+        metadata=dict(document.metadata),
+        valid_from=document.valid_from,
+    )
+
+
+class _timed:
+    """Adds the seconds of a phase to a summary."""
+
+    def __init__(self, summary: Summary, phase: str) -> None:
+        self._summary, self._phase = summary, phase
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        spent = self._summary.seconds.get(self._phase, 0) + time.perf_counter() - self._start
+        self._summary.seconds[self._phase] = round(spent, 3)

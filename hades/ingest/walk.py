@@ -1,0 +1,63 @@
+"""Which files there are to read: a folder without what its ignore files leave out.
+
+`.gitignore` and `.hadesignore` are respected at every level, as git does it. Hidden files
+and folders are passed over, links to folders are not followed, so a loop cannot trap us.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pathspec
+
+IGNORE_FILES = (".gitignore", ".hadesignore")
+_ALWAYS_IGNORED = frozenset({"__pycache__", "node_modules"})
+
+
+def walk(root: Path) -> Iterator[Path]:
+    """The files below a folder, in a stable order."""
+    yield from _below(root, root, [])
+
+
+Rules = list[tuple[Path, "pathspec.PathSpec[pathspec.Pattern]"]]
+
+
+def _below(root: Path, folder: Path, rules: Rules) -> Iterator[Path]:
+    rules = [*rules, *_rules_of(folder)]
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if entry.name.startswith(".") or entry.name in _ALWAYS_IGNORED:
+            continue
+        if _ignored(path, is_folder, rules):
+            continue
+        if is_folder:
+            yield from _below(root, path, rules)
+        elif entry.is_file():
+            yield path
+
+
+def _rules_of(folder: Path) -> Rules:
+    found: Rules = []
+    for name in IGNORE_FILES:
+        file = folder / name
+        if file.is_file():
+            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+            found.append((folder, pathspec.PathSpec.from_lines("gitignore", lines)))
+    return found
+
+
+def _ignored(path: Path, is_folder: bool, rules: Rules) -> bool:
+    """The last rule that speaks of a path decides, the innermost file last."""
+    for folder, spec in reversed(rules):
+        relative = path.relative_to(folder).as_posix() + ("/" if is_folder else "")
+        result = spec.check_file(relative)
+        if result.include is not None:
+            return bool(result.include)
+    return False

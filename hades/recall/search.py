@@ -1,0 +1,150 @@
+"""Plain search: three doors into a memory, and what they find together.
+
+Meaning (vectors), words (BM25) and names each know something the others miss. Scores of
+meaning and words are brought to one scale within a question and averaged; names count on
+their own, since most questions name few things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Literal
+
+from hades.domain.names import name_key, words
+from hades.domain.times import AsOf
+from hades.domain.trace import Hit
+from hades.errors import InvalidInput
+from hades.index.catalogue import Catalogue
+from hades.index.vectors import Mask
+from hades.models.encoder import Encoder, load_encoder
+from hades.store.port import Progress, Store
+
+Door = Literal["meaning", "words", "names"]
+DOORS: tuple[Door, ...] = ("meaning", "words", "names")
+
+OVERFETCH = 5
+"""Each door looks for so many times the wanted number, so that the mean has both scores."""
+NAME_WORDS_AT_MOST = 8
+QUESTION_WORDS_AT_MOST = 400
+
+
+class Finder:
+    """Finds passages; the encoder and the indexes are loaded when first needed."""
+
+    def __init__(self, store: Store, encoder: str) -> None:
+        self._store = store
+        self._encoder_setting = encoder
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder the settings name."""
+        return load_encoder(self._encoder_setting)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The indexes, as they were saved."""
+        return Catalogue(self._store, self.encoder.model, self.encoder.dims)
+
+    def search(
+        self,
+        space: int,
+        question: str,
+        as_of: AsOf,
+        *,
+        limit: int,
+        doors: Sequence[Door],
+        tag: str | None,
+        kind: str | None,
+        glob: str | None,
+        on_progress: Progress | None,
+    ) -> list[Hit]:
+        """The best passages for a question at a moment, best first."""
+        self.catalogue.catch_up(on_progress)
+        topics = self._topics(space, as_of, tag, kind, glob)
+        mask = self.catalogue.visible(space, as_of)
+        if topics is not None:
+            mask = mask & self.catalogue.of_topics(topics)
+        found: dict[str, dict[int, float]] = {}
+        wanted = limit * OVERFETCH
+        if "meaning" in doors:
+            vector = self.encoder.encode([question])[0]
+            found["meaning"] = dict(self.catalogue.nearest(vector, mask, wanted))
+        if "words" in doors:
+            best = self.catalogue.saying(question, space, as_of, wanted, topics)
+            found["words"] = dict(best)
+        if "names" in doors:
+            found["names"] = self._by_name(space, question, mask)
+        return self._hits(found, as_of, limit)
+
+    def _topics(
+        self, space: int, as_of: AsOf, tag: str | None, kind: str | None, glob: str | None
+    ) -> list[int] | None:
+        chosen: set[int] | None = None
+        if tag is not None:
+            chosen = set(self._store.feed.tagged(space, tag, *self._store.moment(as_of)))
+        if kind is not None or glob is not None:
+            like = set(self._store.feed.topics_like(space, glob, kind))
+            chosen = like if chosen is None else chosen & like
+        return None if chosen is None else sorted(chosen)
+
+    def _by_name(self, space: int, question: str, mask: Mask) -> dict[int, float]:
+        """Chunks that mention what the question names; a rarer name counts for more."""
+        row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
+        keys = {
+            " ".join(row[first : first + length])
+            for length in range(1, NAME_WORDS_AT_MOST + 1)
+            for first in range(len(row) - length + 1)
+        }
+        keys |= {name_key(key) for key in keys}
+        there = set(self.catalogue.chunks["id"][mask].tolist())
+        chunks: dict[int, list[int]] = {}
+        for entity, chunk in self._store.links.mentioned(space, sorted(keys)):
+            if chunk in there:
+                chunks.setdefault(entity, []).append(chunk)
+        scores: dict[int, float] = {}
+        for mentioned in chunks.values():
+            for chunk in mentioned:
+                scores[chunk] = scores.get(chunk, 0.0) + 1 / len(mentioned)
+        return scores
+
+    def _hits(self, found: dict[str, dict[int, float]], as_of: AsOf, limit: int) -> list[Hit]:
+        scaled = [_to_one_scale(scores) for scores in found.values() if scores]
+        total: dict[int, float] = {}
+        for scores in scaled:
+            for chunk, score in scores.items():
+                total[chunk] = total.get(chunk, 0.0) + score / max(1, len(scaled))
+        best = sorted(total, key=lambda chunk: (-total[chunk], chunk))[:limit]
+        chunks = self._store.passages.find(best, as_of)
+        return [
+            Hit(
+                chunk=chunks[one],
+                score=round(total[one], 6),
+                doors={door: scores[one] for door, scores in found.items() if one in scores},
+                line=self._line(one, chunks[one].start),
+            )
+            for one in best
+            if one in chunks
+        ]
+
+    def _line(self, chunk: int, start: int) -> int:
+        return self._store.passages.line(chunk, start)
+
+
+def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:
+    """The best is 1, the worst found 0; a single one is 1."""
+    low, high = min(scores.values()), max(scores.values())
+    if high == low:
+        return dict.fromkeys(scores, 1.0)
+    return {chunk: (score - low) / (high - low) for chunk, score in scores.items()}
+
+
+def chosen_doors(door: str | Iterable[str] | None) -> tuple[Door, ...]:
+    """The doors somebody asked for; meaning and words unless said."""
+    if door is None:
+        return ("meaning", "words")
+    asked = (door,) if isinstance(door, str) else tuple(door)
+    for one in asked:
+        if one not in DOORS:
+            raise InvalidInput(f"There is no door {one!r}: {', '.join(DOORS)}.")
+    return tuple(one for one in DOORS if one in asked)

@@ -1,0 +1,358 @@
+"""From files to a linked, searchable graph; in any order, any number of times."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hades
+
+GUIDE = """# Zebra Guide
+
+The Zebra Project was started by Ann Lee at Acme Institute.
+
+## Install
+
+Run the installer of Blue Lake and read the Okapi Manual.
+"""
+MANUAL = """# Okapi Manual
+
+The okapi is described here. Bob Stone wrote it for the World Okapi Forum (WOF).
+The WOF meets near blue lake every year.
+"""
+LAKE = "# Blue Lake\n\nBlue Lake is a lake in the north. Ann Lee swims there.\n"
+CODE = '''"""Tools of the Zebra Project."""
+
+
+def count_stripes(animal):
+    """Count the stripes of an animal."""
+    return len(animal.stripes)
+
+
+def report(animal):
+    return f"{count_stripes(animal)} stripes"
+'''
+FILES = {"guide.md": GUIDE, "manual.md": MANUAL, "lake.md": LAKE, "tools.py": CODE}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "docs"
+    made.mkdir()
+    for name, text in FILES.items():
+        (made / name).write_text(text)
+    return made
+
+
+def present_graph(memory: hades.Memory) -> Any:
+    """Everything that holds now: texts by topic, and which names stand in which of them."""
+    store = memory._store
+    rows = store.engine.rows(
+        "SELECT t.name, c.heading, p.start, e.key, m.introduces, m.positions "
+        "FROM mentions m JOIN chunks c ON c.id = m.chunk JOIN topics t ON t.id = c.topic "
+        "JOIN entities e ON e.id = m.entity "
+        "JOIN presences r ON r.chunk = c.id AND r.retired_at IS NULL AND r.valid_to IS NULL "
+        "JOIN placements p ON p.chunk = c.id AND p.state = t.latest"
+    )
+    alive = {row[3] for row in rows if row[4] is not None}
+    links = store.engine.rows(
+        "SELECT t.name, r.name, l.evidence FROM links l JOIN chunks c ON c.id = l.chunk "
+        "JOIN topics t ON t.id = c.topic JOIN relations r ON r.id = l.relation "
+        "JOIN presences q ON q.chunk = c.id AND q.retired_at IS NULL AND q.valid_to IS NULL"
+    )
+    return (
+        [(t.name, memory.get(t.name).content) for t in memory.topics()],
+        sorted(
+            (topic, heading or "", start, key, bool(introduces), positions or b"")
+            for topic, heading, start, key, introduces, positions in rows
+            if key in alive
+        ),
+        sorted((topic, relation, evidence or "") for topic, relation, evidence in links),
+    )
+
+
+def _ingested(path: Path, *steps: Any) -> Any:
+    with hades.open(path) as memory:
+        for step in steps:
+            memory.ingest(step)
+        assert memory.check() == []
+        return present_graph(memory)
+
+
+def test_ingesting_makes_topics_chunks_and_links(folder: Path, memory: hades.Memory) -> None:
+    summary = memory.ingest(folder)
+    assert (summary.added, summary.skipped) == (4, [])
+    assert [t.name for t in memory.topics()] == [f"docs/{n}" for n in sorted(FILES)]
+    assert memory.get("docs/guide.md").content == GUIDE
+    chunks = memory.chunks("docs/guide.md")
+    assert all(c.text == GUIDE[c.start : c.end] for c in chunks)
+    assert {"Ann Lee", "Blue Lake", "Okapi Manual"} <= {e.name for e in memory.entities()}
+    assert memory.stats()["pending"] == 0
+    assert memory.stats()["vectors"] == memory.stats()["chunks"]
+
+
+def test_ingesting_twice_changes_nothing(folder: Path, memory: hades.Memory) -> None:
+    memory.ingest(folder)
+    change, before = memory.change, present_graph(memory)
+    summary = memory.ingest(folder)
+    assert (summary.added, summary.changed, summary.unchanged) == (0, 0, 4)
+    assert memory.change == change
+    assert present_graph(memory) == before
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_arrival_does_not_matter(folder: Path, tmp_path: Path, seed: int) -> None:
+    files = [folder / name for name in FILES]
+    expected = _ingested(tmp_path / "all.hades", *sorted(files))
+    random.Random(seed).shuffle(files)
+    assert _ingested(tmp_path / "one-by-one.hades", *files) == expected
+
+
+def test_removing_leaves_what_would_have_been_without(folder: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few" / "docs"
+    few.mkdir(parents=True)
+    for name in ("guide.md", "manual.md"):
+        shutil.copy(folder / name, few / name)
+    expected = _ingested(tmp_path / "few.hades", few)
+    with hades.open(tmp_path / "all.hades") as memory:
+        memory.ingest(folder)
+        (folder / "lake.md").unlink()
+        (folder / "tools.py").unlink()
+        summary = memory.ingest(folder)
+        memory.search("anything")
+        assert summary.removed == 2
+        assert present_graph(memory) == expected
+        assert memory.history("docs/lake.md")[0].content == LAKE
+
+
+def test_updating_is_removing_and_adding_for_the_present(folder: Path, tmp_path: Path) -> None:
+    changed = GUIDE.replace("Ann Lee", "Cyd Moor").replace("Blue Lake", "Red Hill")
+    with hades.open(tmp_path / "m.hades") as memory:
+        memory.ingest(folder)
+        (folder / "guide.md").write_text(changed)
+        summary = memory.ingest(folder)
+        assert (summary.changed, summary.unchanged) == (1, 3)
+        assert [s.content for s in memory.history("docs/guide.md")] == [GUIDE, changed]
+        found = present_graph(memory)
+    assert found == _ingested(tmp_path / "new.hades", folder)
+
+
+def test_an_edit_leaves_other_chunks_alone(memory: hades.Memory, tmp_path: Path) -> None:
+    file = tmp_path / "long.md"
+    parts = [f"## Part {n}\n\n" + f"Sentence of part {n}. " * 30 for n in range(6)]
+    file.write_text("# Long\n\n" + "\n\n".join(parts))
+    memory.ingest(file)
+    vectors = memory.stats()["vectors"]
+    parts[3] = parts[3].replace("Sentence", "Phrase")
+    file.write_text("# Long\n\n" + "\n\n".join(parts))
+    memory.ingest(file)
+    assert memory.stats()["vectors"] - vectors <= 2
+
+
+def test_a_renamed_file_keeps_its_trace(folder: Path, memory: hades.Memory) -> None:
+    memory.ingest(folder)
+    (folder / "lake.md").write_text(LAKE + "More.\n")
+    memory.ingest(folder)
+    (folder / "lake.md").rename(folder / "sea.md")
+    summary = memory.ingest(folder)
+    assert (summary.renamed, summary.removed) == (1, 0)
+    assert len(memory.history("docs/sea.md")) == 2
+    assert memory.check() == []
+
+
+def test_search_by_every_door_and_at_any_time(folder: Path, path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.ingest(folder)
+        assert memory.search("who started the zebra project?")[0].chunk.topic == "docs/guide.md"
+        by_words = memory.search("installer", door="words")
+        assert [h.chunk.topic for h in by_words] == ["docs/guide.md"]
+        assert by_words[0].line == 5
+        by_name = {h.chunk.topic for h in memory.search("Ann Lee", door="names")}
+        assert by_name == {"docs/guide.md", "docs/lake.md"}
+        assert memory.search("stripes", kind="code")[0].chunk.topic == "docs/tools.py"
+        assert memory.search("stripes", glob="docs/lake*")[0].chunk.topic == "docs/lake.md"
+        before = memory.log(1)[0].at
+        time.sleep(0.01)
+        (folder / "guide.md").write_text("# Zebra Guide\n\nNothing to run here.\n")
+        memory.ingest(folder)
+        assert memory.search("installer", door="words") == []
+        then = memory.at(before).search("installer", door="words")
+        assert [h.chunk.id for h in then] == ["docs/guide.md@1#1"]
+        assert memory.at("2001").search("installer") == []
+
+
+def test_notes_are_searched_as_they_are_remembered(memory: hades.Memory) -> None:
+    memory.remember("notes/cache", "We chose an LRU cache, bounded in bytes.", tags=["decision"])
+    memory.remember("notes/lunch", "Noodles again.")
+    assert memory.search("which cache?")[0].chunk.topic == "notes/cache"
+    assert [h.chunk.topic for h in memory.search("cache", tag="decision")] == ["notes/cache"]
+    memory.remember("notes/cache", "No cache at all.")
+    assert memory.search("LRU", door="words") == []
+    memory.forget("notes/cache")
+    assert "notes/cache" not in {h.chunk.topic for h in memory.search("cache")}
+
+
+def test_spaces_do_not_find_each_other(memory: hades.Memory) -> None:
+    memory.remember("a", "secret of default")
+    memory.create_space("b")
+    other = memory.in_space("b")
+    other.remember("b", "secret of b")
+    for door in ("meaning", "words", "names"):
+        assert "a" not in {h.chunk.topic for h in other.search("secret", door=door)}
+    assert [h.chunk.topic for h in memory.search("secret")] == ["a"]
+
+
+def test_what_is_purged_is_not_found(memory: hades.Memory) -> None:
+    memory.remember("a", "Agent Xyzzy lives here")
+    memory.remember("b", "nothing to see")
+    assert memory.search("Xyzzy", door="words")
+    memory.purge("a")
+    for door in ("meaning", "words", "names"):
+        assert "a" not in {h.chunk.topic for h in memory.search("Agent Xyzzy", door=door)}
+    assert memory.entities() == []
+
+
+def test_lost_or_damaged_indexes_are_made_anew(folder: Path, path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.ingest(folder)
+        expected = [h.chunk.id for h in memory.search("zebra")]
+        memory._finder.catalogue._save()
+    index = path.with_name(path.name + ".index")
+    for damage in (
+        lambda: shutil.rmtree(index),
+        lambda: [f.write_bytes(b"junk") for f in index.rglob("*.npy")],
+        lambda: [f.write_bytes(b"junk") for f in (index / "words").iterdir()],
+        lambda: (index / "arrays").write_text("nowhere") if index.exists() else None,
+    ):
+        damage()
+        with hades.open(path) as memory:
+            assert [h.chunk.id for h in memory.search("zebra")] == expected
+
+
+def test_another_process_sees_what_was_written(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "first words")
+        assert memory.search("first", door="words")
+        worker = multiprocessing.get_context("spawn").Process(target=_remember, args=(path,))
+        worker.start()
+        worker.join()
+        assert worker.exitcode == 0
+        assert [h.chunk.topic for h in memory.search("second", door="words")] == ["b"]
+
+
+def _remember(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("b", "second words")
+        assert memory.search("second", door="words")
+
+
+def _ingest_slowly(path: Path, folder: Path) -> None:
+    with hades.open(path) as memory:
+        memory.ingest(folder)
+
+
+def test_killed_at_any_moment_it_goes_on_where_it_stood(tmp_path: Path, folder: Path) -> None:
+    for number in range(20):
+        (folder / f"more{number}.md").write_text(
+            f"# Item {number}\n\n" + f"Item {number} is near Item {number - 1}. " * 20
+        )
+    expected = _ingested(tmp_path / "whole.hades", folder)
+    spawn = multiprocessing.get_context("spawn")
+    generator = random.Random(5)
+    for _ in range(4):
+        worker = spawn.Process(target=_ingest_slowly, args=(tmp_path / "m.hades", folder))
+        worker.start()
+        time.sleep(1.2 + generator.random() * 1.5)
+        if worker.is_alive() and worker.pid is not None:
+            os.kill(worker.pid, signal.SIGKILL)
+        worker.join()
+    assert _ingested(tmp_path / "m.hades", folder) == expected
+
+
+def test_two_processes_ingest_two_folders_at_once(tmp_path: Path, folder: Path) -> None:
+    second = tmp_path / "more"
+    second.mkdir()
+    for number in range(10):
+        (second / f"{number}.md").write_text(f"# Paper {number}\n\nPaper {number} on Blue Lake.\n")
+    spawn = multiprocessing.get_context("spawn")
+    path = tmp_path / "m.hades"
+    workers = [spawn.Process(target=_ingest_slowly, args=(path, f)) for f in (folder, second)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0
+    with hades.open(path) as memory:
+        memory.ingest(folder, second)
+        found = present_graph(memory)
+    assert found == _ingested(tmp_path / "in-turn.hades", folder, second)
+
+
+def test_ignore_files_and_odd_files(folder: Path, memory: hades.Memory) -> None:
+    (folder / ".gitignore").write_text("secret*\nbuild/\n!secret-not.md\n")
+    (folder / ".hadesignore").write_text("lake.md\n")
+    (folder / "secret.md").write_text("# Secret")
+    (folder / "secret-not.md").write_text("# Not secret at all")
+    (folder / "build").mkdir()
+    (folder / "build" / "out.md").write_text("# Built")
+    (folder / "empty.md").touch()
+    (folder / "binary.txt").write_bytes(bytes(range(256)) * 20)
+    (folder / "picture.xyz").write_bytes(b"\x89PNG")
+    (folder / "loop").symlink_to(folder)
+    summary = memory.ingest(folder)
+    assert {t.name for t in memory.topics()} == {
+        f"docs/{n}" for n in ("guide.md", "manual.md", "tools.py", "secret-not.md")
+    }
+    skipped = dict(summary.skipped)
+    assert set(skipped) == {"docs/empty.md", "docs/binary.txt", "docs/picture.xyz"}
+    assert all(why.endswith(".") for why in skipped.values())
+
+
+def test_a_corpus_with_a_broken_line(tmp_path: Path, memory: hades.Memory) -> None:
+    file = tmp_path / "corpus.jsonl"
+    rows = [{"id": n, "title": f"Title {n}", "text": f"Text about thing {n}."} for n in range(3)]
+    file.write_text("\n".join([json.dumps(rows[0]), "{broken", json.dumps(rows[1])]))
+    summary = memory.ingest(file, prefix="set")
+    assert summary.added == 2
+    assert "2" in summary.skipped[0][0]
+    assert memory.get("set/1").content.startswith("Title 1")
+
+
+@pytest.mark.parametrize("phases", [("nodes",), ("nodes", "chunks"), ("nodes", "chunks", "edges")])
+def test_phases_run_alone_and_later(folder: Path, tmp_path: Path, phases: tuple[str]) -> None:
+    expected = _ingested(tmp_path / "whole.hades", folder)
+    with hades.open(tmp_path / "m.hades") as memory:
+        memory.ingest(folder, phases=phases)
+        memory.ingest(folder)
+        assert memory.stats()["pending"] == 0
+        assert present_graph(memory) == expected
+
+
+def test_a_dry_run_writes_nothing(folder: Path, memory: hades.Memory) -> None:
+    summary = memory.ingest(folder, dry_run=True)
+    assert (summary.added, memory.change) == (4, 0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda m: m.ingest(),
+        lambda m: m.ingest("no/such/path"),
+        lambda m: m.ingest(".", phases=("nonsense",)),
+        lambda m: m.search(""),
+        lambda m: m.search("x", limit=0),
+        lambda m: m.search("x", door="window"),
+    ],
+)
+def test_wrong_calls_are_refused(memory: hades.Memory, wrong: Any) -> None:
+    with pytest.raises(hades.InvalidInput):
+        wrong(memory)
