@@ -32,7 +32,7 @@ from hades.store.port import Draft, EdgeDraft, EdgeFilter, Problem, Progress, St
 from hades.view import View
 
 if TYPE_CHECKING:
-    from hades.ingest.pipeline import Summary
+    from hades.ingest.summary import Summary
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
@@ -152,6 +152,7 @@ class Memory(View):
         prefix: str | None = None,
         fields: Mapping[str, str] | None = None,
         phases: Sequence[str] = ("nodes", "chunks", "embeddings", "edges"),
+        history: bool = False,
         dry_run: bool = False,
         on_progress: Progress | None = None,
     ) -> Summary:
@@ -160,8 +161,9 @@ class Memory(View):
         What did not change costs a hash; what changed gets a new state; what went is
         forgotten; what was renamed keeps its trace. A folder's files become topics below
         its name, or below `prefix`. `fields` maps the fields of records: id, title, text.
-        One that cannot be read is named in the summary and stops nothing. A killed run
-        goes on where it stood.
+        With `history` the paths are git repositories, and every commit that touched a file
+        is a state, true since that commit. One that cannot be read is named in the summary
+        and stops nothing. A killed run goes on where it stood.
         """
         from hades.ingest.pipeline import Pipeline
 
@@ -172,7 +174,69 @@ class Memory(View):
             self._store, self._space_id, self._actor, lambda: finder.encoder, on_progress
         )
         self._require_space()
-        return pipeline.ingest(paths, prefix=prefix, fields=fields, phases=phases, dry_run=dry_run)
+        return pipeline.ingest(
+            paths,
+            prefix=prefix,
+            fields=fields,
+            phases=phases,
+            dry_run=dry_run,
+            history=history,
+        )
+
+    def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
+        """Take in facts of your own: JSON lines or CSV of subject, predicate, object.
+
+        Optional fields: source, valid_from, valid_to, weight, evidence. A line that cannot
+        be used is named in the summary and stops nothing.
+        """
+        from hades.ingest.document import Unreadable
+        from hades.ingest.readers.records import Bad
+        from hades.ingest.readers.triples import read_triples
+        from hades.ingest.summary import Summary
+
+        summary = Summary()
+        try:
+            with self.batch():
+                for number, triple in enumerate(read_triples(Path(path).expanduser()), start=1):
+                    if on_progress is not None and number % 500 == 0:
+                        on_progress("relating", number, number)
+                    if isinstance(triple, Bad):
+                        summary.skipped.append((triple.where, triple.why))
+                        continue
+                    before = self.change
+                    self.relate(
+                        triple.subject,
+                        triple.predicate,
+                        triple.object,
+                        weight=triple.weight,
+                        evidence=triple.evidence,
+                        valid_from=triple.valid_from,
+                        valid_to=triple.valid_to,
+                        metadata={"source": triple.source} if triple.source else None,
+                    )
+                    summary.added += self.change > before
+                    summary.unchanged += self.change == before
+        except Unreadable as error:
+            raise InvalidInput(str(error)) from error
+        return summary
+
+    def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
+        """Move to another encoder: make its vectors beside the old, then use them.
+
+        Meanwhile searches go on with the old one. It can be stopped and called again; the
+        memory remembers its encoder from then on. Gives how many vectors were made.
+        """
+        from hades.ingest.phases import Phases
+        from hades.models.encoder import load_encoder
+
+        self._index_pending(on_progress)
+        chosen = load_encoder(encoder)
+        made = Phases(self._store, self._space_id, self._actor, on_progress).embed(chosen)
+        with self._write("reembed"):
+            self._store.set_meta("encoder", encoder)
+        self._encoder = encoder
+        self.__dict__.pop("_finder", None)
+        return made
 
     # Edges
 
@@ -460,7 +524,7 @@ def open(
         space = space or settings.space
         actor = actor or settings.actor
         busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
-        encoder = encoder or settings.encoder
+        encoder = encoder or (None if settings.encoder == "minilm" else settings.encoder)
     if "://" in str(path):
         raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
     store = SqliteStore(
@@ -471,7 +535,8 @@ def open(
         clock=clock,
     )
     try:
-        return Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder or "minilm")
+        encoder = encoder or store.meta("encoder") or "minilm"
+        return Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
     except BaseException:
         store.close()
         raise

@@ -288,7 +288,8 @@ class View:
         """Cut, embed and link what was remembered since, where this may be written."""
         if self._store.read_only or not self._store.passages.pending_count(self._space_id):
             return
-        from hades.ingest.pipeline import Pipeline, Summary
+        from hades.ingest.pipeline import Pipeline
+        from hades.ingest.summary import Summary
 
         finder = self._finder
         Pipeline(self._store, self._space_id, "hades", lambda: finder.encoder, on_progress).index(

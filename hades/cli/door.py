@@ -68,7 +68,7 @@ class Door:
             create=create,
             read_only=read_only,
             busy_timeout_s=settings.busy_timeout_s,
-            encoder=settings.encoder,
+            encoder=None if settings.encoder == "minilm" else settings.encoder,
         )
         with memory:
             yield memory

@@ -15,7 +15,7 @@ from hades.domain.trace import Change, Diff, Hit, Space, State, Topic
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.ingest.pipeline import Summary
+    from hades.ingest.summary import Summary
 
 
 def when(moment: datetime | None) -> str:

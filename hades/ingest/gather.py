@@ -105,7 +105,7 @@ def _file(root: Root, path: Path, topic: str) -> Iterator[Item | Bad]:
     except OSError as error:
         yield Bad(topic, f"It cannot be read: {error.strerror or error}.")
         return
-    yield Item(topic, _fingerprint(data), lambda: reader(data, topic))
+    yield Item(topic, fingerprint(data), lambda: reader(data, topic))
 
 
 def _documents_of(root: Root, path: Path, head: bytes) -> Iterator[Document | Bad] | None:
@@ -135,11 +135,12 @@ def _records(documents: Iterator[Document | Bad]) -> Iterator[Item | Bad]:
                 yield document
             else:
                 told = json.dumps([document.content, list(document.tags)], ensure_ascii=False)
-                mark = _fingerprint(told.encode())
+                mark = fingerprint(told.encode())
                 yield Item(document.topic, mark, lambda document=document: document)  # type: ignore[misc]
     except Unreadable as error:
         yield Bad("", str(error))
 
 
-def _fingerprint(data: bytes) -> bytes:
+def fingerprint(data: bytes) -> bytes:
+    """The hash by which an unchanged source is known."""
     return blake2b(READER_VERSION + data, digest_size=16).digest()

@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import HadesError, InvalidInput
 from hades.ingest.document import Document, Unreadable
 from hades.ingest.gather import Item, Root, gather, root_of
+from hades.ingest.history import History
 from hades.ingest.outline import pack_document
 from hades.ingest.phases import Phases
 from hades.ingest.readers.records import Bad
+from hades.ingest.summary import Summary
 from hades.models.encoder import Encoder
 from hades.store.port import Draft, Progress, Store
 
 PHASES = ("nodes", "chunks", "embeddings", "edges")
 BATCH_DOCUMENTS = 200
-
-
-@dataclass(slots=True)
-class Summary:
-    """What an ingestion did."""
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    renamed: int = 0
-    removed: int = 0
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    """Where, and why."""
-    seconds: dict[str, float] = field(default_factory=dict)
-    """By phase."""
 
 
 class Pipeline:
@@ -62,8 +48,9 @@ class Pipeline:
         fields: Mapping[str, str] | None,
         phases: Sequence[str],
         dry_run: bool,
+        history: bool = False,
     ) -> Summary:
-        """Bring everything at these paths up to date."""
+        """Bring everything at these paths up to date; with `history`, commit by commit."""
         for phase in phases:
             if phase not in PHASES:
                 raise InvalidInput(f"There is no phase {phase!r}: {', '.join(PHASES)}.")
@@ -71,10 +58,16 @@ class Pipeline:
             clean_name(prefix, "prefix")
         roots = [root_of(Path(path), prefix, fields) for path in paths]
         summary = Summary()
+        if history and dry_run:
+            raise InvalidInput("A dry run of a history is not possible: leave one of them out.")
         if "nodes" in phases:
             with _timed(summary, "nodes"):
                 for root in roots:
-                    self._take_root(root, summary, dry_run)
+                    if history:
+                        past = History(self._store, self._space, self._actor, self._told)
+                        past.take(root.path, prefix, summary)
+                    else:
+                        self._take_root(root, summary, dry_run)
         if not dry_run:
             self.index(summary, [phase for phase in phases if phase != "nodes"])
         return summary

@@ -84,6 +84,14 @@ class SqliteStore:
         """Now, and never before the last write."""
         return self.engine.now()
 
+    def meta(self, key: str) -> str | None:
+        """A named fact about the memory."""
+        return self.engine.meta(key)
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Note a fact about the memory; inside a write."""
+        self.engine.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
+
     def change(self) -> int:
         """The number of the last committed write."""
         return self.engine.change()

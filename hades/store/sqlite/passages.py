@@ -140,7 +140,7 @@ class SqlitePassages:
         recorded_at, encoding = self._engine.row(
             "SELECT recorded_at, encoding FROM states WHERE id = ?", state
         )
-        if encoding is None:
+        if encoding is None and valid_from == recorded_at:
             # Forgotten: whatever was there or planned is gone from here on.
             rows = self._engine.rows(_THERE_AFTER, state, valid_from)
             before, valid_to = {int(row[0]) for row in rows}, None

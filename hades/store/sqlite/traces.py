@@ -217,10 +217,14 @@ class SqliteTraces:
         valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
         held = self._held_at(space, topic, valid_from) if versions else None
         if draft.content is None:
-            plans = self._withdraw_plans(write, topic_id, valid_from)
+            # Forgetting now also withdraws what is planned; forgetting as of a day in the
+            # past says nothing of what came after it.
+            plans = 0
+            if draft.valid_from is None:
+                plans = self._withdraw_plans(write, topic_id, valid_from)
+                latest = self._latest(topic_id)
             if held is None and not plans:
                 raise self._missing(space, topic)
-            latest = self._latest(topic_id)
         if draft.content is not None and held is not None:
             if _says_nothing_new(held, draft):
                 return held, False

@@ -1,0 +1,105 @@
+"""Git history as traces: a state for every commit that touched a file.
+
+The commit's time is the state's valid time, so `at("2024-03")` answers from the code of
+that day. A renamed file keeps its trace, a deleted one is forgotten as of its commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from hades.errors import HadesError, InvalidInput
+from hades.ingest.document import Unreadable
+from hades.ingest.gather import fingerprint
+from hades.ingest.outline import pack_document
+from hades.ingest.readers import reader_for
+from hades.ingest.readers.git_history import FileAtCommit, read_history
+from hades.ingest.summary import Summary
+from hades.store.port import Draft, Progress, Store
+
+BATCH_STATES = 200
+
+
+class History:
+    """Takes the history of a repository into a space."""
+
+    def __init__(self, store: Store, space: int, actor: str, on_progress: Progress | None) -> None:
+        self._store = store
+        self._space = space
+        self._actor = actor
+        self._told = on_progress or (lambda _what, _done, _total: None)
+
+    def take(self, repo: Path, prefix: str | None, summary: Summary) -> None:
+        """Every state of every file, in the order of the commits."""
+        repo = repo.expanduser().resolve()
+        prefix = prefix or repo.name
+        batch: list[FileAtCommit] = []
+        done = 0
+        try:
+            for found in read_history(repo):
+                batch.append(found)
+                if len(batch) == BATCH_STATES:
+                    self._take_all(repo, prefix, batch, summary)
+                    done += len(batch)
+                    self._told("reading commits", done, done)
+                    batch.clear()
+        except Unreadable as error:
+            raise InvalidInput(str(error)) from error
+        self._take_all(repo, prefix, batch, summary)
+
+    def _take_all(
+        self, repo: Path, prefix: str, batch: list[FileAtCommit], summary: Summary
+    ) -> None:
+        with self._store.transaction():
+            for found in batch:
+                try:
+                    self._take(repo, prefix, found, summary)
+                except (Unreadable, HadesError) as error:
+                    where = f"{prefix}/{found.path} at {found.commit[:10]}"
+                    summary.skipped.append((where, str(error)))
+
+    def _take(self, repo: Path, prefix: str, found: FileAtCommit, summary: Summary) -> None:
+        topic = f"{prefix}/{found.path}"
+        exists = self._store.traces.exists(self._space, topic)
+        old = f"{prefix}/{found.renamed_from}" if found.renamed_from else None
+        if old is not None and not exists and self._store.traces.exists(self._space, old):
+            with self._store.write(self._actor, "rename", self._space) as write:
+                self._store.sources.rename(write, self._space, old, topic)
+            summary.renamed += 1
+            exists = True
+        reader = reader_for(Path(PurePosixPath(found.path)))
+        if found.data is None:
+            if exists:
+                with self._store.write(self._actor, "remove", self._space) as write:
+                    gone = Draft(content=None, valid_from=found.when)
+                    self._store.traces.add(write, self._space, topic, gone)
+                summary.removed += 1
+            return
+        if reader is None or not found.data:
+            return
+        document = reader(found.data, topic)
+        said = {"commit": found.commit, "author": found.author, "message": found.message}
+        document = replace(document, metadata={**document.metadata, **said})
+        with self._store.write(self._actor, "ingest", self._space) as write:
+            draft = Draft(
+                content=document.content,
+                tags=document.tags,
+                metadata=dict(document.metadata),
+                valid_from=found.when,
+            )
+            state, appended = self._store.traces.add(write, self._space, topic, draft)
+            mark = fingerprint(found.data)
+            self._store.sources.put(
+                self._space, topic, str(repo), mark, document.kind, document.title
+            )
+            if appended:
+                self._store.passages.outline(
+                    self._space, topic, state.version, pack_document(document)
+                )
+        if not exists:
+            summary.added += 1
+        elif appended:
+            summary.changed += 1
+        else:
+            summary.unchanged += 1
