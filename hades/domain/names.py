@@ -10,6 +10,28 @@ from __future__ import annotations
 import re
 import unicodedata
 
+STOP_WORDS = frozenset(
+    """a about above after again against all also although am among an and any are around as at
+    away back be became because been before began being below besides between both but by came
+    can cannot come could did do does doing done down during each either else even ever every few
+    finally first following for former formerly found from further furthermore get go good got had
+    has have having he hello hence her here hers hey herself hi him himself his how however i if in
+    including indeed instead into is it its itself just last later latter least less let like
+    likely made mainly make making many may maybe me meanwhile might mine more moreover most mostly
+    much must my myself near neither never nevertheless new next no none nor not nothing now of off
+    often oh ok okay on once one only onto or originally other others otherwise our ours out over
+    own per perhaps please previously quite rather really recently s said same second see seen
+    several shall she should since so some soon still such sure t take than thank thanks that the
+    their theirs them themselves then there therefore these they third this those though three
+    through throughout thus to today together too toward towards two under unlike until up upon us
+    use used using usually various very via was we well went were what when where whereas whether
+    which while who whole whom whose why will with within without would wow yeah yes yet you your
+    yours yourself four five six seven eight nine ten january february march april june july august
+    september october november december monday tuesday wednesday thursday friday saturday
+    sunday""".split()  # noqa: SIM905 — a list of 250 lines would not read better
+)
+"""Words that name nothing and find nothing by themselves."""
+
 _NO_SPACES = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 # Signs that belong to a word though they are no letters: vowel signs and the like.
 _SIGNS = (

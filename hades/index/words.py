@@ -15,7 +15,7 @@ from pathlib import Path
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from hades.domain.names import words
+from hades.domain.names import STOP_WORDS, words
 
 _HEAP_BYTES = 64_000_000
 _TERMS_AT_MOST = 64
@@ -112,7 +112,9 @@ class Words:
         self, question: str, moment: Moment, limit: int, topics: Sequence[int] | None = None
     ) -> list[tuple[int, float]]:
         """The best chunks for a question at a moment, with their scores."""
-        terms = list(dict.fromkeys(self._stemmer.analyze(folded(question))))
+        asked = [word for word in folded(question).split() if word not in STOP_WORDS]
+        text = " ".join(asked) or folded(question)
+        terms = list(dict.fromkeys(self._stemmer.analyze(text)))
         if len(terms) > _TERMS_AT_MOST:
             terms = sorted(terms, key=lambda term: self._searcher.doc_freq("stems", term))
             terms = terms[:_TERMS_AT_MOST]

@@ -10,31 +10,10 @@ from __future__ import annotations
 
 import re
 
-from hades.domain.names import name_key
+from hades.domain.names import STOP_WORDS, name_key
 
 WORDS_AT_MOST = 8
 CHARACTERS_AT_LEAST = 3
-
-STOP_WORDS = frozenset(
-    """a about above after again against all also although am among an and any are around as at
-    away back be became because been before began being below besides between both but by came
-    can cannot come could did do does doing done down during each either else even ever every few
-    finally first following for former formerly found from further furthermore get go good got had
-    has have having he hello hence her here hers hey herself hi him himself his how however i if in
-    including indeed instead into is it its itself just last later latter least less let like
-    likely made mainly make making many may maybe me meanwhile might mine more moreover most mostly
-    much must my myself near neither never nevertheless new next no none nor not nothing now of off
-    often oh ok okay on once one only onto or originally other others otherwise our ours out over
-    own per perhaps please previously quite rather really recently s said same second see seen
-    several shall she should since so some soon still such sure t take than thank thanks that the
-    their theirs them themselves then there therefore these they third this those though three
-    through throughout thus to today together too toward towards two under unlike until up upon us
-    use used using usually various very via was we well went were what when where whereas whether
-    which while who whole whom whose why will with within without would wow yeah yes yet you your
-    yours yourself four five six seven eight nine ten january february march april june july august
-    september october november december monday tuesday wednesday thursday friday saturday
-    sunday""".split()  # noqa: SIM905 — a list of 250 lines would not read better
-)
 
 _UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽ"
 _CAPITAL = rf"[{_UPPER}][\w'’&-]*(?:\.(?=[\s,;)]?\s?[{_UPPER}])(?<=[{_UPPER}]\.)|\.(?=[A-Z]))?"
