@@ -7,6 +7,7 @@ line and the servers call nothing else.
 from __future__ import annotations
 
 import getpass
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
@@ -33,6 +34,7 @@ from hades.view import View
 
 if TYPE_CHECKING:
     from hades.ingest.summary import Summary
+    from hades.recall.search import Finder
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
@@ -51,9 +53,10 @@ class Memory(View):
         actor: str,
         *,
         encoder: str = "minilm",
+        found: dict[str, Finder] | None = None,
         owner: bool = True,
     ) -> None:
-        super().__init__(store, space, NOW, encoder)
+        super().__init__(store, space, NOW, encoder, found)
         self._actor = clean_name(actor, "actor")
         self._owner = owner
 
@@ -75,9 +78,14 @@ class Memory(View):
 
     def in_space(self, name: str) -> Memory:
         """The same memory, looking at another space."""
-        memory = Memory(self._store, name, self._actor, encoder=self._encoder, owner=False)
-        memory._finder = self._finder
-        return memory
+        return Memory(
+            self._store,
+            name,
+            self._actor,
+            encoder=self._encoder,
+            found=self._finders,
+            owner=False,
+        )
 
     def batch(self) -> AbstractContextManager[None]:
         """All writes inside become one commit: much faster, and all or nothing.
@@ -142,7 +150,9 @@ class Memory(View):
         clean_name(name)
         with self._write("purge") as write:
             gone = self._store.purge(write, self._space_id, name)
-        return {**gone, "wiped": int(self._store.wipe())}
+        wiped = self._store.wipe()
+        self._drop_indexes()
+        return {**gone, "wiped": int(wiped)}
 
     # Ingestion
 
@@ -235,7 +245,6 @@ class Memory(View):
         with self._write("reembed"):
             self._store.set_meta("encoder", encoder)
         self._encoder = encoder
-        self.__dict__.pop("_finder", None)
         return made
 
     # Edges
@@ -400,6 +409,7 @@ class Memory(View):
         with self._store.write(self._actor, "drop_space") as write:
             self._store.spaces.drop(write, name)
         self._store.wipe()
+        self._drop_indexes()
 
     # Upkeep
 
@@ -464,6 +474,12 @@ class Memory(View):
         self._store.restore(str(path), self._actor, on_progress)
 
     # Inside
+
+    def _drop_indexes(self) -> None:
+        """Lose what was derived: segments and arrays keep what was purged until rewritten."""
+        shutil.rmtree(self._store.index_folder, ignore_errors=True)
+        for finder in self._finders.values():
+            finder.forget()
 
     @contextmanager
     def _write(self, action: str) -> Iterator[Write]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -30,9 +29,18 @@ if TYPE_CHECKING:
 class View:
     """One space of a memory as of one moment, read-only."""
 
-    def __init__(self, store: Store, space: str, as_of: AsOf, encoder: str = "minilm") -> None:
+    def __init__(
+        self,
+        store: Store,
+        space: str,
+        as_of: AsOf,
+        encoder: str = "minilm",
+        found: dict[str, Finder] | None = None,
+    ) -> None:
         self._store = store
         self._encoder = encoder
+        self._finders = {} if found is None else found
+        """By encoder, shared by all views of a memory; made when first needed."""
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
         self.as_of = as_of
@@ -60,9 +68,7 @@ class View:
         if valid is None and known is None:
             raise InvalidInput("Say which time: at('2024-03'), at(valid=…) or at(known=…).")
         as_of = AsOf(self._time(valid), self._time(known))
-        view = View(self._store, self._space, as_of, self._encoder)
-        view._finder = self._finder
-        return view
+        return View(self._store, self._space, as_of, self._encoder, self._finders)
 
     # States
 
@@ -278,11 +284,13 @@ class View:
 
     # Inside
 
-    @cached_property
+    @property
     def _finder(self) -> Finder:
-        from hades.recall.search import Finder
+        if self._encoder not in self._finders:
+            from hades.recall.search import Finder
 
-        return Finder(self._store, self._encoder)
+            self._finders[self._encoder] = Finder(self._store, self._encoder)
+        return self._finders[self._encoder]
 
     def _index_pending(self, on_progress: Progress | None) -> None:
         """Cut, embed and link what was remembered since, where this may be written."""

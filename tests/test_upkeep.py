@@ -77,7 +77,7 @@ SECRET = "xyzzy-plugh-7261"
 
 
 def _bytes_of(folder: Path) -> bytes:
-    return b"".join(p.read_bytes() for p in sorted(folder.iterdir()) if p.is_file())
+    return b"".join(p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file())
 
 
 def test_purge_leaves_no_byte_behind(path: Path) -> None:
@@ -99,6 +99,17 @@ def test_purge_leaves_no_byte_behind(path: Path) -> None:
         assert SECRET not in str(memory.log(1000))
         with pytest.raises(hades.NotFound):
             memory.at("yesterday").get(f"people/{SECRET}")
+
+
+def test_purge_leaves_no_byte_in_the_indexes(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", f"Agent {SECRET} lives here")
+        memory.remember("b", "nothing of it")
+        assert memory.search(SECRET.split("-")[0], door="words")
+        assert SECRET.split("-")[0].encode() in _bytes_of(path.parent)
+        memory.purge("a")
+        assert SECRET.split("-")[0].encode() not in _bytes_of(path.parent)
+        assert [h.chunk.topic for h in memory.search("nothing")] == ["b"]
 
 
 def test_purging_an_entity(path: Path) -> None:

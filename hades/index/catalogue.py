@@ -7,11 +7,13 @@ Arrays are saved beside the memory so that opening a large one does not read it 
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import json
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,7 +50,7 @@ class Catalogue:
 
     def __init__(self, store: Store, encoder: str, dims: int) -> None:
         self._store = store
-        self._folder = store.index_folder
+        self._folder = _usable(store.index_folder)
         self._encoder = encoder
         self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
         self.vectors = Vectors(dims)
@@ -280,6 +282,16 @@ class Catalogue:
         with (self._folder / "lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _usable(folder: Path) -> Path:
+    """The folder beside the memory; where nothing can be written, one of this process."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="hades-index-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:

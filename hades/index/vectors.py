@@ -4,17 +4,17 @@ Vectors are kept as int8 with one scale each, 384 bytes a passage, and scanned i
 by a numba kernel that skips what the mask rules out, so filters cost nothing in accuracy.
 The best are ranked again with the vectors as the encoder gave them. An exact scan takes
 3 ms for 100,000 passages on one core; a graph index of the same takes minutes to build,
-misses some, and cannot filter by time.
+misses some, and cannot filter by time. Few vectors, and the first question of a process,
+are scanned by numpy: loading the kernel would take longer.
 """
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
 
 from hades.index.columns import Columns
 
@@ -23,18 +23,9 @@ Mask = npt.NDArray[np.bool_]
 
 RERANKED = 4
 """So many times the wanted number is ranked again with full vectors."""
-
-
-@njit(cache=True, parallel=True, fastmath=True)
-def _scan(codes: Any, scales: Any, question: Any, rows: Any, mask: Any, out: Any) -> None:
-    for row in prange(len(codes)):
-        if not mask[rows[row]]:
-            out[row] = -np.inf
-            continue
-        total = np.int32(0)
-        for at in range(codes.shape[1]):
-            total += np.int32(codes[row, at]) * np.int32(question[at])
-        out[row] = total * scales[row]
+KERNEL_FROM_ROWS = 10_000
+"""Below this numpy takes no more than a few milliseconds."""
+_BLOCK_ROWS = 8_192
 
 
 def quantise(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
@@ -52,6 +43,8 @@ class Vectors:
         self._rows = Columns("chunk", {"chunk": np.int64, "scale": np.float32})
         self._codes = np.zeros((0, dims), np.int8)
         self._full = np.zeros((0, dims), np.float16)
+        self._asked = 0
+        self._kernel: threading.Thread | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -87,9 +80,7 @@ class Vectors:
         """
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        code, _ = quantise(question[None, :])
-        near = np.empty(len(self), np.float32)
-        _scan(self._codes, self._rows["scale"], code[0].astype(np.int32), numbers, mask, near)
+        near = self._scan(question, numbers, mask)
         wanted = min(limit * RERANKED, len(near))
         best = np.argpartition(-near, wanted - 1)[:wanted]
         best = best[np.isfinite(near[best])]
@@ -97,6 +88,33 @@ class Vectors:
         # Ties go to the older chunk, so that an order never depends on the partition.
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
+
+    def _scan(self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask) -> Floats:
+        """How near every row is; what the mask rules out is infinitely far."""
+        near = np.empty(len(self), np.float32)
+        if self._kernel_is_ready():
+            from hades.index.scan import scan
+
+            code, _ = quantise(question[None, :])
+            scan(self._codes, self._rows["scale"], code[0].astype(np.int32), numbers, mask, near)
+            return near
+        for first in range(0, len(near), _BLOCK_ROWS):
+            block = self._full[first : first + _BLOCK_ROWS].astype(np.float32)
+            near[first : first + _BLOCK_ROWS] = block @ question
+        near[~mask[numbers]] = -np.inf
+        return near
+
+    def _kernel_is_ready(self) -> bool:
+        """The second question of a process begins to load the kernel, beside its work."""
+        self._asked += 1
+        if len(self) < KERNEL_FROM_ROWS or self._asked < 2:
+            return False
+        if self._kernel is None:
+            from hades.index import scan
+
+            self._kernel = threading.Thread(target=scan.warm, daemon=True)
+            self._kernel.start()
+        return not self._kernel.is_alive()
 
     def rows_of(self, chunks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The row of each chunk, -1 where it has none."""

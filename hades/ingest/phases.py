@@ -216,13 +216,11 @@ class _Dictionary:
         self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
     ) -> list[Mention]:
         """Where entities stand in texts, together with what is known already."""
-        match = self._matcher.match(texts)
         places: dict[tuple[int, int], set[int]] = {}
-        for text, name, place in zip(
-            match.text.tolist(), match.name.tolist(), packed_places(match).tolist(), strict=True
-        ):
-            for entity in self._entities[self._keys[name]]:
-                places.setdefault((chunks[text], entity), set()).add(place)
+        for match in self._matcher.match(texts):
+            place = packed_place(match)
+            for entity in self._entities[self._keys[match.name]]:
+                places.setdefault((chunks[match.text], entity), set()).add(place)
         mentions = []
         for (chunk_id, entity), found in places.items():
             before = known.get((chunk_id, entity))
@@ -234,9 +232,9 @@ class _Dictionary:
         return mentions
 
 
-def packed_places(match: Match) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    """Each match as one number: first word, length, whether it begins with a capital."""
-    return (match.start << 5 | match.length << 1 | match.capital).astype(np.uint32)
+def packed_place(match: Match) -> int:
+    """A match as one number: first word, length, whether it begins with a capital."""
+    return match.start << 5 | match.length << 1 | match.capital
 
 
 def with_heading(heading: str, text: str) -> str:

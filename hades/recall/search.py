@@ -46,6 +46,10 @@ class Finder:
         """The indexes, as they were saved."""
         return Catalogue(self._store, self.encoder.model, self.encoder.dims)
 
+    def forget(self) -> None:
+        """Let go of the indexes: their files are gone."""
+        self.__dict__.pop("catalogue", None)
+
     def search(
         self,
         space: int,
