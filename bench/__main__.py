@@ -9,7 +9,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-ALL = ("store",)
+ALL = ("store", "ingest")
 
 
 def main() -> None:
