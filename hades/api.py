@@ -1,6 +1,6 @@
 """The public names of HADES; `import hades` fetches them from here when first used."""
 
-from hades.domain.graph import Belief, Edge, Entity, FactChange, Node, Provenance, Turn
+from hades.domain.graph import Belief, Edge, Entity, FactChange, Node, Provenance, Related, Turn
 from hades.domain.times import AsOf
 from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -36,6 +36,7 @@ __all__ = [
     "NotFound",
     "Problem",
     "Provenance",
+    "Related",
     "Space",
     "State",
     "Topic",

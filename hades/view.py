@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from hades.domain.compare import compare
-from hades.domain.graph import Edge, Entity, Turn
+from hades.domain.graph import Edge, Entity, NodeKind, Related, Turn
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike, parse_time
 from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
@@ -172,6 +172,17 @@ class View:
         with self._store.snapshot():
             self._require_space()
             return self._store.entities.list(self._space_id, glob, self.as_of)
+
+    def related(self, name: str, limit: int = 20) -> list[Related]:
+        """What is mentioned together with an entity at this view's time, most often first."""
+        clean_number(limit, "limit")
+        self._index_pending(None)
+        with self._store.snapshot():
+            nodes = self._store.entities.same_as(self._space_id, self._node(name), self.as_of)
+            own = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
+            valid, known = self._store.moment(self.as_of)
+            rows = self._store.links.together(own, valid, known, limit)
+        return [Related(*row) for row in rows]
 
     def inverses(self) -> dict[str, str]:
         """Which relation takes over when a fact changes."""

@@ -273,3 +273,27 @@ def test_the_default_memory_is_the_users_own(monkeypatch: pytest.MonkeyPatch) ->
     assert json.loads(shown.output)["content"] == "one"
     with hades.open() as memory:
         assert memory.get("a").content == "one"
+
+
+def test_taking_knowledge_in_and_finding_it(shell: Shell, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "cache.md").write_text("# Cache\n\nAnn Lee chose an LRU cache for Acme Institute.\n")
+    assert "1 added" in shell("ingest", str(docs))
+    assert "1 unchanged" in shell("ingest", str(docs))
+    assert shell.json("ingest", str(docs), "--dry-run")["unchanged"] == 1
+    assert "docs/cache.md:1" in shell("search", "which cache?")
+    assert shell.json("search", "cache", "--door", "words")[0]["doors"]["words"] > 0
+    assert "nothing found" in shell("search", "cache", "--kind", "code")
+    assert "Acme Institute" in shell("related", "Ann Lee")
+    assert shell.json("related", "Ann Lee")[0]["count"] == 1
+    (tmp_path / "facts.jsonl").write_text('{"subject": "A", "predicate": "r", "object": "B"}\n')
+    assert shell.json("import-triples", str(tmp_path / "facts.jsonl"))["added"] == 1
+    (docs / "empty.md").touch()
+    skipped = shell.run("ingest", str(docs))
+    assert skipped.exit_code == 1
+    assert "empty.md is empty" in skipped.output
+    assert "nothing at" in shell.refused("ingest", str(tmp_path / "none"))
+    assert "no door" in shell.refused("search", "x", "--door", "window")
+    assert "empty" in shell.refused("search", " ")
+    assert "Unknown encoder" in shell.refused("reembed", "nonsense")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hades.cli import app
 from hades.cli.door import Door, command
 from hades.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 SOURCE = Annotated[str, typer.Argument(help="The topic or entity it starts from.")]
 RELATION = Annotated[str, typer.Argument(help="The relation, such as rejected_because.")]
@@ -163,11 +166,11 @@ def inverses(
             found = view.inverses()
     from hades.cli import show
 
-    def render(out: object) -> None:
+    def render(out: Console) -> None:
         rows = show.table("relation", "inverse")
         for name, other in found.items():
             rows.add_row(show.clean(name), show.clean(other))
-        out.print(rows)  # type: ignore[attr-defined]
+        out.print(rows)
 
     door.show(found, render)
 
@@ -183,6 +186,27 @@ def entities(
     from hades.cli import show
 
     door.show(found, lambda out: show.entities(out, found))
+
+
+@command(app, "related", timed=True)
+def related(
+    door: Door,
+    name: NAME,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 20,
+) -> None:
+    """Show what is mentioned together with an entity, most often first."""
+    with door.opened() as memory:
+        view = memory if door.at is None and door.known is None else None
+        found = (view or memory.at(door.at, known=door.known)).related(name, limit)
+    from hades.cli import show
+
+    def render(out: Console) -> None:
+        rows = show.table("name", "kind", "together", "strength")
+        for one in found:
+            rows.add_row(show.clean(one.name), one.kind, str(one.count), f"{one.strength:.2f}")
+        out.print(rows if found else "nothing is mentioned with it")
+
+    door.show(found, render)
 
 
 @command(app, "alias")

@@ -62,6 +62,18 @@ class Belief:
         return self.a / (self.a + self.b)
 
 
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A thing that is mentioned together with another: `related_to`, by co-occurrence."""
+
+    name: str
+    kind: str
+    count: int
+    """In how many passages they stand together."""
+    strength: float
+    """The share of the passages with either that have both."""
+
+
 UNSURE = Belief()
 """Nothing known for or against."""
 

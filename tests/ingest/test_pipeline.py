@@ -201,6 +201,20 @@ def test_notes_are_searched_as_they_are_remembered(memory: hades.Memory) -> None
     assert "notes/cache" not in {h.chunk.topic for h in memory.search("cache")}
 
 
+def test_what_is_mentioned_together(folder: Path, memory: hades.Memory) -> None:
+    memory.ingest(folder)
+    found = {r.name: r for r in memory.related("Ann Lee")}
+    assert found["Blue Lake"].count == 1
+    assert found["Acme Institute"].strength == 0.5
+    assert "Bob Stone" not in found
+    assert "Bob Stone" in {r.name for r in memory.related("WOF")}
+    (folder / "lake.md").unlink()
+    memory.ingest(folder)
+    assert "Blue Lake" not in {r.name for r in memory.related("Ann Lee")}
+    with pytest.raises(hades.NotFound):
+        memory.related("Nobody")
+
+
 def test_spaces_do_not_find_each_other(memory: hades.Memory) -> None:
     memory.remember("a", "secret of default")
     memory.create_space("b")

@@ -15,6 +15,28 @@ from hades.store.port import Mention, Write
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.entities import SqliteEntities
 
+_TOGETHER = """
+WITH there AS (
+  SELECT DISTINCT p.chunk FROM presences p
+  WHERE p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
+    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+), own AS (
+  SELECT DISTINCT m.chunk FROM mentions m JOIN there USING (chunk)
+  WHERE m.entity IN (SELECT value FROM json_each(?1))
+), others AS (
+  SELECT m.entity, count(*) AS both FROM mentions m JOIN own USING (chunk)
+  WHERE m.entity NOT IN (SELECT value FROM json_each(?1)) GROUP BY m.entity
+)
+SELECT e.name, e.kind, o.both, round(1.0 * o.both / (
+    (SELECT count(*) FROM own) - o.both
+    + (SELECT count(*) FROM mentions m JOIN there USING (chunk) WHERE m.entity = o.entity)), 6)
+FROM others o JOIN entities e ON e.id = o.entity
+WHERE e.origin = 0 OR EXISTS (
+  SELECT 1 FROM mentions m JOIN there USING (chunk)
+  WHERE m.entity = o.entity AND m.introduces IS NOT NULL)
+ORDER BY o.both DESC, 4 DESC, e.name LIMIT ?4
+"""
+
 
 class SqliteLinks:
     """Introductions, mentions and stated edges."""
@@ -83,6 +105,12 @@ class SqliteLinks:
             "WHERE n.key IN (SELECT value FROM json_each(?2)) AND n.retired_at IS NULL",
             *(space, json.dumps(list(keys))),
         )
+
+    def together(
+        self, entities: Sequence[int], valid: int, known: int, limit: int
+    ) -> list[tuple[str, str, int, float]]:
+        """(name, kind, count, strength) of what is mentioned together with these entities."""
+        return self._engine.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
 
     # How far chunks and names have been matched
 
