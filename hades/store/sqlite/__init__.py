@@ -17,10 +17,12 @@ from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store.port import Problem, Progress, Write
 from hades.store.sqlite import check, dump, ledger, purge
 from hades.store.sqlite.edges import SqliteEdges
-from hades.store.sqlite.engine import Engine, open_engine, translated
+from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.faults import translated
 from hades.store.sqlite.feed import SqliteFeed
 from hades.store.sqlite.links import SqliteLinks
+from hades.store.sqlite.opening import open_engine
 from hades.store.sqlite.passages import SqlitePassages
 from hades.store.sqlite.sources import SqliteSources
 from hades.store.sqlite.traces import SqliteTraces

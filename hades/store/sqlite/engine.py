@@ -9,7 +9,6 @@ HadesError with one clear sentence.
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 import threading
 import weakref
@@ -19,16 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from hades.domain.times import FOREVER, AsOf, Clock, to_micros
-from hades.errors import Conflict, Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
+from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store.port import Write
-from hades.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, statements
+from hades.store.sqlite.faults import FAULTS, translate, translated
 
-_MAGIC = b"SQLite format 3\x00"
-_HEADER_BYTES = 100
 _STATEMENTS_CACHED = 256
-
-_FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
-"""What SQLite raises; damaged text inside an error message cannot even be decoded."""
 
 
 class _Held:
@@ -127,14 +121,14 @@ class Engine:
         """All rows of a statement."""
         try:
             return self.connection.execute(sql, values).fetchall()
-        except _FAULTS as error:
+        except FAULTS as error:
             raise translate(error, self.path) from error
 
     def row(self, sql: str, *values: Any) -> Any:
         """The first row of a statement, or None."""
         try:
             return self.connection.execute(sql, values).fetchone()
-        except _FAULTS as error:
+        except FAULTS as error:
             raise translate(error, self.path) from error
 
     @contextmanager
@@ -219,7 +213,7 @@ class Engine:
         """A statement that changes something; inside `write` or `transaction` only."""
         try:
             return self.connection.execute(sql, values)
-        except _FAULTS as error:
+        except FAULTS as error:
             raise translate(error, self.path) from error
 
     def insert(self, sql: str, *values: Any) -> int:
@@ -274,53 +268,9 @@ class Engine:
         return str(found[0]) if found else None
 
 
-def open_engine(
-    path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
-) -> Engine:
-    """Open the memory at `path`, making it when there is none and `create` says so."""
-    if "\0" in str(path):
-        raise InvalidInput("A path cannot hold a NUL character.")
-    try:
-        path = path.expanduser()
-        is_there = path.exists()
-        is_folder = path.is_dir()
-    except (ValueError, RuntimeError, OSError) as error:
-        raise InvalidInput(f"{str(path)!r} cannot be a path: {error}.") from error
-    if is_folder:
-        raise InvalidInput(
-            f"{path} is a folder: give the path of a memory file, such as notes.hades."
-        )
-    if not is_there:
-        if not create or read_only:
-            raise NotFound(
-                f"There is no memory at {path}: remember something first, or check the path."
-            )
-        if not path.parent.is_dir():
-            raise NotFound(f"The folder {path.parent} does not exist: create it first.")
-        _make_file(path, clock)
-    if not path.is_file():
-        raise InvalidInput(f"{path} is not a file: give the path of a memory.")
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    with _OPENING:
-        if not _is_registered(path):
-            _recognise(path)
-        engine = Engine(
-            path,
-            read_only=read_only or not writable,
-            busy_timeout_s=busy_timeout_s,
-            clock=clock,
-        )
-    try:
-        _migrate(engine)
-    except BaseException:
-        engine.close()
-        raise
-    return engine
-
-
 # Closing any descriptor of a file drops all locks this process holds on it (POSIX), and
 # with them SQLite's. So a file is read directly only while no engine here has it open.
-_OPENING = threading.RLock()
+OPENING = threading.RLock()
 _registry: dict[tuple[int, int], int] = {}
 
 
@@ -329,173 +279,19 @@ def _identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _is_registered(path: Path) -> bool:
+def is_registered(path: Path) -> bool:
     return _registry.get(_identity(path), 0) > 0
 
 
 def _register(path: Path) -> tuple[int, int]:
-    with _OPENING:
+    with OPENING:
         identity = _identity(path)
         _registry[identity] = _registry.get(identity, 0) + 1
         return identity
 
 
 def _unregister(identity: tuple[int, int]) -> None:
-    with _OPENING:
+    with OPENING:
         _registry[identity] -= 1
         if not _registry[identity]:
             del _registry[identity]
-
-
-def _make_file(path: Path, clock: Clock) -> None:
-    """Make an empty memory beside `path`, then give it its name in one step."""
-    for left_over in (Path(f"{path}-wal"), Path(f"{path}-shm")):
-        if left_over.exists():
-            raise Conflict(
-                f"{left_over} is left from a memory that was moved or removed: move it along, "
-                "or delete it to start anew."
-            )
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    with translated(path):
-        try:
-            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            connection = sqlite3.connect(draft, isolation_level=None)
-            try:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-                _apply(connection, 0, clock)
-                now = clock()
-                generation = secrets.token_hex(8)
-                connection.execute("INSERT INTO meta VALUES ('generation', ?)", (generation,))
-                connection.execute(
-                    "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (now,)
-                )
-            finally:
-                connection.close()
-            try:
-                os.link(draft, path)
-            except FileExistsError:
-                pass  # another process was first: theirs is as good as ours
-            except OSError:
-                # Some file systems know no links; there a rename must do.
-                if not path.exists():
-                    os.rename(draft, path)
-            _sync_folder(path.parent)
-        finally:
-            draft.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _recognise(path: Path) -> None:
-    """Refuse what is not a memory before SQLite ever touches it."""
-    with translated(path), path.open("rb") as file:
-        header = file.read(_HEADER_BYTES)
-        size = os.fstat(file.fileno()).st_size
-    if header and not header.startswith(_MAGIC):
-        raise InvalidInput(f"{path} is not a HADES memory; it was left as it is.")
-    if len(header) < _HEADER_BYTES:
-        raise Corrupt(
-            f"{path} is empty or cut short ({size} bytes): restore a backup, or remove it "
-            "with its -wal and -shm files to start anew."
-        )
-    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise InvalidInput(
-            f"{path} is an SQLite file of another program, not a HADES memory; "
-            "it was left as it is."
-        )
-    page_bytes = int.from_bytes(header[16:18], "big")
-    page_bytes = 65536 if page_bytes == 1 else page_bytes
-    pages = int.from_bytes(header[28:32], "big")
-    wal = Path(f"{path}-wal")
-    if size < pages * page_bytes and not (wal.exists() and wal.stat().st_size):
-        raise Corrupt(
-            f"{path} is cut short ({size:,} bytes of {pages * page_bytes:,}): restore a backup."
-        )
-
-
-def _migrate(engine: Engine) -> None:
-    def version() -> int:
-        return int(engine.row("PRAGMA user_version")[0])
-
-    if version() > len(MIGRATIONS):
-        raise Unavailable(
-            f"{engine.path} was written by a newer HADES (file version {version()}, "
-            f"this one knows {len(MIGRATIONS)}): upgrade hades-memory to open it."
-        )
-    if version() == len(MIGRATIONS):
-        return
-    with engine.transaction():
-        _apply(engine.connection, version(), engine.clock)
-
-
-def _apply(connection: sqlite3.Connection, done: int, clock: Clock) -> None:
-    own = not connection.in_transaction
-    if own:
-        connection.execute("BEGIN IMMEDIATE")
-    for number, (name, script) in enumerate(MIGRATIONS[done:], start=done + 1):
-        for statement in statements(script):
-            connection.execute(statement)
-        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
-        connection.execute(f"PRAGMA user_version={number}")
-    if own:
-        connection.execute("COMMIT")
-
-
-# Errors
-
-_BUSY = "Another process is writing to {path} and did not finish in time: try again."
-_FULL = "There is no room left on the disk of {path}: nothing was written; free some space."
-_DENIED = "{path} cannot be written: check its permissions and those of its folder."
-_DAMAGED = "{path} is damaged ({error}): run `hades check`, or restore a backup."
-_CANNOT_OPEN = "{path} cannot be opened: check that it exists and that you may read it."
-
-_SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
-    (("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"), Unavailable, _BUSY),
-    (("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE"), Unavailable, _FULL),
-    (("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH"), Denied, _DENIED),
-    (("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_IOERR_SHORT"), Corrupt, _DAMAGED),
-    (("SQLITE_CANTOPEN",), Unavailable, _CANNOT_OPEN),
-    (("SQLITE_TOOBIG",), InvalidInput, "That is too large to store: split it into parts."),
-    (("SQLITE_CONSTRAINT",), InvalidInput, "What was given contradicts itself ({error})."),
-    (("SQLITE_IOERR",), Unavailable, "The disk of {path} does not answer ({error}): check it."),
-)
-
-
-def translate(error: Exception, path: Path) -> HadesError:
-    """The HadesError that says in one sentence what SQLite or the system meant."""
-    if isinstance(error, OSError):
-        if error.errno in (28, 122):
-            return Unavailable(_FULL.format(path=path))
-        kind: type[HadesError] = Denied if isinstance(error, PermissionError) else Unavailable
-        return kind(f"{path} cannot be used ({error.strerror or error}): check the path.")
-    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
-        return Unavailable("This memory is closed: open it again.")
-    if isinstance(error, sqlite3.InterfaceError | sqlite3.ProgrammingError):
-        return InvalidInput(f"A value of a wrong type was given: {error}.")
-    name = getattr(error, "sqlite_errorname", "") or ""
-    for prefixes, error_kind, sentence in _SENTENCES:
-        if name.startswith(prefixes):
-            return error_kind(sentence.format(path=path, error=error))
-    if isinstance(error, OverflowError):
-        return InvalidInput("That number is too large.")
-    if isinstance(error, UnicodeEncodeError):
-        return InvalidInput("That text has a lone surrogate: it is not valid Unicode.")
-    if isinstance(error, UnicodeDecodeError) or "decode" in str(error):
-        return Corrupt(_DAMAGED.format(path=path, error="text that is not UTF-8"))
-    return Corrupt(_DAMAGED.format(path=path, error=error))
-
-
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Let nothing but HadesErrors out for what the file or the disk does."""
-    try:
-        yield
-    except (*_FAULTS, OSError) as error:
-        raise translate(error, path) from error
