@@ -7,7 +7,6 @@ line and the servers call nothing else.
 from __future__ import annotations
 
 import getpass
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
@@ -477,7 +476,12 @@ class Memory(View):
 
     def _drop_indexes(self) -> None:
         """Lose what was derived: segments and arrays keep what was purged until rewritten."""
-        shutil.rmtree(self._store.index_folder, ignore_errors=True)
+        if self._store.in_transaction:
+            self._store.afterwards(self._drop_indexes)
+        if self._store.index_folder.exists():
+            from hades.index.catalogue import drop_files
+
+            drop_files(self._store.index_folder)
         for finder in self._finders.values():
             finder.forget()
 

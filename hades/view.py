@@ -210,7 +210,8 @@ class View:
 
         `door` is `meaning`, `words` or `names`; by default meaning and words together.
         `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
-        the topics. What was remembered since the last search is indexed first.
+        the topics. What was remembered since the last search is indexed first, unless this
+        memory is open for reading only: then it is found once a writer has searched.
         """
         from hades.recall.search import chosen_doors
 
@@ -222,6 +223,8 @@ class View:
             if pattern is not None:
                 clean_name(pattern, "pattern")
         doors = chosen_doors(door)
+        if self._store.in_transaction:
+            raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
         self._require_space()
         self._index_pending(on_progress)
         with self._store.snapshot():

@@ -57,7 +57,9 @@ class Catalogue:
         self._generation, self._change = "", 0
         self._words_seen = -1
         self._numbers = np.zeros(0, np.int64)
-        self._masks: dict[tuple[int, int, int], Mask] = {}
+        self._masks: dict[tuple[int, int, int], tuple[Mask, int]] = {}
+        """By moment: which chunks are there, and until when that holds."""
+        self._words_token = ""
         with self._locked():
             self._load()
             self._open_words()
@@ -128,32 +130,39 @@ class Catalogue:
     def _open_words(self) -> None:
         try:
             self._words = Words(self._folder / "words")
+            self._words_token = self._words_stand()[2]
         except (ValueError, OSError):
             shutil.rmtree(self._folder / "words", ignore_errors=True)
             (self._folder / "words.json").unlink(missing_ok=True)
             self._words = Words(self._folder / "words")
+            self._words_token = ""
 
     def _catch_up_words(self, change: int, on_progress: Progress | None) -> None:
-        if self._words_stand() == (self._generation, change):
+        stand = self._words_stand()
+        if stand == (self._generation, change, self._words_token):
             if self._words_seen != change:
                 self._words.reload()  # another process brought them up to date
                 self._words_seen = change
             return
         with self._locked():
-            self._words.reload()
-            generation, since = self._words_stand()
-            if generation != self._generation:
+            generation, since, token = self._words_stand()
+            purged = bool(self._store.feed.since("purged", since))
+            if generation != self._generation or purged:
+                # Segments keep the words of what was purged until they are written anew.
+                since, token = 0, secrets.token_hex(6)
                 shutil.rmtree(self._folder / "words", ignore_errors=True)
-                self._words, since = Words(self._folder / "words"), 0
+                self._words = Words(self._folder / "words")
+            elif token != self._words_token:
+                self._open_words()  # somebody made them anew
+            else:
+                self._words.reload()
+            self._words_token = token
             rows = self._store.feed.since("presences", since)
-            known = set(self._columns["presences"]["id"].tolist())
             for first in range(0, len(rows), _WORDS_BATCH):
                 batch = rows[first : first + _WORDS_BATCH]
                 self._words.put((), self._presences(batch))
                 if on_progress is not None:
                     on_progress("indexing words", min(first + _WORDS_BATCH, len(rows)), len(rows))
-            if self._store.feed.since("purged", since):
-                self._words.keep(known)
             self._note_words(change)
             self._words_seen = change
 
@@ -171,15 +180,17 @@ class Catalogue:
                     row, chunk, space, topic, valid_from, valid_to, recorded_at, retired_at, text
                 )
 
-    def _words_stand(self) -> tuple[str, int]:
+    def _words_stand(self) -> tuple[str, int, str]:
+        """Which memory's words these are, up to which change, and which making of them."""
         try:
             data = json.loads((self._folder / "words.json").read_text())
-            return str(data["generation"]), int(data["change"])
+            return str(data["generation"]), int(data["change"]), str(data["token"])
         except (OSError, ValueError, KeyError, TypeError):
-            return "", 0
+            return "", 0, ""
 
     def _note_words(self, change: int) -> None:
-        _write(self._folder / "words.json", {"generation": self._generation, "change": change})
+        stand = {"generation": self._generation, "change": change, "token": self._words_token}
+        _write(self._folder / "words.json", stand)
 
     # Looking
 
@@ -187,29 +198,26 @@ class Catalogue:
         """Which chunks are there at a moment: one flag a chunk number."""
         valid, known = self._moment(as_of)
         key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
-        planned = as_of.valid is None and self._has_plans(valid)
-        if key in self._masks and not planned:
-            return self._masks[key]
+        if key in self._masks and valid < self._masks[key][1]:
+            return self._masks[key][0]
         rows = self._columns["presences"]
-        there = (rows["valid_from"] <= valid) & (rows["valid_to"] > valid)
-        there &= (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
+        believed = (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
+        there = believed & (rows["valid_from"] <= valid) & (rows["valid_to"] > valid)
         mask = np.zeros(len(self.chunks), np.bool_)
         at = np.searchsorted(self.chunks["id"], rows["chunk"][there])
         mask[at] = True
         mask &= self.chunks["space"] == space
         if len(self._masks) > 16:
             self._masks.clear()
-        self._masks[key] = mask
+        turns = np.concatenate([rows["valid_from"][believed], rows["valid_to"][believed]])
+        later = turns[turns > valid]
+        self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
         return mask
 
     def _moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known); an open end is later than any of them."""
         valid, known = self._store.moment(as_of)
         return valid, min(known, FOREVER - 1)
-
-    def _has_plans(self, now: int) -> bool:
-        starts = self._columns["presences"]["valid_from"]
-        return bool(len(starts) and starts.max() > now - 1_000_000)
 
     def of_topics(self, topics: Sequence[int]) -> Mask:
         """Which chunks belong to topics."""
@@ -278,10 +286,27 @@ class Catalogue:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """One process at a time writes the files."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        with (self._folder / "lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self._folder):
             yield
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One process at a time; the lock itself is never removed."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def drop_files(folder: Path) -> None:
+    """Remove everything that is derived; whoever has it open makes it anew."""
+    with locked(folder):
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != "lock":
+                path.unlink(missing_ok=True)
 
 
 def _usable(folder: Path) -> Path:

@@ -78,6 +78,7 @@ class Vectors:
 
         `numbers` gives the place of each row in the mask.
         """
+        limit = min(limit, len(self))
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         near = self._scan(question, numbers, mask)

@@ -94,15 +94,6 @@ class Words:
         writer.wait_merging_threads()
         self.reload()
 
-    def keep(self, presences: set[int]) -> None:
-        """Drop every presence that is not one of these: something was purged."""
-        there = self._searcher.search(Query.all_query(), max(1, self._searcher.num_docs)).hits
-        addresses = [at for _, at in there]
-        values = self._searcher.fast_field_values("id", addresses)
-        gone = [int(value) for value in values if value is not None and value not in presences]
-        if gone:
-            self.put(gone, ())
-
     def reload(self) -> None:
         """See what others have written."""
         self._index.reload()
@@ -118,6 +109,7 @@ class Words:
         if len(terms) > _TERMS_AT_MOST:
             terms = sorted(terms, key=lambda term: self._searcher.doc_freq("stems", term))
             terms = terms[:_TERMS_AT_MOST]
+        limit = min(limit, self._searcher.num_docs)
         if not terms or limit <= 0:
             return []
         any_term = Query.boolean_query(

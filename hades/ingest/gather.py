@@ -26,7 +26,7 @@ from hades.ingest.readers.conversations import (
 from hades.ingest.readers.records import Bad, read_corpus
 from hades.ingest.readers.records import Mapping as Fields
 from hades.ingest.readers.triples import looks_like_triple
-from hades.ingest.walk import walk
+from hades.ingest.walk import Unwalkable, walk
 
 READER_VERSION = b"1"
 """Part of every fingerprint: raised when readers give other documents for the same bytes."""
@@ -59,6 +59,8 @@ class Root:
 
 def root_of(path: Path, prefix: str | None, fields: Mapping[str, str] | None) -> Root:
     """A path given to `ingest`, checked."""
+    if "\0" in str(path):
+        raise InvalidInput("A path cannot hold a NUL character.")
     path = path.expanduser()
     if not path.exists():
         raise InvalidInput(f"There is nothing at {path} to ingest.")
@@ -79,6 +81,9 @@ def gather(root: Root) -> Iterator[Item | Bad]:
             yield from _records(read_conversations(root.path, root.prefix or root.path.name))
             return
         for path in walk(root.path):
+            if isinstance(path, Unwalkable):
+                yield Bad(str(path.path), f"It cannot be looked at: {path.why}.")
+                continue
             relative = path.relative_to(root.path).as_posix()
             yield from _file(root, path, f"{root.prefix}/{relative}".lstrip("/"))
     else:

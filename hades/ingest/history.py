@@ -6,10 +6,13 @@ that day. A renamed file keeps its trace, a deleted one is forgotten as of its c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from hades.errors import HadesError, InvalidInput
+from hades.domain.times import AsOf
+from hades.errors import HadesError, InvalidInput, NotFound
 from hades.ingest.document import Unreadable
 from hades.ingest.gather import fingerprint
 from hades.ingest.outline import pack_document
@@ -19,6 +22,16 @@ from hades.ingest.summary import Summary
 from hades.store.port import Draft, Progress, Store
 
 BATCH_STATES = 200
+
+
+def _commits(repo: Path, since: str | None) -> Iterator[FileAtCommit]:
+    """What came after a commit; everything when history was rewritten and it is gone."""
+    try:
+        yield from read_history(repo, since)
+    except Unreadable:
+        if since is None:
+            raise
+        yield from read_history(repo)
 
 
 class History:
@@ -36,8 +49,11 @@ class History:
         prefix = prefix or repo.name
         batch: list[FileAtCommit] = []
         done = 0
+        mark = f"history:{self._space}:{prefix}:{repo}"
+        last = self._store.meta(mark)
         try:
-            for found in read_history(repo):
+            for found in _commits(repo, last):
+                last = found.commit
                 batch.append(found)
                 if len(batch) == BATCH_STATES:
                     self._take_all(repo, prefix, batch, summary)
@@ -47,6 +63,9 @@ class History:
         except Unreadable as error:
             raise InvalidInput(str(error)) from error
         self._take_all(repo, prefix, batch, summary)
+        if last is not None:
+            with self._store.transaction():
+                self._store.set_meta(mark, last)
 
     def _take_all(
         self, repo: Path, prefix: str, batch: list[FileAtCommit], summary: Summary
@@ -59,6 +78,13 @@ class History:
                     where = f"{prefix}/{found.path} at {found.commit[:10]}"
                     summary.skipped.append((where, str(error)))
 
+    def _is_there(self, topic: str, when: datetime) -> bool:
+        try:
+            self._store.traces.state(self._space, topic, AsOf(valid=when))
+        except NotFound:
+            return False
+        return True
+
     def _take(self, repo: Path, prefix: str, found: FileAtCommit, summary: Summary) -> None:
         topic = f"{prefix}/{found.path}"
         exists = self._store.traces.exists(self._space, topic)
@@ -70,7 +96,7 @@ class History:
             exists = True
         reader = reader_for(Path(PurePosixPath(found.path)))
         if found.data is None:
-            if exists:
+            if exists and self._is_there(topic, found.when):
                 with self._store.write(self._actor, "remove", self._space) as write:
                     gone = Draft(content=None, valid_from=found.when)
                     self._store.traces.add(write, self._space, topic, gone)

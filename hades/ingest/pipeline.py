@@ -51,11 +51,15 @@ class Pipeline:
         history: bool = False,
     ) -> Summary:
         """Bring everything at these paths up to date; with `history`, commit by commit."""
+        phases = (phases,) if isinstance(phases, str) else tuple(phases)
         for phase in phases:
             if phase not in PHASES:
                 raise InvalidInput(f"There is no phase {phase!r}: {', '.join(PHASES)}.")
         if prefix is not None:
             clean_name(prefix, "prefix")
+        for path in paths:
+            if not isinstance(path, str | Path) or not str(path):
+                raise InvalidInput(f"A path is a non-empty string, not {path!r}.")
         roots = [root_of(Path(path), prefix, fields) for path in paths]
         summary = Summary()
         if history and dry_run:
@@ -87,17 +91,22 @@ class Pipeline:
     def _take_root(self, root: Root, summary: Summary, dry_run: bool) -> None:
         known = self._store.sources.of_root(self._space, root.name)
         gone = dict(known)
+        seen_all = True
         fresh: list[Item] = []
         for found in gather(root):
             if isinstance(found, Bad):
                 summary.skipped.append((found.where, found.why))
-                gone.pop(found.where, None)
+                # A file that cannot be read now keeps what was read; where a folder or a
+                # line cannot, nobody can tell what is gone, so nothing is.
+                seen_all = seen_all and gone.pop(found.where, None) is not None
                 continue
             gone.pop(found.topic, None)
             if known.get(found.topic) == found.fingerprint:
                 summary.unchanged += 1
             else:
                 fresh.append(found)
+        if not seen_all:
+            gone = {}
         if dry_run:
             new = sum(item.topic not in known for item in fresh)
             summary.added, summary.changed = new, len(fresh) - new
@@ -130,6 +139,7 @@ class Pipeline:
 
     def _take(self, root: Root, item: Item, is_known: bool, summary: Summary) -> None:
         try:
+            self._refuse_foreign(root, item.topic)
             document = item.read()
             with self._store.write(self._actor, "ingest", self._space) as write:
                 state, appended = self._store.traces.add(
@@ -154,6 +164,16 @@ class Pipeline:
             summary.changed += 1
         else:
             summary.added += 1
+
+    def _refuse_foreign(self, root: Root, topic: str) -> None:
+        """Do not write over what came from elsewhere under the same name."""
+        if not self._store.traces.exists(self._space, topic):
+            return
+        owner = self._store.sources.root_of(self._space, topic)
+        if owner == root.name or (owner is not None and not Path(owner).exists()):
+            return
+        whose = "was written by hand" if owner is None else f"comes from {owner}"
+        raise InvalidInput(f"A topic of that name {whose}: give another --prefix.")
 
 
 def _draft(document: Document) -> Draft:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pathspec
@@ -16,31 +17,50 @@ IGNORE_FILES = (".gitignore", ".hadesignore")
 _ALWAYS_IGNORED = frozenset({"__pycache__", "node_modules"})
 
 
-def walk(root: Path) -> Iterator[Path]:
-    """The files below a folder, in a stable order."""
-    yield from _below(root, root, [])
+def walk(root: Path) -> Iterator[Path | Unwalkable]:
+    """The files below a folder, in a stable order, and what could not be looked at."""
+    yield from _below(root, [])
+
+
+@dataclass(frozen=True, slots=True)
+class Unwalkable:
+    """A path that could not be looked at, and why."""
+
+    path: Path
+    why: str
 
 
 Rules = list[tuple[Path, "pathspec.PathSpec[pathspec.Pattern]"]]
 
 
-def _below(root: Path, folder: Path, rules: Rules) -> Iterator[Path]:
-    rules = [*rules, *_rules_of(folder)]
+def _below(folder: Path, rules: Rules) -> Iterator[Path | Unwalkable]:
     try:
+        rules = [*rules, *_rules_of(folder)]
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
+    except OSError as error:
+        yield Unwalkable(folder, error.strerror or str(error))
         return
     for entry in entries:
         path = Path(entry.path)
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if entry.name.startswith(".") or entry.name in _ALWAYS_IGNORED:
+        if entry.name.startswith(".") or entry.name in _ALWAYS_IGNORED or _ours(entry.name):
+            continue
+        try:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            is_file = entry.is_file()
+        except OSError as error:
+            yield Unwalkable(path, error.strerror or str(error))
             continue
         if _ignored(path, is_folder, rules):
             continue
         if is_folder:
-            yield from _below(root, path, rules)
-        elif entry.is_file():
+            yield from _below(path, rules)
+        elif is_file:
             yield path
+
+
+def _ours(name: str) -> bool:
+    """A memory and what lies beside it are not knowledge to take in."""
+    return name.endswith((".hades", ".hades-wal", ".hades-shm", ".hades.index"))
 
 
 def _rules_of(folder: Path) -> Rules:

@@ -70,7 +70,7 @@ class Finder:
         if topics is not None:
             mask = mask & self.catalogue.of_topics(topics)
         found: dict[str, dict[int, float]] = {}
-        wanted = limit * OVERFETCH
+        wanted = min(limit, len(self.catalogue.chunks)) * OVERFETCH
         if "meaning" in doors:
             vector = self.encoder.encode([question])[0]
             found["meaning"] = dict(self.catalogue.nearest(vector, mask, wanted))
@@ -147,7 +147,11 @@ def chosen_doors(door: str | Iterable[str] | None) -> tuple[Door, ...]:
     """The doors somebody asked for; meaning and words unless said."""
     if door is None:
         return ("meaning", "words")
+    if not isinstance(door, str | Iterable):
+        raise InvalidInput(f"A door is {', '.join(DOORS)}, not {door!r}.")
     asked = (door,) if isinstance(door, str) else tuple(door)
+    if not asked:
+        raise InvalidInput(f"Name at least one door: {', '.join(DOORS)}.")
     for one in asked:
         if one not in DOORS:
             raise InvalidInput(f"There is no door {one!r}: {', '.join(DOORS)}.")

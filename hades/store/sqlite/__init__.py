@@ -6,7 +6,7 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,15 @@ class SqliteStore:
     def read_only(self) -> bool:
         """Whether nothing can be written."""
         return self.engine.read_only
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a batch or a snapshot."""
+        return self.engine.in_transaction
+
+    def afterwards(self, call: Callable[[], object]) -> None:
+        """Do something once the batch under way is committed."""
+        self.engine.afterwards(call)
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known) in microseconds."""

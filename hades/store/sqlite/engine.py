@@ -176,7 +176,8 @@ class Engine:
                     connection.execute(commit)
             raise
         if not nested:
-            for call in self._local.afterwards:
+            calls, self._local.afterwards = self._local.afterwards, []
+            for call in calls:
                 call()
 
     def afterwards(self, call: Callable[[], object]) -> None:

@@ -26,6 +26,15 @@ class SqliteSources:
         )
         return dict(rows)
 
+    def root_of(self, space: int, topic: str) -> str | None:
+        """Where a topic came from; None when it was written by hand."""
+        row = self._engine.row(
+            "SELECT o.root FROM sources o JOIN topics t ON t.id = o.topic "
+            "WHERE t.space = ? AND t.name = ?",
+            *(space, topic),
+        )
+        return None if row is None else str(row[0])
+
     def put(
         self, space: int, topic: str, root: str, fingerprint: bytes, kind: str, title: str
     ) -> None:
