@@ -178,9 +178,14 @@ class Memory(View):
 
         if not paths:
             raise InvalidInput("Give at least one file or folder to ingest.")
-        finder = self._finder
+        finder, space = self._finder, self._space_id
         pipeline = Pipeline(
-            self._store, self._space_id, self._actor, lambda: finder.encoder, on_progress
+            self._store,
+            space,
+            self._actor,
+            lambda: finder.encoder,
+            on_progress,
+            lambda names: finder.saying(space, names),
         )
         self._require_space()
         return pipeline.ingest(

@@ -313,10 +313,15 @@ class View:
         from hades.ingest.pipeline import Pipeline
         from hades.ingest.summary import Summary
 
-        finder = self._finder
-        Pipeline(self._store, self._space_id, "hades", lambda: finder.encoder, on_progress).index(
-            Summary()
-        )
+        finder, space = self._finder, self._space_id
+        Pipeline(
+            self._store,
+            space,
+            "hades",
+            lambda: finder.encoder,
+            on_progress,
+            lambda names: finder.saying(space, names),
+        ).index(Summary())
 
     def _export_file(self, file: TextIO, format: str) -> None:
         from hades.exchange import jsonl

@@ -243,6 +243,10 @@ class Catalogue:
         valid, known = self._moment(as_of)
         return self._words.best(question, Moment(space, valid, known), limit, topics)
 
+    def naming(self, space: int, names: Sequence[str]) -> set[int]:
+        """The chunks, of whatever time, that say one of these names' words in a row."""
+        return {chunk for name in names for chunk in self._words.saying(name, space)}
+
     # Files
 
     def _forget(self, generation: str) -> None:

@@ -117,7 +117,7 @@ class Words:
         )
         return self._run(any_term, moment, limit, topics)
 
-    def saying(self, name: str, space: int, limit: int) -> list[int]:
+    def saying(self, name: str, space: int) -> list[int]:
         """The chunks of a space, whenever they were there, that say a name's words in a row."""
         parts = name.split(" ")
         said = (
@@ -126,7 +126,8 @@ class Words:
             else Query.phrase_query(self._schema, "exact", list(parts))
         )
         query = Query.boolean_query([(Occur.Must, said), (Occur.Must, self._is("space", space))])
-        hits = self._searcher.search(query, limit, count=False).hits
+        every = max(1, self._searcher.num_docs)
+        hits = self._searcher.search(query, every, count=False).hits
         return sorted({int(self._searcher.doc(at)["chunk"][0]) for _, at in hits})
 
     def _run(

@@ -7,7 +7,7 @@ depends on the texts alone, not on the order in which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -27,6 +27,15 @@ BATCH_STATES = 200
 BATCH_TEXTS = 256
 BATCH_CHUNKS = 2_000
 
+OLD_CHUNKS_READ_AGAIN = 1_000
+"""So many old chunks are simply read again when new names come; of more, only those that
+the word index says have such a name."""
+NEW_NAMES_LOOKED_UP = 500
+"""More new names than this are found sooner by reading everything."""
+
+Saying = Callable[[Sequence[str]], Collection[int]]
+"""Which chunks say one of these names' words in a row."""
+
 
 class Phase(IntEnum):
     """What a state waits for. The numbers are stored."""
@@ -39,10 +48,18 @@ class Phase(IntEnum):
 class Phases:
     """The phases over one space of a store."""
 
-    def __init__(self, store: Store, space: int, actor: str, on_progress: Progress | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        space: int,
+        actor: str,
+        on_progress: Progress | None,
+        saying: Saying | None = None,
+    ) -> None:
         self._store = store
         self._space = space
         self._actor = actor
+        self._saying = saying
         self._told = on_progress or (lambda _what, _done, _total: None)
 
     # Chunks
@@ -177,24 +194,37 @@ class Phases:
         last_chunk = links.last_chunk()
         new = [row for row in names if row[0] > name_mark]
         if new and chunk_mark:
-            self._match_range("linking old texts", _Dictionary(new), 0, chunk_mark)
+            self._match_old(new, chunk_mark)
         with self._store.transaction():
             links.set_matched(self._space, chunk_mark, last_name)
         self._match_range("linking", _Dictionary(names), chunk_mark, last_chunk)
         with self._store.transaction():
             links.set_matched(self._space, last_chunk, last_name)
 
+    def _match_old(self, new: Sequence[tuple[int, int, str]], up_to: int) -> None:
+        names = _Dictionary(new)
+        many = len(self._store.links.chunks_between(self._space, 0, up_to, OLD_CHUNKS_READ_AGAIN))
+        if self._saying is None or many < OLD_CHUNKS_READ_AGAIN or len(new) > NEW_NAMES_LOOKED_UP:
+            self._match_range("linking old texts", names, 0, up_to)
+            return
+        said = sorted(one for one in self._saying(names.keys) if one <= up_to)
+        for first in range(0, len(said), BATCH_CHUNKS):
+            self._match_batch(names, said[first : first + BATCH_CHUNKS])
+
     def _match_range(self, what: str, names: _Dictionary, after: int, up_to: int) -> None:
-        links = self._store.links
         at, done = after, 0
-        while batch := links.chunks_between(self._space, at, up_to, BATCH_CHUNKS):
-            texts = self._store.passages.texts(batch)
-            known = links.positions(batch)
-            found = names.mentions(batch, [texts.get(one, "") for one in batch], known)
-            with self._store.write(self._actor, "match", self._space) as write:
-                write.cancelled = not links.put_mentions(write, found)
+        while batch := self._store.links.chunks_between(self._space, at, up_to, BATCH_CHUNKS):
+            self._match_batch(names, batch)
             at, done = batch[-1], done + len(batch)
             self._told(what, done, done)
+
+    def _match_batch(self, names: _Dictionary, batch: Sequence[int]) -> None:
+        links = self._store.links
+        texts = self._store.passages.texts(batch)
+        known = links.positions(batch)
+        found = names.mentions(batch, [texts.get(one, "") for one in batch], known)
+        with self._store.write(self._actor, "match", self._space) as write:
+            write.cancelled = not links.put_mentions(write, found)
 
     def _waiting(self, phase: Phase) -> Iterator[list[Pending]]:
         while batch := self._store.passages.pending(phase, self._space, BATCH_STATES):
@@ -209,8 +239,8 @@ class _Dictionary:
         for _, entity, key in rows:
             if is_name(key):
                 self._entities.setdefault(key, []).append(entity)
-        self._keys = list(self._entities)
-        self._matcher = Matcher(self._keys)
+        self.keys = list(self._entities)
+        self._matcher = Matcher(self.keys)
 
     def mentions(
         self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
@@ -219,7 +249,7 @@ class _Dictionary:
         places: dict[tuple[int, int], set[int]] = {}
         for match in self._matcher.match(texts):
             place = packed_place(match)
-            for entity in self._entities[self._keys[match.name]]:
+            for entity in self._entities[self.keys[match.name]]:
                 places.setdefault((chunks[match.text], entity), set()).add(place)
         mentions = []
         for (chunk_id, entity), found in places.items():

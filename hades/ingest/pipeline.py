@@ -12,7 +12,7 @@ from hades.ingest.document import Document, Unreadable
 from hades.ingest.gather import Item, Root, gather, root_of
 from hades.ingest.history import History
 from hades.ingest.outline import pack_document
-from hades.ingest.phases import Phases
+from hades.ingest.phases import Phases, Saying
 from hades.ingest.readers.records import Bad
 from hades.ingest.summary import Summary
 from hades.models.encoder import Encoder
@@ -32,13 +32,14 @@ class Pipeline:
         actor: str,
         encoder: Callable[[], Encoder],
         on_progress: Progress | None,
+        saying: Saying | None = None,
     ) -> None:
         self._store = store
         self._space = space
         self._actor = actor
         self._encoder = encoder
         self._told = on_progress or (lambda _what, _done, _total: None)
-        self._phases = Phases(store, space, actor, on_progress)
+        self._phases = Phases(store, space, actor, on_progress, saying)
 
     def ingest(
         self,

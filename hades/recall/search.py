@@ -50,6 +50,11 @@ class Finder:
         """Let go of the indexes: their files are gone."""
         self.__dict__.pop("catalogue", None)
 
+    def saying(self, space: int, names: Sequence[str]) -> set[int]:
+        """The chunks of a space that say one of these names, whenever they were there."""
+        self.catalogue.catch_up()
+        return self.catalogue.naming(space, names)
+
     def search(
         self,
         space: int,

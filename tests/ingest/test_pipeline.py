@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import hades
+from hades.ingest import phases
 
 GUIDE = """# Zebra Guide
 
@@ -114,6 +115,17 @@ def test_the_order_of_arrival_does_not_matter(folder: Path, tmp_path: Path, seed
     files = [folder / name for name in FILES]
     expected = _ingested(tmp_path / "all.hades", *sorted(files))
     random.Random(seed).shuffle(files)
+    assert _ingested(tmp_path / "one-by-one.hades", *files) == expected
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_nor_does_it_where_old_texts_are_looked_up_by_words(
+    folder: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [folder / name for name in FILES]
+    expected = _ingested(tmp_path / "all.hades", *sorted(files))
+    monkeypatch.setattr(phases, "OLD_CHUNKS_READ_AGAIN", 0)
+    random.Random(seed + 10).shuffle(files)
     assert _ingested(tmp_path / "one-by-one.hades", *files) == expected
 
 
