@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 STOP_WORDS = frozenset(
     """a about above after again against all also although am among an and any are around as at
@@ -65,6 +66,7 @@ def _without_accents(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(kept))
 
 
+@lru_cache(maxsize=65_536)
 def name_key(name: str) -> str:
     """The key under which a name is looked up.
 
