@@ -16,7 +16,7 @@ def show(question: str, hits: list[hades.Hit]) -> None:
     print(f"\n{question}")
     for hit in hits:
         doors = ", ".join(f"{door} {score:.2f}" for door, score in hit.doors.items())
-        first = " ".join(hit.chunk.text.split())[:90]
+        first = " ".join(hit.chunk.text.split())[:140]
         print(f"   {hit.score:.2f}  {hit.chunk.topic}:{hit.line}  ({doors})\n         {first}")
 
 
