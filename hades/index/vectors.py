@@ -117,17 +117,6 @@ class Vectors:
             self._kernel.start()
         return not self._kernel.is_alive()
 
-    def rows_of(self, chunks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The row of each chunk, -1 where it has none."""
-        known = self._rows["chunk"]
-        order = np.argsort(known, kind="stable")
-        at = np.searchsorted(known[order], chunks)
-        at = np.minimum(at, max(0, len(known) - 1))
-        if not len(known):
-            return np.full(len(chunks), -1, np.int64)
-        rows = order[at]
-        return np.where(known[rows] == chunks, rows, -1)
-
     def full(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The vectors of rows, as the encoder gave them."""
         return self._full[rows].astype(np.float32)

@@ -140,9 +140,16 @@ class Phases:
         chunks = self._store.passages.placed(pending.state)
         texts = self._store.passages.texts(chunks)
         links = self._store.links
+        titled: int | None = None
         for name, ordinal in stated.names:
             where = chunks if ordinal is None else chunks[ordinal : ordinal + 1]
-            self._introduce_name(write, name, where)
+            if name.origin == Origin.ALIAS and titled is not None and chunks:
+                # Another name of the document: a paper's id beside its title.
+                links.add_alias(write, self._space, titled, name.text, Origin.ALIAS, chunks[0])
+                continue
+            entity = self._introduce_name(write, name, where)
+            if name.origin == Origin.TITLE and titled is None:
+                titled = entity
         for one in chunks:
             text = texts.get(one, "")
             for found in extract_names(text):
@@ -154,14 +161,15 @@ class Phases:
                 links.add_alias(write, self._space, entity, short, Origin.ALIAS, one)
         self._state_links(write, stated, chunks)
 
-    def _introduce_name(self, write: Write, name: Name, chunks: Sequence[int]) -> None:
+    def _introduce_name(self, write: Write, name: Name, chunks: Sequence[int]) -> int | None:
         if not chunks or not is_name(name_key(name.text)):
-            return
+            return None
         links = self._store.links
         entity = links.introduce(write, self._space, name.text, name.kind, name.origin, chunks)
         bare = without_parenthesis(name.text)
         if name.origin == Origin.TITLE and bare != name.text and is_name(name_key(bare)):
             links.add_alias(write, self._space, entity, bare, Origin.ALIAS, chunks[0])
+        return entity
 
     def _state_links(self, write: Write, stated: Stated, chunks: Sequence[int]) -> None:
         if not chunks:

@@ -52,10 +52,7 @@ def test_a_record_is_a_document_with_its_title_as_a_name(tmp_path: Path) -> None
     (block,) = document.blocks
     assert document.content[block.start : block.end] == "A film by Tim Burton."
     assert block.heading == "Ed Wood (film)"
-    assert document.names == (
-        Name("Ed Wood (film)", Origin.TITLE),
-        Name("Ed Wood", Origin.ALIAS),
-    )
+    assert document.names == (Name("Ed Wood (film)", Origin.TITLE),)
     assert document.metadata == {"year": 1994}
     assert document.links == ()
 

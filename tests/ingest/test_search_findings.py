@@ -149,3 +149,18 @@ def test_a_memory_does_not_take_itself_in(tmp_path: Path) -> None:
 def test_strange_calls_are_refused(memory: hades.Memory, wrong) -> None:
     with pytest.raises(hades.InvalidInput):
         wrong(memory)
+
+
+def test_a_title_with_a_parenthesis_is_one_entity_under_two_names(
+    tmp_path: Path, memory: hades.Memory
+) -> None:
+    rows = [
+        {"id": "1", "title": "Ed Wood (film)", "text": "It was shot in black and white."},
+        {"id": "2", "title": "Tim Burton", "text": "He directed Ed Wood."},
+    ]
+    (tmp_path / "films.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    memory.ingest(tmp_path / "films.jsonl")
+    film = next(e for e in memory.entities() if e.name == "Ed Wood (film)")
+    assert film.aliases == ("Ed Wood",)
+    found = {h.chunk.topic for h in memory.search("Ed Wood", door="names")}
+    assert found == {"films/1", "films/2"}

@@ -36,7 +36,6 @@ _NAMELESS_STEMS = frozenset(
     {"corpus", "data", "dataset", "documents", "docs", "passages", "records", "rows", "train"}
 )
 """File names that say nothing: the folder's name says more."""
-_TRAILING_PARENTHESIS = re.compile(r"(.*\S)\s*\([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +120,6 @@ def default_prefix(path: Path) -> str:
     return folder if path.stem.lower() in _NAMELESS_STEMS and folder else path.stem
 
 
-def title_names(title: str, kind: str = "concept") -> tuple[Name, ...]:
-    """A title as a name, and without the parenthesis that only tells namesakes apart.
-
-    >>> [name.text for name in title_names("Ed Wood (film)")]
-    ['Ed Wood (film)', 'Ed Wood']
-    """
-    names = (Name(title, Origin.TITLE, kind),)
-    match = _TRAILING_PARENTHESIS.fullmatch(title)
-    return (*names, Name(match[1], Origin.ALIAS, kind)) if match else names
-
-
 def _document(record: Record, mapping: Mapping, prefix: str) -> Document:
     topic = clean_name(f"{prefix}/{_required(record, mapping.id)}")
     if mapping.text not in record.fields:
@@ -155,7 +143,7 @@ def _document(record: Record, mapping: Mapping, prefix: str) -> Document:
         kind="record",
         title=title,
         blocks=(Block(start, len(content), heading=title),),
-        names=title_names(title) if title else (),
+        names=(Name(title, Origin.TITLE),) if title else (),
         tags=_tags(record, mapping.tags) if mapping.tags else (),
         metadata=metadata,
         valid_from=moment.at if moment else None,

@@ -15,6 +15,7 @@ from hades.errors import Corrupt, NotFound
 from hades.store.port import EdgeDraft, EdgeFilter, Write
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.traces import json_or_none
 
 
 class _Row(NamedTuple):
@@ -184,8 +185,8 @@ class SqliteEdges:
             span_start=start,
             span_end=end,
             evidence=draft.evidence or None,
-            components=_json(draft.components),
-            metadata=_json(draft.metadata),
+            components=json_or_none(draft.components),
+            metadata=json_or_none(draft.metadata),
         )
         edge = self._insert(row)
         self._engine.run("UPDATE edges SET id = row WHERE row = ?", edge)
@@ -199,7 +200,7 @@ class SqliteEdges:
             if name in ("valid_from", "valid_to") and value is not None:
                 changed[name] = to_micros(value)
             elif name == "metadata":
-                changed[name] = _json(value)
+                changed[name] = json_or_none(value)
         self.retire(write, edge)
         self._insert(
             row._replace(recorded_at=write.at, retired_at=None, change=write.change, **changed)
@@ -235,7 +236,3 @@ class SqliteEdges:
         if row is None or space not in (None, row[1]):
             raise NotFound(f"There is no edge {edge} in this space.")
         return row
-
-
-def _json(value: Any) -> str | None:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None

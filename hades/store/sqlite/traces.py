@@ -283,8 +283,8 @@ class SqliteTraces:
             level=draft.level,
             confidence=1.0 if draft.confidence is None else draft.confidence,
             importance=None if draft.importance == DEFAULT_IMPORTANCE else draft.importance,
-            tags=_json(draft.tags),
-            metadata=_json(draft.metadata),
+            tags=json_or_none(draft.tags),
+            metadata=json_or_none(draft.metadata),
             digest=b"" if content is None else digest_of(topic, versions + 1, content),
             body=body,
             valid_to=None,
@@ -453,5 +453,6 @@ def _tags(text: str | None) -> tuple[str, ...]:
     return () if text is None else tuple(json.loads(text))
 
 
-def _json(value: Any) -> str | None:
+def json_or_none(value: Any) -> str | None:
+    """A value as it is kept in a column; nothing where there is nothing to say."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None
