@@ -30,53 +30,57 @@ class _Part(BaseModel):
 class Retriever(_Part):
     """Seeds: where the question enters the memory."""
 
-    k: int = Field(6, ge=1, le=8, description="seeds for paths")
-    mmr: float = Field(0.4, ge=0, le=1, description="how much seeds must differ")
-    doors: tuple[Door, ...] = Field(DOORS, min_length=1)
-    timeout_ms: int = Field(500, ge=1, le=LATENCY_MS_AT_MOST)
+    k: int = Field(default=6, ge=1, le=8, description="seeds for paths")
+    mmr: float = Field(default=0.4, ge=0, le=1, description="how much seeds must differ")
+    doors: tuple[Door, ...] = Field(default=DOORS, min_length=1)
+    timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
 class Graph(_Part):
     """Walks and paths between what was found."""
 
-    walk: bool = Field(True, description="personalised PageRank")
+    walk: bool = Field(default=True, description="personalised PageRank")
     beam_search: bool = True
-    flow: bool = Field(True, description="flow-pruned paths")
-    hops: int = Field(2, ge=0, le=HOPS_AT_MOST)
-    fanout: int = Field(3, ge=1, le=3)
-    beam: int = Field(16, ge=1, le=16, description="paths kept over all hops together")
-    damping: float = Field(0.5, gt=0, lt=1)
+    flow: bool = Field(default=True, description="flow-pruned paths")
+    hops: int = Field(default=2, ge=0, le=HOPS_AT_MOST)
+    fanout: int = Field(default=3, ge=1, le=3)
+    beam: int = Field(default=16, ge=1, le=16, description="paths kept over all hops together")
+    damping: float = Field(default=0.5, gt=0, lt=1)
     score: Literal["paper", "decay"] = "paper"
-    timeout_ms: int = Field(500, ge=1, le=LATENCY_MS_AT_MOST)
+    timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
 class Reranker(_Part):
     """The ranker over the candidates."""
 
     on: bool = True
-    m: int = Field(24, ge=1, le=24, description="passages ranked to the end")
-    timeout_ms: int = Field(500, ge=1, le=LATENCY_MS_AT_MOST)
+    m: int = Field(default=24, ge=1, le=24, description="passages ranked to the end")
+    timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
 class Budget(_Part):
     """What the whole question may cost."""
 
-    docs_max: int = Field(160, ge=1, le=10_000, description="documents looked at")
-    latency_ms: int = Field(2_000, ge=1, le=LATENCY_MS_AT_MOST)
-    tokens: int = Field(5_000, ge=50, le=TOKENS_AT_MOST, description="of the packed context")
+    docs_max: int = Field(default=160, ge=1, le=10_000, description="documents looked at")
+    latency_ms: int = Field(default=2_000, ge=1, le=LATENCY_MS_AT_MOST)
+    tokens: int = Field(
+        default=5_000, ge=50, le=TOKENS_AT_MOST, description="of the packed context"
+    )
 
 
 class Plan(_Part):
     """A plan for one question."""
 
-    q: int = Field(2, ge=1, le=4, description="the question and the parts it is split into")
+    q: int = Field(default=2, ge=1, le=4, description="the question and the parts it is split into")
     retriever: Retriever = Retriever()
     graph: Graph = Graph()
     reranker: Reranker = Reranker()
-    final_context: int = Field(6, ge=1, le=20, description="passages in the context")
-    paths: int = Field(5, ge=0, le=20, description="paths in the context")
-    history: int = Field(0, ge=0, le=20, description="earlier versions shown for each topic")
-    level: int = Field(0, ge=0, le=3, description="consolidation level wanted (seed 003)")
+    final_context: int = Field(default=6, ge=1, le=20, description="passages in the context")
+    paths: int = Field(default=5, ge=0, le=20, description="paths in the context")
+    history: int = Field(
+        default=0, ge=0, le=20, description="earlier versions shown for each topic"
+    )
+    level: int = Field(default=0, ge=0, le=3, description="consolidation level wanted (seed 003)")
     budget: Budget = Budget()
     reasons: tuple[str, ...] = ()
 
