@@ -484,7 +484,7 @@ class Memory(View):
         if self._store.in_transaction:
             self._store.afterwards(self._drop_indexes)
         if self._store.index_folder.exists():
-            from hades.index.catalogue import drop_files
+            from hades.index.shelf import drop_files
 
             drop_files(self._store.index_folder)
         for finder in self._finders.values():
