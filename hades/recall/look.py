@@ -6,13 +6,14 @@ degrades with a reason. What is left is still an answer, by what is known so far
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import Reason
 from hades.errors import HadesError
+from hades.graph.beam import BeamPath
 from hades.models.encoder import Encoder
 from hades.recall import candidates
 from hades.recall.named import names_in
@@ -42,6 +43,9 @@ class Look:
     linked: bool = False
     features: npt.NDArray[np.float32] | None = None
     """Of the candidates, in their order; None when the ranker was off."""
+    beam: tuple[BeamPath, ...] = ()
+    beamed: list[int] = field(default_factory=list)
+    """What the beam came to."""
 
 
 def enter(run: Run, scene: Scene, encoder: Encoder, question: str) -> Look:
@@ -116,7 +120,7 @@ def choose(run: Run, look: Look, ranker: Ranker, limit: int) -> None:
         signals = look.signals
         look.strong = candidates.strongest(signals)
         second = candidates.second_hop(look.scene, look.vector, look.strong)
-        chosen = candidates.gathered(signals, second)
+        chosen = list(dict.fromkeys([*look.beamed, *candidates.gathered(signals, second)]))
         numbers = np.sort(np.array(run.look_at(chosen, stage), np.int64))
         stage.found = len(numbers)
         if not len(numbers):

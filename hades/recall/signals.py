@@ -92,8 +92,10 @@ def walks(
     deadline: Callable[[], bool] | None,
 ) -> None:
     """Fill in the walks: from the names, from the prior, both, and the far one."""
-    barred = web.barred.copy()
-    barred[: web.first_entity] |= ~signals.mask
+    barred = web.barred
+    if signals.mask is not web.visible:
+        barred = barred.copy()
+        barred[: web.first_entity] |= ~signals.mask
     named, prior = signals.named, signals.prior
     top = np.argpartition(-prior, min(PRIOR_SEEDS, len(prior) - 1))[:PRIOR_SEEDS]
     top = np.sort(top[prior[top] > 0])

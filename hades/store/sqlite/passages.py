@@ -199,6 +199,11 @@ class SqlitePassages:
         )
         return [int(row[0]) for row in rows]
 
+    def of_topic(self, topic: int) -> list[int]:
+        """The chunks a topic ever had."""
+        rows = self._engine.rows("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
+        return [int(row[0]) for row in rows]
+
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
         """The chunks of one state, in order."""
         rows = self._engine.rows(
