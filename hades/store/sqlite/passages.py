@@ -190,6 +190,15 @@ class SqlitePassages:
         )
         return [int(row[0]) for row in rows]
 
+    def of_topic(self, space: int, topic: str) -> list[int]:
+        """The chunks of a topic's latest state, in order; none when there is no such topic."""
+        rows = self._engine.rows(
+            "SELECT p.chunk FROM topics t JOIN placements p ON p.state = t.latest "
+            "WHERE t.space = ? AND t.name = ? ORDER BY p.ordinal",
+            *(space, topic),
+        )
+        return [int(row[0]) for row in rows]
+
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
         """The chunks of one state, in order."""
         rows = self._engine.rows(
