@@ -200,15 +200,18 @@ class Memory(View):
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
         """Take in facts of your own: JSON lines or CSV of subject, predicate, object.
 
-        Optional fields: source, valid_from, valid_to, weight, evidence. A line that cannot
-        be used is named in the summary and stops nothing.
+        Optional fields: source, valid_from, valid_to, weight, evidence. Where the source is
+        a topic, its passages mention both ends. A line that cannot be used is named in the
+        summary and stops nothing.
         """
         from hades.ingest.document import Unreadable
         from hades.ingest.readers.records import Bad
         from hades.ingest.readers.triples import read_triples
         from hades.ingest.summary import Summary
+        from hades.ingest.told import ToldMentions
 
         summary = Summary()
+        told = ToldMentions(self._store, self._space_id)
         try:
             with self.batch():
                 for number, triple in enumerate(read_triples(Path(path).expanduser()), start=1):
@@ -228,8 +231,12 @@ class Memory(View):
                         valid_to=triple.valid_to,
                         metadata={"source": triple.source} if triple.source else None,
                     )
-                    summary.added += self.change > before
-                    summary.unchanged += self.change == before
+                    is_news = self.change > before
+                    summary.added += is_news
+                    summary.unchanged += not is_news
+                    if is_news and triple.source:
+                        with self._write("mention") as write:
+                            told.note(write, triple.source, (triple.subject, triple.object))
         except Unreadable as error:
             raise InvalidInput(str(error)) from error
         return summary

@@ -125,12 +125,15 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def command(
-    app: typer.Typer, name: str, *, timed: bool = False
+    app: typer.Typer, name: str, *, timed: bool = False, of_memory: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of a Door as a command with the shared options."""
+    """Register a function of a Door as a command with the shared options.
+
+    One that is not `of_memory` has a memory of its own and only takes --json.
+    """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        shared = _SHARED | (_TIMED if timed else {})
+        shared = (_SHARED if of_memory else {"json": JSON}) | (_TIMED if timed else {})
         own = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
             for parameter in inspect.signature(function, eval_str=True).parameters.values()

@@ -70,7 +70,7 @@ def _numbers(scene: Scene, node: int) -> list[int]:
     number = web.number(node)
     if number is not None:
         return [number]
-    chunks = scene.store.passages.of_topic(node >> 3)
+    chunks = scene.store.passages.ever_of(node >> 3)
     numbers = (web.number(chunk << 3 | 2) for chunk in chunks)
     return [one for one in numbers if one is not None and web.visible[one]]
 

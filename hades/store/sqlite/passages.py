@@ -199,9 +199,18 @@ class SqlitePassages:
         )
         return [int(row[0]) for row in rows]
 
-    def of_topic(self, topic: int) -> list[int]:
+    def ever_of(self, topic: int) -> list[int]:
         """The chunks a topic ever had."""
         rows = self._engine.rows("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
+        return [int(row[0]) for row in rows]
+
+    def of_topic(self, space: int, topic: str) -> list[int]:
+        """The chunks of a topic's latest state, in order; none when there is no such topic."""
+        rows = self._engine.rows(
+            "SELECT p.chunk FROM topics t JOIN placements p ON p.state = t.latest "
+            "WHERE t.space = ? AND t.name = ? ORDER BY p.ordinal",
+            *(space, topic),
+        )
         return [int(row[0]) for row in rows]
 
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
