@@ -7,6 +7,7 @@ stand at a change number and catch up like the rest of the index.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hades.index.terms import Terms
 from hades.index.words import stems
 from hades.store.port import Progress, Store
 
-FORMAT = 1
+FORMAT = 2
 SAVED_AFTER_ROWS = 5_000
 _BATCH_ROWS = 200_000
 _BATCH_TEXTS = 2_000
@@ -62,7 +63,32 @@ _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
     "subjects": ("topic", {"topic": np.int64, "entity": np.int64}),
     "order": ("chunk", {"chunk": np.int64, "topic": np.int64, "ordinal": np.int32}),
 }
-_MENTIONS = {"key": np.int64, "introduces": np.int8, "first": np.int64, "count": np.int32}
+_MENTIONS = {
+    "key": np.int64,
+    "chunk": np.int32,
+    "entity": np.int32,
+    "introduces": np.int8,
+    "first": np.int64,
+    "count": np.int32,
+    "singles": np.int32,
+    "capitals": np.int32,
+}
+"""Chunk and entity by number (their place among all, which only grows); where its places
+are; and of those of one word how many there are, and how many begin with a capital."""
+
+
+@dataclass(slots=True)
+class Changed:
+    """What a catching up brought: enough to mend a web instead of making it anew."""
+
+    chunks: list[npt.NDArray[np.int32]] = field(default_factory=list)
+    """The numbers of chunks with new mentions."""
+    everything: bool = False
+    """Entities were merged or split, or something was purged: nothing can be kept."""
+
+    def with_(self, other: Changed) -> Changed:
+        """Both together."""
+        return Changed(self.chunks + other.chunks, self.everything or other.everything)
 
 
 class Tables:
@@ -95,37 +121,37 @@ class Tables:
         """All places of all mentions, one after another."""
         return self._places
 
-    def chunk_of(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The chunks of mentions."""
-        return keys >> _ENTITY_BITS
-
-    def entity_of(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The entities of mentions."""
-        return keys & ((1 << _ENTITY_BITS) - 1)
-
-    def catch_up(self, on_progress: Progress | None = None) -> bool:
-        """Read what was written since; whether there was anything."""
+    def catch_up(
+        self, chunks: npt.NDArray[np.int64], on_progress: Progress | None = None
+    ) -> Changed | None:
+        """Read what was written since, None when there was nothing; `chunks` are all ids."""
         generation, change = self._store.feed.stand()
         if (generation, change) == (self._generation, self.change):
-            return False
-        if generation != self._generation:
+            return None
+        changed = Changed(everything=generation != self._generation)
+        if changed.everything:
             self._forget(generation)
-        new = self._catch_up_mentions(on_progress) + self._catch_up_terms(on_progress)
+        new = 0
         for name, columns in self._columns.items():
             rows = self._store.feed.since(name, self.change)
             columns.put(rows)
             new += 0 if name == "subjects" else len(rows)  # those are read whole each time
-        self._drop_purged()
+            changed.everything |= name == "merges" and bool(rows)
+        new += self._catch_up_mentions(chunks, changed, on_progress)
+        new += self._catch_up_terms(on_progress)
+        changed.everything |= self._drop_purged(chunks)
         self.change = change
         if new >= SAVED_AFTER_ROWS:
             with locked(self._folder):
                 self._shelf.save(self._stand(generation), change, self._write)
-        return True
+        return changed
 
-    def _catch_up_mentions(self, on_progress: Progress | None) -> int:
+    def _catch_up_mentions(
+        self, ids: npt.NDArray[np.int64], changed: Changed, on_progress: Progress | None
+    ) -> int:
         after, new = (0, 0), 0
         while rows := self._store.feed.mentions(self.change, after, _BATCH_ROWS):
-            self._put_mentions(rows)
+            changed.chunks.append(self._put_mentions(rows, ids))
             after, new = (rows[-1][0], rows[-1][1]), new + len(rows)
             if on_progress is not None and new >= _BATCH_ROWS:
                 on_progress("reading the graph", new, new)
@@ -146,34 +172,47 @@ class Tables:
                 on_progress("reading words", min(first + _BATCH_TEXTS, len(chunks)), len(chunks))
         return len(chunks)
 
-    def _put_mentions(self, rows: Sequence[tuple[int, int, int | None, bytes | None]]) -> None:
+    def _put_mentions(
+        self,
+        rows: Sequence[tuple[int, int, int | None, bytes | None]],
+        ids: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.int32]:
         chunks = np.array([row[0] for row in rows], np.int64)
         entities = np.array([row[1] for row in rows], np.int64)
         counts = np.array([len(row[3] or b"") // 4 for row in rows], np.int32)
-        firsts = len(self._places) + np.concatenate([[0], np.cumsum(counts)[:-1]])
+        places = np.frombuffer(b"".join(row[3] or b"" for row in rows), np.uint32)
+        of = np.repeat(np.arange(len(rows)), counts)
+        single = (places >> 1 & 15) == 1
+        capital = single & (places & 1 == 1)
+        numbers = np.searchsorted(ids, chunks).astype(np.int32)
+        firsts = len(self._places) + np.cumsum(counts) - counts
         self._mentions.put_arrays(
             {
                 "key": chunks << _ENTITY_BITS | entities,
+                "chunk": numbers,
+                "entity": np.searchsorted(self["entities"]["id"], entities).astype(np.int32),
                 "introduces": np.array([row[2] or 0 for row in rows], np.int8),
                 "first": firsts.astype(np.int64),
                 "count": counts,
+                "singles": np.bincount(of[single], minlength=len(rows)).astype(np.int32),
+                "capitals": np.bincount(of[capital], minlength=len(rows)).astype(np.int32),
             }
         )
-        places = np.frombuffer(b"".join(row[3] or b"" for row in rows), np.uint32)
         self._places = np.concatenate([self._places, places])
+        return numbers
 
-    def _drop_purged(self) -> None:
+    def _drop_purged(self, ids: npt.NDArray[np.int64]) -> bool:
+        """Let go of what was purged; whether there was anything. Numbers move up then."""
         nodes = np.array(
             [row[0] for row in self._store.feed.since("purged", self.change)], np.int64
         )
         if not len(nodes):
-            return
+            return False
         gone = {kind: nodes[nodes & 7 == kind] >> 3 for kind in NodeKind}
         keys = self._mentions["key"]
-        self._mentions.keep(
-            ~np.isin(self.chunk_of(keys), gone[NodeKind.CHUNK])
-            & ~np.isin(self.entity_of(keys), gone[NodeKind.ENTITY])
-        )
+        chunk, entity = keys >> _ENTITY_BITS, keys & ((1 << _ENTITY_BITS) - 1)
+        stay = ~np.isin(chunk, gone[NodeKind.CHUNK]) & ~np.isin(entity, gone[NodeKind.ENTITY])
+        self._mentions.keep(stay)
         for name in ("links", "edges"):
             table = self._columns[name]
             table.keep(~np.isin(table["source"], nodes) & ~np.isin(table["target"], nodes))
@@ -183,6 +222,9 @@ class Tables:
         self.terms.drop(gone[NodeKind.CHUNK])
         self._columns["entities"].drop(gone[NodeKind.ENTITY])
         self._columns["subjects"].drop(gone[NodeKind.TOPIC])
+        self._mentions.set("chunk", np.searchsorted(ids, chunk[stay]))
+        self._mentions.set("entity", np.searchsorted(self["entities"]["id"], entity[stay]))
+        return True
 
     def _forget(self, generation: str) -> None:
         self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}

@@ -61,10 +61,13 @@ class Vectors:
         if not len(chunks):
             return
         self.drop(chunks)
+        order = np.argsort(chunks, kind="stable")
+        chunks, vectors = chunks[order], vectors[order]
+        at = np.searchsorted(self._rows["chunk"], chunks)
         codes, scales = quantise(vectors.astype(np.float32))
+        self._codes = np.insert(self._codes, at, codes, axis=0)
+        self._full = np.insert(self._full, at, vectors, axis=0)
         self._rows.put_arrays({"chunk": chunks, "scale": scales})
-        self._codes = np.concatenate([self._codes, codes])
-        self._full = np.concatenate([self._full, vectors])
 
     def drop(self, chunks: npt.NDArray[np.int64]) -> None:
         """Let vectors go."""

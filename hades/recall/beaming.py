@@ -41,7 +41,7 @@ def spread(run: Run, look: Look) -> None:
         barred = web.barred
         if look.signals.mask is not web.visible:
             barred = barred.copy()
-            barred[: web.first_entity] |= ~look.signals.mask
+            barred[: len(look.signals.mask)] |= ~look.signals.mask
         found = beam(
             web.graph,
             seeds,

@@ -121,7 +121,7 @@ class Engine:
         """The memory at the moment of a question, narrowed to what may be shown."""
         catalogue = self.finder.catalogue
         catalogue.catch_up(on_progress)
-        self.webs.catch_up(on_progress)
+        self.webs.catch_up(catalogue, on_progress)
         web = self.webs.at(catalogue, where.space, where.as_of)
         topics = self.finder.topics(where.space, where.as_of, where.tag, where.kind, where.glob)
         mask = web.visible

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.names import STOP_WORDS, words
-from hades.index.web import CAPITAL_SHARE, Web, longest_first
+from hades.index.longest import CAPITAL_SHARE, longest_first
+from hades.index.web import Web
 
 WORDS_AT_MOST = 8
 QUESTION_WORDS_AT_MOST = 400

@@ -95,7 +95,7 @@ def walks(
     barred = web.barred
     if signals.mask is not web.visible:
         barred = barred.copy()
-        barred[: web.first_entity] |= ~signals.mask
+        barred[: len(signals.mask)] |= ~signals.mask
     named, prior = signals.named, signals.prior
     top = np.argpartition(-prior, min(PRIOR_SEEDS, len(prior) - 1))[:PRIOR_SEEDS]
     top = np.sort(top[prior[top] > 0])
@@ -105,7 +105,7 @@ def walks(
     by_name = by_name / max(1e-12, by_name.sum())
 
     def go(seeds: Ints, weights: Floats, damping: float) -> Floats:
-        scores = np.zeros(web.first_entity)
+        scores = np.zeros(len(web.chunks))
         found = walk(
             web.graph,
             seeds,
