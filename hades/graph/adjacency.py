@@ -89,8 +89,7 @@ class Adjacency:
             a, b, w = a[use], b[use], w[use]
         key = a * count + b
         if len(key) and not (key[1:] > key[:-1]).all():
-            order = np.argsort(key, kind="stable")
-            key = key[order]
+            order, key = _order(key, count)
             first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
             key, w = key[first], np.add.reduceat(w[order], first)
         targets = key % count if count else key
@@ -234,6 +233,22 @@ def _grown(array: Any, size: int) -> Any:
     made = np.zeros(size, array.dtype)
     made[: len(array)] = array
     return made
+
+
+def _order(key: Nodes, count: int) -> tuple[Nodes, Nodes]:
+    """The order that sorts keys, and the keys in it.
+
+    A key and its place fit into 64 bits up to a million nodes with 16 million arcs, and
+    sorting such numbers takes a third of the time of finding an order.
+    """
+    bits = len(key).bit_length()
+    if (count * count - 1).bit_length() + bits > 64:
+        order = np.argsort(key, kind="stable")
+        return order, key[order]
+    packed = (key.astype(np.uint64) << np.uint64(bits)) | np.arange(len(key), dtype=np.uint64)
+    packed.sort()
+    places = (packed & np.uint64((1 << bits) - 1)).astype(np.int64)
+    return places, (packed >> np.uint64(bits)).astype(np.int64)
 
 
 def _sums(indptr: Nodes, weights: Weights) -> npt.NDArray[np.float64]:

@@ -97,7 +97,7 @@ def walk_many(
         raise InvalidInput("damping lies between 0 and 1, epsilon above 0")
     if barred is not None and len(barred) < len(graph):
         raise InvalidInput(f"the barred mask needs {len(graph)} nodes, not {len(barred)}")
-    ready = [_seeded(graph, seeds, weights, barred) for seeds, weights in queries]
+    ready = [seeded(graph, seeds, weights, barred) for seeds, weights in queries]
     limit = _NO_LIMIT if limit_pushes is None else limit_pushes
     if isinstance(graph, Adjacency) and _kernel.is_ready():
         return [_fast(graph, q, damping, epsilon, barred, limit, deadline) for q in ready]
@@ -109,7 +109,8 @@ def warm() -> None:
     _kernel.load()
 
 
-def _seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None) -> Query:
+def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None) -> Query:
+    """The seeds that may be walked from, their weights brought to a sum of 1."""
     seeds, weights = np.asarray(seeds, np.int64), np.asarray(weights, np.float64)
     if len(seeds) != len(weights):
         raise InvalidInput(f"{len(seeds)} seeds need as many weights, not {len(weights)}")
