@@ -34,8 +34,9 @@ DAMPING = 0.5
 EPSILON = 1e-5
 SLICE_PUSHES = 20_000
 """A deadline is looked at after so many pushes of the kernel: some 5 ms."""
-KERNEL_FROM_WALKS = 2
-"""A process's first walk is done in plain Python: loading the kernel takes longer."""
+KERNEL_FROM_WALKS = 4
+"""A question takes up to three walks, and those of a process's first are done in plain Python:
+loading the kernel takes longer."""
 _NO_LIMIT = np.iinfo(np.int64).max
 _NOBODY: Mask = np.zeros(0, np.bool_)
 
@@ -180,7 +181,7 @@ def _plain(
 
 
 class _Kernel:
-    """The numba kernel, loaded beside the work from the second walk on."""
+    """The numba kernel, loaded beside the work once a process has walked a few times."""
 
     def __init__(self) -> None:
         self._walks = 0
@@ -188,7 +189,7 @@ class _Kernel:
         self._thread: threading.Thread | None = None
 
     def is_ready(self) -> bool:
-        """Count a walk; True once the kernel is loaded."""
+        """Count a walk, or several at once; True when the kernel is loaded."""
         self._walks += 1
         if self._walks < KERNEL_FROM_WALKS and self._thread is None:
             return False

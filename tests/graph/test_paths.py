@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hades.domain.graph import Reason
@@ -97,20 +97,21 @@ def brute(
     return sorted(found, key=lambda f: (-f[0], len(f[1]), f[1]))
 
 
-@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 5), st.booleans(), st.booleans())
+@settings(max_examples=200)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 3), st.booleans(), st.booleans())
 def test_the_best_paths_are_those_of_brute_force(
     seed: int, longest: int, keep: int, undirected: bool, unit: bool
 ) -> None:
     generator = np.random.default_rng(seed)
     count = int(generator.integers(2, 8))
-    arcs = int(generator.integers(1, 3 * count))
+    arcs = int(generator.integers(1, 6 * count))
     a, b = generator.integers(0, count, (2, arcs))
-    weights = np.ones(arcs) if unit else generator.choice([0.25, 0.5, 0.9, 2.0], arcs)
+    weights = np.ones(arcs) if unit else generator.choice([0.1, 0.5, 3.0], arcs)
     make = Adjacency.undirected if undirected else Adjacency.directed
     graph = make(count, a, b, weights)
     sources, targets = (set(generator.integers(0, count, 2).tolist()) for _ in range(2))
-    barred = generator.random(count) < 0.1
-    hub_degree = int(generator.integers(1, 6))
+    barred = generator.random(count) < 0.1 * generator.integers(0, 2)
+    hub_degree = int(generator.integers(1, 9))
     expected = brute(graph, sources, targets, barred, longest, hub_degree)[:keep]
     found = between(
         graph, sources, targets, keep=keep, longest=longest, barred=barred,

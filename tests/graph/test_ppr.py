@@ -76,7 +76,11 @@ def graphs(draw: st.DrawFn) -> tuple[Adjacency, np.random.Generator]:
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
     arcs = draw(st.integers(0, 4 * count))
     a, b = generator.integers(0, count, (2, arcs))
-    return Adjacency.undirected(count, a, b, generator.random(arcs) + 0.01), generator
+    graph = Adjacency.undirected(count, a, b, generator.random(arcs) + 0.01)
+    for node in generator.integers(0, count + 2, draw(st.integers(0, 3))).tolist():
+        targets = generator.integers(0, len(graph), 3)
+        graph.replace({node: (targets, generator.random(3))})
+    return graph, generator
 
 
 @given(graphs(), st.sampled_from([0.3, 0.5, 0.85]), st.sampled_from([1e-2, 1e-4]), st.booleans())
