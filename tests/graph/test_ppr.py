@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -195,3 +197,18 @@ def test_best_is_ordered_with_ties_by_number() -> None:
     star = Adjacency.undirected(5, [4, 4, 4, 4], [2, 0, 3, 1], [1, 1, 2, 1])
     best = walk(star, np.array([4]), np.ones(1)).best(4)
     assert best.nodes.tolist() == [4, 3, 0, 1]
+
+
+def test_a_first_question_does_not_load_the_kernel() -> None:
+    code = (
+        "import sys, numpy as np\n"
+        "from hades.graph import ppr\n"
+        "from hades.graph.adjacency import Adjacency\n"
+        "graph = Adjacency.undirected(2, [0], [1], [1])\n"
+        "for _ in range(3): ppr.walk(graph, np.array([0]), np.ones(1))\n"
+        "print('numba' in sys.modules)\n"
+        "ppr.warm()\n"
+        "print('numba' in sys.modules, ppr._kernel.is_ready())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "True"]
