@@ -82,8 +82,11 @@ def test_wrong_arcs_are_refused() -> None:
             Adjacency.undirected(2, a, b, w)
     with pytest.raises(InvalidInput):
         Adjacency.undirected(2, [0], [1], [])
-    with pytest.raises(InvalidInput):
-        Adjacency.undirected(2, [0], [1], [1]).replace({0: ([-2], [1])})
+    graph = Adjacency.undirected(2, [0], [1], [1])
+    for row in ({0: ([-2], [1])}, {-1: ([0], [1])}, {-1: ([], [])}, {0: ([1], [])}):
+        with pytest.raises(InvalidInput):
+            graph.replace(row)  # type: ignore[arg-type]
+    assert rows(graph) == [{1: 1}, {0: 1}]
 
 
 def test_keys_too_large_to_be_packed_are_sorted_all_the_same() -> None:
