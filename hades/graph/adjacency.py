@@ -89,8 +89,7 @@ class Adjacency:
             a, b, w = a[use], b[use], w[use]
         key = a * count + b
         if len(key) and not (key[1:] > key[:-1]).all():
-            order = np.argsort(key, kind="stable")
-            key = key[order]
+            order, key = _order(key, count)
             first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
             key, w = key[first], np.add.reduceat(w[order], first)
         targets = key % count if count else key
@@ -169,14 +168,13 @@ class Adjacency:
         """
         with self._replaced:
             old = self._rows
-            made = {node: _row(node, *row) for node, row in rows.items()}
-            ends = [max(node, int(to.max(initial=0))) for node, (to, _) in made.items()]
-            size = max(len(old.row_of), max(ends, default=-1) + 1, count or 0)
+            nodes, counts, targets, weights = _joined(rows)
+            highest = max(nodes.max(initial=-1), targets.max(initial=-1))
+            size = max(len(old.row_of), int(highest) + 1, count or 0)
             row_of, totals = np.full(size, -1, np.int32), np.zeros(size)
             row_of[: len(old.row_of)], totals[: len(old.totals)] = old.row_of, old.totals
-            for node, (targets, weights) in made.items():
-                row_of[node] = self._late.append(targets, weights)
-                totals[node] = weights.sum(dtype=np.float64)
+            row_of[nodes] = self._late.extend(counts, targets, weights)
+            totals[nodes] = _sums(np.concatenate([[0], np.cumsum(counts)]), weights)
             self._rows = Rows(
                 *(old.indptr, old.targets, old.weights, _fixed(row_of, np.int32)),
                 *self._late.arrays(),
@@ -198,20 +196,22 @@ class _Late:
         self._spans = np.zeros((2, 0), np.int64)
         self._targets, self._weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
-    def append(self, targets: Nodes, weights: Weights) -> int:
-        """Keep a row; its number."""
-        end = self.used + len(targets)
+    def extend(self, counts: Nodes, targets: Nodes, weights: Weights) -> Nodes:
+        """Keep rows, given one after another; their numbers."""
+        end, rows = self.used + len(targets), self._count + len(counts)
         if end > len(self._targets):
-            size = int(end * _ROOM_TO_GROW) + 1
+            size = int(end * _ROOM_TO_GROW) + 8
             self._targets = _grown(self._targets, size)
             self._weights = _grown(self._weights, size)
-        if self._count == self._spans.shape[1]:
-            size = int(self._count * _ROOM_TO_GROW) + 8
+        if rows > self._spans.shape[1]:
+            size = int(rows * _ROOM_TO_GROW) + 8
             self._spans = np.stack([_grown(line, size) for line in self._spans])
         self._targets[self.used : end], self._weights[self.used : end] = targets, weights
-        self._spans[:, self._count] = self.used, end
-        self.used, self._count = end, self._count + 1
-        return self._count - 1
+        stops = self.used + np.cumsum(counts)
+        self._spans[:, self._count : rows] = stops - counts, stops
+        numbers = np.arange(self._count, rows)
+        self.used, self._count = end, rows
+        return numbers
 
     def arrays(self) -> tuple[Any, Any, Any, Any]:
         """Starts and stops of the rows, targets, weights."""
@@ -236,6 +236,22 @@ def _grown(array: Any, size: int) -> Any:
     return made
 
 
+def _order(key: Nodes, count: int) -> tuple[Nodes, Nodes]:
+    """The order that sorts keys, and the keys in it.
+
+    A key and its place fit into 64 bits up to a million nodes with 16 million arcs, and
+    sorting such numbers takes a third of the time of finding an order.
+    """
+    bits = len(key).bit_length()
+    if (count * count - 1).bit_length() + bits > 64:
+        order = np.argsort(key, kind="stable")
+        return order, key[order]
+    packed = (key.astype(np.uint64) << np.uint64(bits)) | np.arange(len(key), dtype=np.uint64)
+    packed.sort()
+    places = (packed & np.uint64((1 << bits) - 1)).astype(np.int64)
+    return places, (packed >> np.uint64(bits)).astype(np.int64)
+
+
 def _sums(indptr: Nodes, weights: Weights) -> npt.NDArray[np.float64]:
     totals = np.zeros(len(indptr) - 1)
     filled = np.flatnonzero(indptr[1:] > indptr[:-1])
@@ -256,14 +272,31 @@ def _spans(rows: Rows, nodes: Nodes) -> tuple[Nodes, Nodes, Mask]:
     return start, stop, late
 
 
-def _row(node: int, targets: Any, weights: Any) -> tuple[Nodes, Weights]:
-    """A replaced row, sorted and without doubles, as the base has them."""
-    to, strength = np.asarray(targets, np.int64), np.asarray(weights, np.float64)
-    highest = int(to.max(initial=node)) + 1
-    _check_arcs(highest, np.full(len(to), node), to, strength)
-    use = (to != node) & (strength > 0)
-    to, place = np.unique(to[use], return_inverse=True)
-    return to, np.bincount(place, strength[use], len(to)).astype(np.float32)
+def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Nodes, Nodes, Nodes, Weights]:
+    """Replaced rows one after another, sorted and without doubles, as the base has them."""
+    nodes = np.fromiter(rows, np.int64, len(rows))
+    given = [(np.asarray(to, np.int64), np.asarray(w, np.float64)) for to, w in rows.values()]
+    if any(len(to) != len(w) for to, w in given):
+        raise InvalidInput("a row needs as many weights as neighbours")
+    place = np.repeat(np.arange(len(nodes)), [len(to) for to, _ in given])
+    targets = np.concatenate([np.zeros(0, np.int64), *(to for to, _ in given)])
+    weights = np.concatenate([np.zeros(0), *(w for _, w in given)])
+    highest = max(nodes.max(initial=0), targets.max(initial=0)) + 1
+    _check_arcs(int(highest), nodes[place], targets, weights)
+    if nodes.min(initial=0) < 0:
+        raise InvalidInput("nodes are numbers of 0 or more")
+    use = (targets != nodes[place]) & (weights > 0)
+    place, targets, weights = place[use], targets[use], weights[use]
+    order = np.lexsort((targets, place))
+    place, targets, weights = place[order], targets[order], weights[order]
+    new = np.ones(len(place), np.bool_)
+    new[1:] = (place[1:] != place[:-1]) | (targets[1:] != targets[:-1])
+    first = np.flatnonzero(new)
+    if len(first) < len(place):
+        weights = np.add.reduceat(weights, first)
+        place, targets = place[first], targets[first]
+    counts = np.bincount(place, minlength=len(nodes))
+    return nodes, counts, targets, weights.astype(np.float32)
 
 
 def _check_arcs(count: int, a: Nodes, b: Nodes, w: npt.NDArray[np.float64]) -> None:

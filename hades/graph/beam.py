@@ -212,7 +212,7 @@ class _Search:
         """Count a node that was not looked at before; False when the budget is spent."""
         if node in self._seen or (self._counted is not None and not self._counted[node]):
             return True
-        if self.read > self._caps.documents:
+        if self.read >= self._caps.documents:
             self.trims.add(Reason.BUDGET_EXHAUSTED, "documents")
             return False
         self._seen.add(node)

@@ -71,13 +71,17 @@ def flow(
     alpha: float | None = None,
     theta: float | None = None,
     nodes: int = NODES,
+    longest: int = LONGEST_ARCS,
     score: Score = "paper",
     ends: Set[int] = frozenset(),
     hubs: Hubs = Hubs(),  # noqa: B008 - frozen
     barred: Mask | None = None,
     trims: Trims | None = None,
 ) -> Field:
-    """What flows from a source: at most `nodes` nodes, those in `ends` not counted."""
+    """What flows from a source within `longest` hops.
+
+    It reaches at most `nodes` nodes, those in `ends` not counted.
+    """
     alpha = ALPHA[score] if alpha is None else alpha
     theta = THETA[score] if theta is None else theta
     if not 0 <= source < len(graph) or not 0 < alpha <= 1 or not theta > 0:
@@ -88,7 +92,8 @@ def flow(
     layer = [source] if barred is None or not barred[source] else []
     made.holds.update(dict.fromkeys(layer, 1.0))
     depth, counted = 0, 0
-    while layer:
+    while layer and depth < longest:
+        layer = [node for node in layer if made.holds[node] >= theta or node == source]
         rows.fetch(layer)
         arriving: dict[int, float] = {}
         for node in layer:
@@ -138,7 +143,7 @@ def best_paths(
             trims.add(Reason.TIMEOUT, "sources", len(targets) - number)
             break
         field = flow(
-            graph, source, alpha=alpha, theta=theta, nodes=nodes, score=score,
+            graph, source, alpha=alpha, theta=theta, nodes=nodes, longest=longest, score=score,
             ends=ends.keys(), hubs=hubs, barred=barred, trims=trims,
         )  # fmt: skip
         scoring = Scoring(field, decay=alpha if score == "decay" else None)
@@ -165,6 +170,8 @@ def _carries(
 
 def _strongest(arriving: dict[int, float], room: int, ends: Set[int]) -> tuple[list[int], int]:
     """The strongest nodes of a layer, ties by number, and all ends; how many were counted."""
+    if len(arriving) <= room:
+        return [*arriving], sum(node not in ends for node in arriving)
     order = sorted(arriving, key=lambda node: (-round(arriving[node], 12), node))
     counted = [node for node in order if node not in ends][:room]
     return [*counted, *(node for node in order if node in ends)], len(counted)

@@ -33,21 +33,22 @@ class Field:
     weak: dict[int, float] = field(default_factory=dict)
     """By how much a node with many neighbours is weakened."""
 
+    into: dict[int, list[int]] = field(default_factory=dict)
+    """Who passes something on to a node."""
+
     def carry(self, node: int, targets: list[int], weights: list[float], weak: float) -> None:
         """Let a node pass on what it holds."""
         self.arcs[node] = dict(zip(targets, weights, strict=True))
         self.weak[node] = weak
+        for other in targets:
+            self.into.setdefault(other, []).append(node)
 
     def hops_to(self, target: int) -> dict[int, int]:
         """How many arcs at least lead from each carrying node to a target."""
-        back: dict[int, list[int]] = {}
-        for node, arcs in self.arcs.items():
-            for other in arcs:
-                back.setdefault(other, []).append(node)
         hops = {target: 0}
         queue = [target]
         for node in queue:
-            for other in back.get(node, ()):
+            for other in self.into.get(node, ()):
                 if other not in hops:
                     hops[other] = hops[node] + 1
                     queue.append(other)

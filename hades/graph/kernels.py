@@ -88,13 +88,14 @@ def push(
             continue
         spread = damping * residual / total
         row = row_of[node]
-        first, stop = 0, 0
         if row >= 0:
             first, stop = late_start[row], late_stop[row]
+            to, strength = late, late_weights
         else:
             first, stop = indptr[node], indptr[node + 1]
+            to, strength = base, weights
         for arc in range(first, stop):
-            other = late[arc] if row >= 0 else base[arc]
+            other = to[arc]
             mark = state[other, MARK]
             if mark == BARRED:
                 continue
@@ -118,9 +119,7 @@ def push(
                         state[other, TOTAL] = _total(other, rows, barred)
                     if kept:
                         known[other] = state[other, TOTAL]
-            held = state[other, RESIDUAL] + spread * (
-                late_weights[arc] if row >= 0 else weights[arc]
-            )
+            held = state[other, RESIDUAL] + spread * strength[arc]
             state[other, RESIDUAL] = held
             if mark == SEEN and held > epsilon * state[other, TOTAL]:
                 state[other, MARK] = QUEUED

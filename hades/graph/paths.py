@@ -102,10 +102,11 @@ def between(
     first, last = set(starts), set(ends)
     carriers = [n for n in known if n in first or _carries(n, last, rows, hub_degree)]
     near = _Near(starts, last, _weighed(rows, carriers, known, boost, epsilon))
+    rest = _best_rest(near, longest)
     found: list[BestPath] = []
     steps = [STEPS]
     for arcs in range(1, longest + 1):
-        for units, path in _search(near, arcs, keep, steps, deadline, trims):
+        for units, path in _search(near, rest[: arcs + 1], keep, steps, deadline, trims):
             score = units / _UNITS / (1 + length_lambda * (arcs - 2))
             logs = tuple(near.arcs[a][b] / _UNITS for a, b in pairwise(path))
             found.append(BestPath(path, score, logs))
@@ -179,10 +180,15 @@ def _best_rest(near: _Near, arcs: int) -> list[dict[int, int]]:
 
 
 def _search(
-    near: _Near, arcs: int, keep: int, steps: list[int], deadline: Deadline | None, trims: Trims
+    near: _Near,
+    rest: list[dict[int, int]],
+    keep: int,
+    steps: list[int],
+    deadline: Deadline | None,
+    trims: Trims,
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """The best paths of exactly so many arcs: best first by what they can still become."""
-    rest = _best_rest(near, arcs)
+    """The best paths of as many arcs as `rest` tells: best first by what they can become."""
+    arcs = len(rest) - 1
     starts = set(near.sources)
     heap: list[tuple[int, tuple[int, ...], int]] = [
         (-rest[arcs][start], (start,), 0) for start in near.sources if start in rest[arcs]

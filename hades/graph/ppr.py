@@ -34,8 +34,9 @@ DAMPING = 0.5
 EPSILON = 1e-5
 SLICE_PUSHES = 20_000
 """A deadline is looked at after so many pushes of the kernel: some 5 ms."""
-KERNEL_FROM_WALKS = 2
-"""A process's first walk is done in plain Python: loading the kernel takes longer."""
+KERNEL_FROM_WALKS = 4
+"""A question takes up to three walks, and those of a process's first are done in plain Python:
+loading the kernel takes longer."""
 _NO_LIMIT = np.iinfo(np.int64).max
 _NOBODY: Mask = np.zeros(0, np.bool_)
 
@@ -97,7 +98,7 @@ def walk_many(
         raise InvalidInput("damping lies between 0 and 1, epsilon above 0")
     if barred is not None and len(barred) < len(graph):
         raise InvalidInput(f"the barred mask needs {len(graph)} nodes, not {len(barred)}")
-    ready = [_seeded(graph, seeds, weights, barred) for seeds, weights in queries]
+    ready = [seeded(graph, seeds, weights, barred) for seeds, weights in queries]
     limit = _NO_LIMIT if limit_pushes is None else limit_pushes
     if isinstance(graph, Adjacency) and _kernel.is_ready():
         return [_fast(graph, q, damping, epsilon, barred, limit, deadline) for q in ready]
@@ -109,7 +110,8 @@ def warm() -> None:
     _kernel.load()
 
 
-def _seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None) -> Query:
+def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None) -> Query:
+    """The seeds that may be walked from, their weights brought to a sum of 1."""
     seeds, weights = np.asarray(seeds, np.int64), np.asarray(weights, np.float64)
     if len(seeds) != len(weights):
         raise InvalidInput(f"{len(seeds)} seeds need as many weights, not {len(weights)}")
@@ -179,7 +181,7 @@ def _plain(
 
 
 class _Kernel:
-    """The numba kernel, loaded beside the work from the second walk on."""
+    """The numba kernel, loaded beside the work once a process has walked a few times."""
 
     def __init__(self) -> None:
         self._walks = 0
@@ -187,7 +189,7 @@ class _Kernel:
         self._thread: threading.Thread | None = None
 
     def is_ready(self) -> bool:
-        """Count a walk; True once the kernel is loaded."""
+        """Count a walk, or several at once; True when the kernel is loaded."""
         self._walks += 1
         if self._walks < KERNEL_FROM_WALKS and self._thread is None:
             return False

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Adjacency
+from hades.graph.adjacency import Adjacency, _order
 
 
 def rows(graph: Adjacency) -> list[dict[int, float]]:
@@ -82,5 +82,16 @@ def test_wrong_arcs_are_refused() -> None:
             Adjacency.undirected(2, a, b, w)
     with pytest.raises(InvalidInput):
         Adjacency.undirected(2, [0], [1], [])
-    with pytest.raises(InvalidInput):
-        Adjacency.undirected(2, [0], [1], [1]).replace({0: ([-2], [1])})
+    graph = Adjacency.undirected(2, [0], [1], [1])
+    for row in ({0: ([-2], [1])}, {-1: ([0], [1])}, {-1: ([], [])}, {0: ([1], [])}):
+        with pytest.raises(InvalidInput):
+            graph.replace(row)  # type: ignore[arg-type]
+    assert rows(graph) == [{1: 1}, {0: 1}]
+
+
+def test_keys_too_large_to_be_packed_are_sorted_all_the_same() -> None:
+    keys = np.array([7, 2**62, 3, 7])
+    for count in (10, 2**31):
+        use = keys[keys < count * count]
+        order, ordered = _order(use, count)
+        assert ordered.tolist() == sorted(use.tolist()) == use[order].tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -76,7 +78,11 @@ def graphs(draw: st.DrawFn) -> tuple[Adjacency, np.random.Generator]:
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
     arcs = draw(st.integers(0, 4 * count))
     a, b = generator.integers(0, count, (2, arcs))
-    return Adjacency.undirected(count, a, b, generator.random(arcs) + 0.01), generator
+    graph = Adjacency.undirected(count, a, b, generator.random(arcs) + 0.01)
+    for node in generator.integers(0, count + 2, draw(st.integers(0, 3))).tolist():
+        targets = generator.integers(0, len(graph), 3)
+        graph.replace({node: (targets, generator.random(3))})
+    return graph, generator
 
 
 @given(graphs(), st.sampled_from([0.3, 0.5, 0.85]), st.sampled_from([1e-2, 1e-4]), st.booleans())
@@ -191,3 +197,18 @@ def test_best_is_ordered_with_ties_by_number() -> None:
     star = Adjacency.undirected(5, [4, 4, 4, 4], [2, 0, 3, 1], [1, 1, 2, 1])
     best = walk(star, np.array([4]), np.ones(1)).best(4)
     assert best.nodes.tolist() == [4, 3, 0, 1]
+
+
+def test_a_first_question_does_not_load_the_kernel() -> None:
+    code = (
+        "import sys, numpy as np\n"
+        "from hades.graph import ppr\n"
+        "from hades.graph.adjacency import Adjacency\n"
+        "graph = Adjacency.undirected(2, [0], [1], [1])\n"
+        "for _ in range(3): ppr.walk(graph, np.array([0]), np.ones(1))\n"
+        "print('numba' in sys.modules)\n"
+        "ppr.warm()\n"
+        "print('numba' in sys.modules, ppr._kernel.is_ready())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "True"]
