@@ -109,6 +109,16 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A node that stands around another, with the path that leads to it."""
+
+    node: Node
+    hops: int
+    score: float
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """What a part of the context rests on: a passage or a path, by its number there."""
 
