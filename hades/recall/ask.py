@@ -29,8 +29,10 @@ SENTENCE_CHARACTERS_AT_MOST = 500
 """What is longer is a table or a block of code: its beginning is shown."""
 
 COVERAGE_WEIGHT, MEANING_WEIGHT, CUE_WEIGHT, RANK_WEIGHT = 0.45, 0.3, 0.15, 0.1
-COVERAGE_AT_LEAST = 0.25
-"""The share of the question's words a sentence and its heading must say …"""
+COVERAGE_AT_LEAST = 0.34
+"""The share of the question's words a sentence and its heading must say: more than one
+word of three. Measured with five random passages for 60 questions: at .34 the answer was
+empty for 50 (2Wiki), 57 (MuSiQue) and 59 (HotpotQA) with the encoder …"""
 MEANING_AT_LEAST = 0.4
 """… unless it means the same by its vector's cosine."""
 SHARE_OF_BEST = 0.6
@@ -182,8 +184,8 @@ _MARKS = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 
 
 def _bare(text: str) -> str:
-    """A sentence on one line, without the marks of a list or a heading."""
-    return _MARKS.sub("", " ".join(text.split()))
+    """A sentence on one line, without the marks of a list, a heading or a table's edge."""
+    return _MARKS.sub("", " ".join(text.split())).removesuffix(" |")
 
 
 def _shown(text: str) -> str:

@@ -43,6 +43,7 @@ def test_a_question_that_leads_through_something_else() -> None:
 
 def test_nothing_found_is_an_empty_answer() -> None:
     assert answer(recall("Who won the cup in 1998?", [DECISION, BUG])).sentences == ()
+    assert answer(recall("Who fixed the kitchen sink?", [DECISION, BUG])).sentences == ()
     assert str(answer(recall("Why?"))) == ""
 
 
