@@ -112,7 +112,7 @@ class Asking:
         on_progress: Progress | None = None,
     ) -> Answer:
         """The sentences that answer a question, each with the passage it stands in."""
-        from hades.recall.ask import extract
+        from hades.recall.ask import answer
 
         found = self.recall(
             question,
@@ -124,7 +124,7 @@ class Asking:
             glob=glob,
             on_progress=on_progress,
         )
-        return extract(found, self._finder.encoder)
+        return answer(found, self._finder.encoder)
 
     def rank(
         self,
