@@ -209,11 +209,15 @@ class Memory(View):
         from hades.ingest.summary import Summary
 
         summary = Summary()
+        file = Path(path).expanduser()
         try:
+            # Reading twice costs little beside relating; what is piped in cannot be.
+            counted = on_progress is not None and file.is_file()
+            total = sum(1 for _ in read_triples(file)) if counted else 0
             with self.batch():
-                for number, triple in enumerate(read_triples(Path(path).expanduser()), start=1):
+                for number, triple in enumerate(read_triples(file), start=1):
                     if on_progress is not None and number % 500 == 0:
-                        on_progress("relating", number, number)
+                        on_progress("relating", number, total)
                     if isinstance(triple, Bad):
                         summary.skipped.append((triple.where, triple.why))
                         continue

@@ -94,7 +94,9 @@ class Pipeline:
         gone = dict(known)
         seen_all = True
         fresh: list[Item] = []
-        for found in gather(root):
+        for seen, found in enumerate(gather(root), start=1):
+            if seen % BATCH_DOCUMENTS == 0:
+                self._told("looking", seen, 0)
             if isinstance(found, Bad):
                 summary.skipped.append((found.where, found.why))
                 # A file that cannot be read now keeps what was read; where a folder or a

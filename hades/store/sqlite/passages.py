@@ -68,14 +68,13 @@ class SqlitePassages:
         )
         return [Pending(*row) for row in rows]
 
-    def pending_count(self, space: int | None) -> int:
-        """How many states still wait for something."""
-        if space is None:
-            return int(self._engine.row("SELECT count(*) FROM pending")[0])
+    def pending_count(self, space: int | None, phase: int | None = None) -> int:
+        """How many states still wait for something, or for one phase."""
         row = self._engine.row(
             "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
-            "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
-            space,
+            "JOIN topics t ON t.id = s.topic "
+            "WHERE (?1 IS NULL OR t.space = ?1) AND (?2 IS NULL OR p.phase = ?2)",
+            *(space, phase),
         )
         return int(row[0])
 
