@@ -168,7 +168,8 @@ class Memory(View):
         """Take in files, folders, chat exports and corpora, and bring them up to date.
 
         What did not change costs a hash; what changed gets a new state; what went is
-        forgotten; what was renamed keeps its trace. A folder's files become topics below
+        forgotten; what was renamed keeps its trace; what was forgotten by hand stays so
+        until its source changes. A folder's files become topics below
         its name, or below `prefix`. `fields` maps the fields of records: id, title, text.
         With `history` the paths are git repositories, and every commit that touched a file
         is a state, true since that commit. One that cannot be read is named in the summary
