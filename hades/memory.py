@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
+DEFAULT_ENCODER = "minilm"
 
 _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """What a line that is JSON but not one of our records can run into."""
@@ -51,7 +52,7 @@ class Memory(View):
         space: str,
         actor: str,
         *,
-        encoder: str = "minilm",
+        encoder: str = DEFAULT_ENCODER,
         found: dict[str, Finder] | None = None,
         owner: bool = True,
     ) -> None:
@@ -441,12 +442,15 @@ class Memory(View):
         reader = jsonl.Reader(source)
         with self._store.write(self._actor, "import") as write:
             try:
-                return self._store.load(write, reader, into)
+                counts = self._store.load(write, reader, into)
             except _NOT_A_RECORD as error:
                 raise InvalidInput(
                     f"{reader.where()} is not a record this version can read ({error}); "
                     "nothing was imported."
                 ) from error
+        if self._encoder == DEFAULT_ENCODER:
+            self._encoder = self._store.meta("encoder") or DEFAULT_ENCODER
+        return counts
 
     def _import_graph(self, graph: node_link.Read) -> dict[str, int]:
         with self.batch():
@@ -554,7 +558,7 @@ def open(
         space = space or settings.space
         actor = actor or settings.actor
         busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
-        encoder = encoder or (None if settings.encoder == "minilm" else settings.encoder)
+        encoder = encoder or (None if settings.encoder == DEFAULT_ENCODER else settings.encoder)
     if "://" in str(path):
         raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
     store = SqliteStore(
@@ -565,7 +569,7 @@ def open(
         clock=clock,
     )
     try:
-        encoder = encoder or store.meta("encoder") or "minilm"
+        encoder = encoder or store.meta("encoder") or DEFAULT_ENCODER
         return Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
     except BaseException:
         store.close()
