@@ -16,7 +16,7 @@ from hades.domain.compare import compare
 from hades.domain.graph import Edge, Entity, NodeKind, Related, Turn
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike, parse_time
-from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
+from hades.domain.trace import TOPIC_KINDS, Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import InvalidInput, NotFound
 from hades.exchange.snapshot import GraphSnapshot
 from hades.lifecycle import facts
@@ -211,7 +211,7 @@ class View:
         `door` is `meaning`, `words` or `names`; by default meaning and words together.
         `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
         the topics. What was remembered since the last search is indexed first, unless this
-        memory is open for reading only: then it is found once a writer has searched.
+        memory is open for reading only: then it waits for a writer, and `pending` counts it.
         """
         from hades.recall.search import chosen_doors
 
@@ -219,9 +219,11 @@ class View:
         if not question.strip():
             raise InvalidInput("Ask something: the question is empty.")
         clean_number(limit, "limit", least=1)
-        for pattern in (tag, kind, glob):
+        for pattern in (tag, glob):
             if pattern is not None:
                 clean_name(pattern, "pattern")
+        if kind is not None and kind not in TOPIC_KINDS:
+            raise InvalidInput(f"There is no kind {kind!r}: {', '.join(TOPIC_KINDS)}.")
         doors = chosen_doors(door)
         if self._store.in_transaction:
             raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
@@ -284,6 +286,12 @@ class View:
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """Look for damage; each problem says where it is and how to mend it."""
         return self._store.check(on_progress, mend=False)
+
+    @property
+    def pending(self) -> int:
+        """How many states of this space wait to be indexed; a search for writing does it."""
+        self._require_space()
+        return self._store.passages.pending_count(self._space_id)
 
     @property
     def change(self) -> int:
