@@ -33,6 +33,7 @@ FORMAT = 1
 SAVED_AFTER_ROWS = 2_000
 """So many new rows are worth saving the arrays again; fewer are read from the store."""
 _WORDS_BATCH = 5_000
+_VECTORS_BATCH = 20_000
 
 _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
     "chunks": ("id", {"id": np.int64, "topic": np.int64, "space": np.int64}),
@@ -95,16 +96,14 @@ class Catalogue:
                 self._save()
 
     def _catch_up_vectors(self) -> int:
-        rows = [
-            (node >> 3, vector)
-            for node, vector in self._store.feed.vectors(self._encoder, self._change)
-            if node & 7 == NodeKind.CHUNK
-        ]
-        if rows:
-            ids = np.array([row[0] for row in rows], np.int64)
-            flat = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
-            self.vectors.put(ids, flat.reshape(len(rows), -1))
-        return len(rows)
+        return self.vectors.put_all(self._new_vectors())
+
+    def _new_vectors(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
+        for rows in self._store.feed.vectors(self._encoder, self._change, _VECTORS_BATCH):
+            kept = [row for row in rows if row[0] & 7 == NodeKind.CHUNK]
+            ids = np.array([node >> 3 for node, _ in kept], np.int64)
+            flat = np.frombuffer(b"".join(vector for _, vector in kept), np.float16)
+            yield ids, flat.reshape(len(kept), self.vectors.dims)
 
     def _drop_purged(self) -> None:
         purged = [
@@ -223,6 +222,14 @@ class Catalogue:
         """Which chunks belong to topics."""
         return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
 
+    def among(self, mask: Mask, chunks: Sequence[int]) -> list[bool]:
+        """Of each chunk, by id, whether a mask lets it in."""
+        ids, wanted = self.chunks["id"], np.array(chunks, np.int64)
+        if not len(ids):
+            return [False] * len(wanted)
+        at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+        return [bool(let_in) for let_in in (ids[at] == wanted) & mask[at]]
+
     def nearest(
         self, question: npt.NDArray[np.float32], mask: Mask, limit: int
     ) -> list[tuple[int, float]]:
@@ -278,6 +285,7 @@ class Catalogue:
         for table, columns in self._columns.items():
             columns.save(folder, table)
         self.vectors.save(folder)
+        self.vectors.load(folder)  # mapped now: what was just made need not stay in memory
         stand = {"format": FORMAT, "encoder": self._encoder, "generation": self._generation}
         _write(folder / "stand.json", {**stand, "change": self._change})
         draft = self._folder / f".{name}"
