@@ -157,15 +157,21 @@ class Catalogue:
                 self._words.reload()
             self._words_token = token
             rows = self._store.feed.since("presences", since)
-            for first in range(0, len(rows), _WORDS_BATCH):
-                batch = rows[first : first + _WORDS_BATCH]
-                self._words.put((), self._presences(batch))
-                if on_progress is not None:
-                    on_progress("indexing words", min(first + _WORDS_BATCH, len(rows)), len(rows))
+            if rows:
+                self._words.put(self._presences(rows, on_progress))
             self._note_words(change)
             self._words_seen = change
 
-    def _presences(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Presence]:
+    def _presences(
+        self, rows: Sequence[tuple[Any, ...]], on_progress: Progress | None
+    ) -> Iterator[Presence]:
+        for first in range(0, len(rows), _WORDS_BATCH):
+            batch = rows[first : first + _WORDS_BATCH]
+            yield from self._with_texts(batch)
+            if on_progress is not None:
+                on_progress("indexing words", first + len(batch), len(rows))
+
+    def _with_texts(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Presence]:
         wanted = sorted({row[1] for row in rows})
         texts = self._store.passages.texts(wanted)
         headings = self._store.passages.headings(wanted)
