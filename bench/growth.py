@@ -103,24 +103,31 @@ def _look(path: Path) -> dict[str, float]:
 
 
 def _peers(path: Path, size: int) -> dict[str, float]:
-    """One float32 matrix in memory with one product a question, and SQLite's FTS5."""
+    """The usual means for the same questions."""
     vectors, words = _asked()
+    return {"numpy": _by_numpy(path, vectors), "fts5": _by_fts5(words, size)}
+
+
+def _by_numpy(path: Path, asked: list[np.ndarray]) -> float:
+    """One float32 matrix in memory, one product a question."""
     with hades.open(path) as memory:
         found = memory._finder.catalogue.vectors
         full = np.empty((len(found), DIMS), np.float32)
         for first in range(0, len(full), 65_536):
             rows = np.arange(first, min(first + 65_536, len(full)))
             full[rows] = found.full(rows)
-    numpy = _ms(lambda q: np.argpartition(-(full @ q), 10)[:10], vectors)
-    del full
+    return _ms(lambda q: np.argpartition(-(full @ q), 10)[:10], asked)
+
+
+def _by_fts5(asked: list[str], size: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         db = sqlite3.connect(Path(folder) / "fts.sqlite")
         db.execute("CREATE VIRTUAL TABLE t USING fts5(text)")
         db.executemany("INSERT INTO t VALUES (?)", ((_text(n),) for n in range(size)))
         db.commit()
-        fts5 = _ms(lambda q: _fts5(db, q), words[: 5 if size > 300_000 else None])
+        spent = _ms(lambda q: _fts5(db, q), asked[: 5 if size > 300_000 else None])
         db.close()
-    return {"numpy": numpy, "fts5": fts5}
+    return spent
 
 
 def _fts5(db: sqlite3.Connection, question: str) -> object:

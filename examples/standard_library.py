@@ -39,8 +39,9 @@ def main() -> None:
             print(f"   {near.name} ({near.count})")
 
         for relation in ("contains", "imports", "calls"):
-            print(f"\n{relation}")
-            for edge in m.edges(relation=relation)[:4]:
+            found = m.edges(relation=relation)
+            print(f"\n{len(found)} edges {relation}")
+            for edge in found[:4]:
                 print(f"   {edge}")
 
 
