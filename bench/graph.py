@@ -25,7 +25,7 @@ it hardly moves when the machine is busy with something else."""
 EDGES_A_NODE = 5
 SEEDS = 5
 NETWORKX_UP_TO_NODES = 100_000
-"""A million nodes in dicts of dicts do not fit into the memory of a small machine."""
+"""Beyond this it is left out to save time: it took 3.7 s a query here already."""
 THETA = 0.001
 """The paper's .05 stops after one hop where every node has ten neighbours."""
 LONGEST_ARCS = 4
