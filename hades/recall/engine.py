@@ -23,6 +23,7 @@ from hades.errors import InvalidInput
 from hades.index.webs import Webs
 from hades.recall import answering, around, beaming, look
 from hades.recall.intent import choose_mode, default_plan, read_intent
+from hades.recall.pathways import flowing
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan
 from hades.recall.ranker import Ranker, shipped_ranker
 from hades.recall.run import Clock, Run
@@ -30,8 +31,8 @@ from hades.recall.scene import Scene
 from hades.recall.search import Finder
 from hades.store.port import Progress, Store
 
-System = Literal["dense", "words", "hybrid", "ppr", "tiers", "full"]
-SYSTEMS: tuple[System, ...] = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+System = Literal["dense", "words", "hybrid", "ppr", "paths", "tiers", "full"]
+SYSTEMS: tuple[System, ...] = ("dense", "words", "hybrid", "ppr", "paths", "tiers", "full")
 """The ladder of baselines, each with more of the recipe than the one before."""
 
 TIERS = {"meaning": 0.4, "graph": 0.4, "belief": 0.2}
@@ -163,6 +164,9 @@ def system_scores(found: look.Look, system: str) -> Any:
         # The ranked ones first, in their order; then the rest by what the doors say.
         scores = signals.prior - 1e6
         scores[found.numbers] = found.scores
+    elif system == "paths":
+        flown = flowing(found)
+        scores = np.where(flown > 0, 1 + flown, signals.prior * 1e-3)
     else:
         walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
         plain = (_scaled(signals.cosine, signals.mask) + _scaled(signals.words, signals.mask)) / 2
