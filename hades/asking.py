@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hades.domain.answer import Answer, Neighbour, Path, Recall
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.times import AsOf
-from hades.domain.trace import TOPIC_KINDS, Hit
+from hades.domain.trace import TOPIC_KINDS, Chunk, Hit
 from hades.errors import InvalidInput, NotFound
 from hades.store.port import Progress, Store
 
@@ -147,6 +147,12 @@ class Asking:
             where = self._where(tag, kind, glob)
             return self._engine.rank(where, question, system, limit, on_progress)
 
+    def examine(self, question: str) -> tuple[list[Chunk], Any]:
+        """The candidates for a question and the features a ranker sees of them."""
+        self._ready(question, None, None, None, None)
+        with self._store.snapshot():
+            return self._engine.examine(self._where(), question)
+
     def paths(self, source: str, target: str, limit: int = 5, *, hops: int = 3) -> list[Path]:
         """The best paths between two topics or entities, best first."""
         clean_number(limit, "limit", least=1)
@@ -171,8 +177,10 @@ class Asking:
     def _engine(self) -> Engine:
         if self._encoder not in self._engines:
             from hades.recall.engine import Engine
+            from hades.settings import load_settings
 
-            self._engines[self._encoder] = Engine(self._store, self._encoder)
+            ranker = load_settings().ranker
+            self._engines[self._encoder] = Engine(self._store, self._encoder, ranker)
         return self._engines[self._encoder]
 
     @property
