@@ -165,8 +165,9 @@ class Vectors:
         if kernel:
             from hades.index.scan import scan
 
-            code, _ = quantise(question[None, :])
+            code, scale = quantise(question[None, :])
             scan(self._codes, self._rows["scale"], code[0].astype(np.int32), numbers, mask, near)
+            near *= scale[0]
             return near
         for first in range(0, len(near), _BLOCK_ROWS):
             block = self._full[first : first + _BLOCK_ROWS].astype(np.float32)
