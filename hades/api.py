@@ -1,6 +1,16 @@
 """The public names of HADES; `import hades` fetches them from here when first used."""
 
-from hades.domain.graph import Belief, Edge, Entity, FactChange, Node, Provenance, Related, Turn
+from hades.domain.graph import (
+    Belief,
+    Edge,
+    Entity,
+    FactChange,
+    Mentioned,
+    Node,
+    Provenance,
+    Related,
+    Turn,
+)
 from hades.domain.times import AsOf
 from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -32,6 +42,7 @@ __all__ = [
     "Hit",
     "InvalidInput",
     "Memory",
+    "Mentioned",
     "Node",
     "NotFound",
     "Problem",

@@ -479,6 +479,13 @@ class Memory(View):
 
     # Inside
 
+    def _use_extractor(self, extractor: str) -> None:
+        from hades.models.extractor import DEFAULT_EXTRACTOR, known_extractor
+
+        if known_extractor(extractor) != (self._store.meta("extractor") or DEFAULT_EXTRACTOR):
+            with self._write("set_extractor"):
+                self._store.set_meta("extractor", extractor)
+
     def _drop_indexes(self) -> None:
         """Lose what was derived: segments and arrays keep what was purged until rewritten."""
         if self._store.in_transaction:
@@ -530,6 +537,7 @@ def open(
     read_only: bool = False,
     busy_timeout_s: float | None = None,
     encoder: str | None = None,
+    extractor: str | None = None,
     clock: Clock = system_clock,
 ) -> Memory:
     """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
@@ -537,7 +545,8 @@ def open(
     Without a path it is the user's own, and whatever is not given is as the settings say.
     `actor` is who the change log names (your login name), `space` the space to work in
     (`default`), `busy_timeout_s` how long a write waits for another process's (10),
-    `encoder` who makes vectors (the built-in `minilm`).
+    `encoder` who makes vectors (the built-in `minilm`), `extractor` who finds names in texts
+    from now on: `names` (built in) or `spacy`; the memory remembers it.
     """
     from hades.store.sqlite import SqliteStore
 
@@ -550,6 +559,7 @@ def open(
         actor = actor or settings.actor
         busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
         encoder = encoder or (None if settings.encoder == "minilm" else settings.encoder)
+        extractor = extractor or (None if read_only else settings.extractor)
     if "://" in str(path):
         raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
     store = SqliteStore(
@@ -561,7 +571,10 @@ def open(
     )
     try:
         encoder = encoder or store.meta("encoder") or "minilm"
-        return Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
+        memory = Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
+        if extractor is not None:
+            memory._use_extractor(extractor)
+        return memory
     except BaseException:
         store.close()
         raise

@@ -209,6 +209,21 @@ def related(
     door.show(found, render)
 
 
+@command(app, "mentions", timed=True)
+def mentions(
+    door: Door,
+    name: NAME,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many passages.")] = 20,
+) -> None:
+    """Show the passages that mention an entity by any of its names, and where."""
+    with door.opened() as memory:
+        view = memory if door.at is None and door.known is None else None
+        found = (view or memory.at(door.at, known=door.known)).mentions(name, limit)
+    from hades.cli import show
+
+    door.show(found, lambda out: show.mentions(out, found))
+
+
 @command(app, "alias")
 def alias(
     door: Door, name: NAME, other: Annotated[str, typer.Argument(help="Another name for it.")]

@@ -216,14 +216,34 @@ class Links(Protocol):
     """Names in texts: introductions, mentions and stated edges."""
 
     def introduce(
-        self, write: Write, space: int, name: str, kind: str, origin: int, chunks: Sequence[int]
+        self,
+        write: Write,
+        space: int,
+        name: str,
+        kind: str,
+        origin: int,
+        chunks: Sequence[int],
+        *,
+        symbol: bool = False,
     ) -> int: ...
-    def entity(self, write: Write, space: int, name: str, kind: str, origin: int) -> int: ...
+    def entity(
+        self,
+        write: Write,
+        space: int,
+        name: str,
+        kind: str,
+        origin: int,
+        *,
+        symbol: bool = False,
+    ) -> int: ...
     def add_alias(
         self, write: Write, space: int, entity: int, alias: str, origin: int, chunk: int
     ) -> None: ...
     def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]: ...
     def mentioned(self, space: int, keys: Sequence[str]) -> list[tuple[int, int]]: ...
+    def mentions(
+        self, entities: Sequence[int], valid: int, known: int, limit: int
+    ) -> list[tuple[int, bytes]]: ...
     def together(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[str, str, int, float]]: ...
@@ -245,7 +265,14 @@ class Links(Protocol):
         evidence: str,
         components: Mapping[str, float],
     ) -> None: ...
+    def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]: ...
     def topic_node(self, space: int, topic: str) -> int: ...
+
+
+class Stated(Protocol):
+    """What texts state, read as edges."""
+
+    def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]: ...
 
 
 class Sources(Protocol):
@@ -284,6 +311,8 @@ class Store(Protocol):
     def passages(self) -> Passages: ...
     @property
     def links(self) -> Links: ...
+    @property
+    def stated(self) -> Stated: ...
     @property
     def sources(self) -> Sources: ...
     @property
