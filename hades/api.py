@@ -5,10 +5,12 @@ from hades.domain.graph import (
     Edge,
     Entity,
     FactChange,
+    Likeness,
     Mentioned,
     Node,
     Provenance,
     Related,
+    Resolution,
     Turn,
 )
 from hades.domain.times import AsOf
@@ -41,6 +43,7 @@ __all__ = [
     "HadesError",
     "Hit",
     "InvalidInput",
+    "Likeness",
     "Memory",
     "Mentioned",
     "Node",
@@ -48,6 +51,7 @@ __all__ = [
     "Problem",
     "Provenance",
     "Related",
+    "Resolution",
     "Space",
     "State",
     "Topic",

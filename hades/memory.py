@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from hades.domain.graph import Edge, FactChange
+from hades.domain.graph import Edge, FactChange, Resolution
 from hades.domain.rules import (
     clean_content,
     clean_metadata,
@@ -399,6 +399,28 @@ class Memory(View):
         clean_name(name, "entity")
         with self._write("split") as write:
             self._store.entities.split(write, self._space_id, name)
+
+    def resolve(self, *, dry_run: bool = False, on_progress: Progress | None = None) -> Resolution:
+        """Find entities that are one under two spellings, and names near in meaning.
+
+        Names spelled nearly alike are merged, where nothing speaks against it; `split` undoes
+        it, and what was split is not merged again. Names near in meaning get an edge
+        `similar_to`. Only the more frequent names and titles get a vector for that. A second
+        run finds nothing to do; one that was stopped goes on. A `dry_run` writes nothing.
+        """
+        from hades.lifecycle.resolve import Resolver
+
+        self._require_space()
+        if self._store.in_transaction:
+            raise InvalidInput("Resolve before or after a batch or snapshot, not inside it.")
+        if not dry_run:
+            self._index_pending(on_progress)
+        finder = self._finder
+        told = on_progress or (lambda _what, _done, _total: None)
+        resolver = Resolver(
+            self._store, self._space_id, self._actor, lambda: finder.encoder, told, dry_run
+        )
+        return resolver.run()
 
     # Spaces
 

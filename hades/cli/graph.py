@@ -263,3 +263,18 @@ def split(
     from hades.cli import show
 
     door.show(found, lambda out: show.entities(out, found))
+
+
+@command(app, "resolve")
+def resolve(
+    door: Door,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+) -> None:
+    """Merge entities spelled nearly alike, and join names near in meaning."""
+    with door.opened() as memory, door.progress() as told:
+        found = memory.resolve(dry_run=dry_run, on_progress=told)
+    from hades.cli import show
+
+    door.show(found, lambda out: show.resolution(out, found))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from hades.domain.graph import Edge, Entity, Mentioned
+from hades.domain.graph import Edge, Entity, Mentioned, Resolution
 from hades.domain.trace import Change, Diff, Hit, Space, State, Topic
 
 if TYPE_CHECKING:
@@ -148,6 +148,24 @@ def entities(console: Console, found: list[Entity]) -> None:
             clean(", ".join(entity.merged)),
         )
     console.print(rows if found else "no entities")
+
+
+def resolution(console: Console, found: Resolution) -> None:
+    """What was, or would be, merged and joined."""
+    would = "would be " if found.dry_run else ""
+    for pairs, what in (
+        (found.merged, f"{would}merged into"),
+        (found.left, "left beside"),
+        (found.similar, f"{would}similar_to"),
+    ):
+        for pair in pairs:
+            ends = f"{clean(pair.other)} [dim]{what}[/] {clean(pair.keep)}"
+            console.print(f"{ends}  {pair.score:.2f}  [italic]{clean(pair.why)}[/]")
+    console.print(
+        f"{len(found.merged)} {would}merged, {len(found.left)} left, "
+        f"{len(found.similar)} {would}joined, {found.ended} ended, "
+        f"{found.embedded} names {would}embedded"
+    )
 
 
 def spaces(console: Console, found: list[Space]) -> None:

@@ -158,6 +158,33 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Likeness:
+    """Two entities that may be one, how alike their names are, and why one thinks so."""
+
+    keep: str
+    other: str
+    score: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What `resolve` did, or would do in a dry run."""
+
+    merged: tuple[Likeness, ...] = ()
+    """Spelled so nearly alike that they are one now; `split` takes them apart."""
+    left: tuple[Likeness, ...] = ()
+    """Spelled as nearly alike, but something speaks against it: merge them by hand."""
+    similar: tuple[Likeness, ...] = ()
+    """New edges `similar_to`: near in meaning, by the encoder."""
+    ended: int = 0
+    """Edges `similar_to` of an earlier run that no longer follow."""
+    embedded: int = 0
+    """Names that got a vector, or in a dry run would."""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """A topic group of the hierarchy."""
 

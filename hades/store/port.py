@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from hades.domain.graph import UNSURE, Belief, Edge, Entity, Node
+from hades.domain.graph import UNSURE, Belief, Edge, Entity, Node, NodeKind
 from hades.domain.times import AsOf
 from hades.domain.trace import Change, Chunk, Space, State, Topic
 
@@ -135,6 +135,23 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """An entity that stands for itself at a moment, as resolution looks at it."""
+
+    entity: int
+    name: str
+    key: str
+    kind: str
+    is_title: bool
+    frequency: int
+
+    @property
+    def node(self) -> int:
+        """Its node."""
+        return self.entity << 3 | NodeKind.ENTITY
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something `check` found: what is wrong, where, and how to mend it."""
 
@@ -176,6 +193,7 @@ class Entities(Protocol):
     def add_alias(self, write: Write, space: int, name: str, alias: str) -> None: ...
     def merge(self, write: Write, space: int, keep: str, other: str) -> None: ...
     def split(self, write: Write, space: int, name: str) -> None: ...
+    def splits(self, space: int) -> set[frozenset[int]]: ...
 
 
 class Edges(Protocol):
@@ -187,6 +205,7 @@ class Edges(Protocol):
     def add(self, write: Write, space: int, draft: EdgeDraft) -> int: ...
     def revise(self, write: Write, edge: int, **changed: Any) -> None: ...
     def retire(self, write: Write, edge: int) -> None: ...
+    def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]: ...
     def inverses(self) -> dict[str, str]: ...
     def set_inverse(self, write: Write, relation: str, inverse: str) -> None: ...
 
@@ -247,6 +266,8 @@ class Links(Protocol):
     def together(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[str, str, int, float]]: ...
+    def named(self, space: int, as_of: AsOf) -> list[Named]: ...
+    def in_one_passage(self, one: int, other: int, as_of: AsOf) -> bool: ...
     def matched(self, space: int) -> tuple[int, int]: ...
     def set_matched(self, space: int, chunk: int, name: int) -> None: ...
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]: ...

@@ -218,6 +218,17 @@ class SqliteEdges:
         if not done.rowcount:
             raise NotFound(f"There is no edge {edge} that is still believed.")
 
+    def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]:
+        """(source, target) of edges of a relation that another action stopped believing."""
+        rows = self._engine.rows(
+            "SELECT e.source, e.target FROM edges e JOIN changes c ON c.number = e.change "
+            "WHERE e.space = ?1 AND e.relation = (SELECT id FROM relations WHERE name = ?2) "
+            "AND e.retired_at IS NOT NULL AND c.action != ?3 AND NOT EXISTS ("
+            "SELECT 1 FROM edges o WHERE o.id = e.id AND o.retired_at IS NULL)",
+            *(space, relation, action),
+        )
+        return set(rows)
+
     def inverses(self) -> dict[str, str]:
         """Which relation takes over when a fact changes."""
         return dict(self._engine.rows("SELECT relation, inverse FROM inverses ORDER BY relation"))

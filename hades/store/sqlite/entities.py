@@ -284,6 +284,13 @@ class SqliteEntities:
         )
         write.subject = self.ensure(write, space, name, "concept")
 
+    def splits(self, space: int) -> set[frozenset[int]]:
+        """Pairs of entities that were merged once and taken apart again."""
+        rows = self._engine.rows(
+            "SELECT entity, target FROM merges WHERE space = ? AND retired_at IS NOT NULL", space
+        )
+        return {frozenset(row) for row in rows}
+
     # Inside
 
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:

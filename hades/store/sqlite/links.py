@@ -12,7 +12,8 @@ from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import entity_key, name_key
-from hades.store.port import Mention, Write
+from hades.domain.times import AsOf
+from hades.store.port import Mention, Named, Write
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.entities import USERS_WORD, SqliteEntities
 
@@ -38,6 +39,19 @@ WHERE e.origin = 0 OR EXISTS (
 ORDER BY o.both DESC, 4 DESC, e.name LIMIT ?4
 """
 
+_NAMED = """
+WITH there AS (
+  SELECT DISTINCT p.chunk FROM presences p
+  WHERE p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
+    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+), said AS (
+  SELECT m.entity, min(m.introduces) AS origin, count(*) AS frequency
+  FROM mentions m JOIN there USING (chunk) GROUP BY m.entity
+)
+SELECT e.id, e.name, e.key, e.kind, coalesce(s.origin = 1, 0), coalesce(s.frequency, 0)
+FROM entities e LEFT JOIN said s ON s.entity = e.id
+WHERE e.space = ?1 AND (e.origin = 0 OR s.origin IS NOT NULL) ORDER BY e.name, e.key
+"""
 _MENTIONS = """
 WITH there AS (
   SELECT DISTINCT m.chunk FROM mentions m JOIN presences p ON p.chunk = m.chunk
@@ -168,6 +182,28 @@ class SqliteLinks:
     ) -> list[tuple[str, str, int, float]]:
         """(name, kind, count, strength) of what is mentioned together with these entities."""
         return self._engine.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
+
+    def named(self, space: int, as_of: AsOf) -> list[Named]:
+        """The entities that live at a moment and stand for themselves, by name."""
+        identity = self._entities.identity(space, as_of)
+        others = {**self._entities.roots(space, as_of), **identity.explained(space)}
+        rows = self._engine.rows(_NAMED, space, *self._engine.moment(as_of))
+        return [
+            Named(entity, name, key, kind, bool(is_title), frequency)
+            for entity, name, key, kind, is_title, frequency in rows
+            if entity not in others
+        ]
+
+    def in_one_passage(self, one: int, other: int, as_of: AsOf) -> bool:
+        """Whether a passage there at a moment mentions two entities both."""
+        row = self._engine.row(
+            "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
+            "WHERE a.entity = ?1 AND b.entity = ?2 AND p.valid_from <= ?3 "
+            "AND (p.valid_to IS NULL OR p.valid_to > ?3) AND p.recorded_at <= ?4 "
+            "AND (p.retired_at IS NULL OR p.retired_at > ?4) LIMIT 1",
+            *(one, other, *self._engine.moment(as_of)),
+        )
+        return row is not None
 
     # How far chunks and names have been matched
 
