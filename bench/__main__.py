@@ -9,7 +9,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-ALL = ("store", "ingest")
+ALL = ("store", "ingest", "extractor")
 
 
 def main() -> None:

@@ -59,6 +59,11 @@ def is_comparable(key: str) -> bool:
     return letters >= (LETTERS_AT_LEAST if len(words) > 1 else LONG_WORD_LETTERS)
 
 
+def numbers(key: str) -> list[str]:
+    """The words of a key that count: `ii`, `1980`, `4o`."""
+    return [word for word in key.split(" ") if _NUMERAL.fullmatch(word)]
+
+
 def candidates(keys: Sequence[str]) -> list[tuple[int, int]]:
     """Pairs of places in sorted keys whose trigrams are likely much the same."""
     if len(keys) < 2:
@@ -114,7 +119,7 @@ def same_spelling(one: str, other: str) -> str | None:
     if one == other or abs(len(one) - len(other)) > 1:
         return None
     why = _why_same(one.split(" "), other.split(" "))
-    if why is not None and any(map(_NUMERAL.fullmatch, f"{one} {other}".split(" "))):
+    if why is not None and numbers(f"{one} {other}"):
         return None
     return why
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import Edge, Likeness, Resolution
-from hades.domain.likeness import candidates, is_comparable, jaccard, same_spelling
+from hades.domain.likeness import candidates, is_comparable, jaccard, numbers, same_spelling
 from hades.domain.names import name_key
 from hades.domain.times import NOW
 from hades.models.encoder import Encoder
@@ -117,7 +117,7 @@ class Resolver:
             return "both are titles"
         if keep.kind != other.kind and "concept" not in (keep.kind, other.kind):
             return f"one is a {keep.kind}, one a {other.kind}"
-        if self.store.links.in_one_passage(keep.entity, other.entity, NOW):
+        if self.store.links.told_apart(keep.entity, other.entity, NOW):
             return "they stand in one passage"
         return None
 
@@ -158,7 +158,7 @@ class Resolver:
             matrix = flat.reshape(len(named), -1).astype(np.float32)
             for at, beside, cosine in self._near(matrix):
                 one, other = sorted((named[at], named[beside]), key=lambda n: n.name)
-                if _digits(one.name) == _digits(other.name):
+                if numbers(name_key(one.name)) == numbers(name_key(other.name)):
                     why = f"cosine by {encoder.model}"
                     pair = Likeness(one.name, other.name, cosine, why)
                     wanted[one.name, other.name] = (pair, one.node, other.node)
@@ -231,10 +231,6 @@ def _strength(one: Named) -> tuple[bool, int, str]:
 
 def _score(one: Named, other: Named) -> float:
     return round(jaccard(name_key(one.name), name_key(other.name)), _DECIMALS)
-
-
-def _digits(name: str) -> list[str]:
-    return [word for word in name_key(name).split(" ") if any(c.isdigit() for c in word)]
 
 
 def _is_exact(one: Named) -> bool:

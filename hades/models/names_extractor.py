@@ -2,7 +2,7 @@
 
 Capitalised phrases, quoted titles, identifiers and addresses. Measured against spaCy's
 recogniser on three sets of multi-hop questions it leads to the same recall or better
-(docs/recall.md), at a hundred times the speed (docs/benchmarks.md).
+(docs/recall.md), at 75 times the speed (docs/benchmarks.md).
 """
 
 from __future__ import annotations

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 import hades
+from hades.domain.names import name_key
+from hades.store.sqlite.migrations import MIGRATIONS, statements
 from tests.conftest import HeldClock
+from tests.ingest.test_pipeline import FILES
 
 CACHE = '''"""A cache."""
 
@@ -280,3 +283,51 @@ def test_exports_tell_symbols_apart(
         rows = (tmp_path / "out" / "relations.jsonl").read_text().splitlines()
         keys = [json.loads(row)["_key"] for row in rows]
         assert len(keys) == len(set(keys)) == len(memory.edges())
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(FILES))[::5])
+def test_edges_and_weights_do_not_depend_on_the_order(
+    tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    found = []
+    for number, names in enumerate((sorted(FILES), order)):
+        with hades.open(tmp_path / f"{number}.hades") as memory:
+            for name in names:
+                (folder / name).write_text(FILES[name])
+                memory.ingest(folder / name)
+            edges = [(str(e), e.weight, sorted(e.components.items())) for e in memory.edges()]
+            found.append((sorted(edges), memory.entities()))
+    assert found[0] == found[1]
+    assert found[0][0]
+
+
+def test_a_bare_name_of_several_symbols_documents_each_a_little(
+    code: Path, memory: hades.Memory
+) -> None:
+    (code / "other.py").write_text("def drop_all():\n    return 3\n")
+    memory.ingest(code)
+    memory.remember("note", "Call drop_all or other.drop_all.")
+    memory.search("drop")
+    by_name = {e.target.name: e for e in memory.edges(relation="documents")}
+    assert by_name["cache.drop_all"].components["evidence"] < 1
+    assert by_name["other.drop_all"].components["evidence"] == 1
+    assert by_name["other.drop_all"].evidence == "other.drop_all"
+
+
+def test_an_older_memory_gets_its_symbols_keyed_by_letters(
+    code: Path, memory: hades.Memory
+) -> None:
+    memory.ingest(code)
+    engine = memory._store.engine
+    keys = "SELECT name, key FROM entities ORDER BY name"
+    expected = [row for row in engine.rows(keys) if row[0] != "_load_all"]
+    with memory.batch():
+        engine.run("DELETE FROM entities WHERE name IN ('_load_all', 'cache._load_all')")
+        for name, key in engine.rows(keys):
+            if key.startswith("`"):
+                engine.run("UPDATE entities SET key = ? WHERE key = ?", name_key(name), key)
+        for statement in statements(dict(MIGRATIONS)["symbols of code by their letters"]):
+            engine.run(statement)
+    assert engine.rows(keys) == [row for row in expected if row[0] != "cache._load_all"]

@@ -194,11 +194,15 @@ class SqliteLinks:
             if entity not in others
         ]
 
-    def in_one_passage(self, one: int, other: int, as_of: AsOf) -> bool:
-        """Whether a passage there at a moment mentions two entities both."""
+    def told_apart(self, one: int, other: int, as_of: AsOf) -> bool:
+        """Whether a passage there at a moment mentions two entities, and is about neither.
+
+        What is about one of them may well spell its title in two ways.
+        """
         row = self._engine.row(
             "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
-            "WHERE a.entity = ?1 AND b.entity = ?2 AND p.valid_from <= ?3 "
+            "WHERE a.entity = ?1 AND b.entity = ?2 "
+            "AND a.introduces IS NOT 1 AND b.introduces IS NOT 1 AND p.valid_from <= ?3 "
             "AND (p.valid_to IS NULL OR p.valid_to > ?3) AND p.recorded_at <= ?4 "
             "AND (p.retired_at IS NULL OR p.retired_at > ?4) LIMIT 1",
             *(one, other, *self._engine.moment(as_of)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -175,20 +176,25 @@ class SqliteStated:
         rows = self._engine.rows_by_name(sql, values)
         texts = self._passages.texts(sorted({row[0] for row in rows}))
         labels = self._labels((row[0] for row in rows), as_of, any_time=wanted.any_time)
-        weight = initial_weight(DOCUMENTS)
         found: dict[tuple[int, int, _Times], Edge] = {}
+        meant = _meant(rows, texts)
+        rivals = Counter((chunk, symbol_tail(name)) for chunk, name in meant)
         for chunk, symbol, name, *times in sorted(rows):
-            span = _said(texts.get(chunk, ""), name)
+            span = meant.get((chunk, name))
             both = _overlap(_Times(*times[:4]), _Times(*times[4:]))
             if span is None or both is None:
                 continue
+            named = texts[chunk][span[0] : span[1]]
+            # A bare name of several symbols means each of them only perhaps.
+            certainty = 1.0 if named == name else 1 / rivals[chunk, symbol_tail(name)]
+            weight = initial_weight(DOCUMENTS, certainty=certainty)
             label = labels.get(chunk, f"(chunk {chunk})")
             found[chunk, symbol, both] = _edge(
                 0,
                 (Node("chunk", label), DOCUMENTS, Node("entity", name)),
                 both,
                 weight=weight.value,
-                evidence="",
+                evidence=named,
                 components=weight.components,
                 provenance=Provenance(label, *span),
             )
@@ -227,20 +233,33 @@ def _overlap(one: _Times, other: _Times) -> _Times | None:
     return None if empty else both
 
 
+def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], tuple[int, int]]:
+    """Which passage names which symbol, and where."""
+    found = {}
+    for chunk, _, name, *_times in rows:
+        span = _said(texts.get(chunk, ""), name)
+        if span is not None:
+            found[chunk, name] = span
+    return found
+
+
 def _said(text: str, symbol: str) -> tuple[int, int] | None:
     """Where a text names a symbol of code, spelled as it is."""
-    found = _spelled(symbol).search(text)
-    return None if found is None else found.span()
+    for form in _spelled(symbol):
+        found = form.search(text)
+        if found is not None:
+            return found.span()
+    return None
 
 
 @lru_cache(maxsize=4_096)
-def _spelled(symbol: str) -> re.Pattern[str]:
-    """The full name, or the bare one; a plain word only where it is written as code."""
+def _spelled(symbol: str) -> tuple[re.Pattern[str], ...]:
+    """The full name, then the bare one; a plain word only where it is written as code."""
     tail = symbol_tail(symbol)
     forms = [rf"(?<![\w.]){re.escape(symbol)}(?!\w)"] if tail != symbol else []
     bare = re.escape(tail)
     if is_identifier(tail):
         forms.append(rf"(?<!\w){bare}(?!\w)")
     else:
-        forms += [rf"(?<!\w){bare}(?=\()", rf"(?<=`){bare}(?=`)"]
-    return re.compile("|".join(forms))
+        forms.append(rf"(?<!\w){bare}(?=\()|(?<=`){bare}(?=`)")
+    return tuple(map(re.compile, forms))
