@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench eval docs clean
 
 demo: $(READY)  ## set up and show what HADES does
 	@$(BIN)/python examples/approach_x.py
@@ -21,6 +21,9 @@ check: $(READY)  ## lint, format, types, import direction
 
 bench: $(READY)  ## measure; compare with peers in the same run
 	$(BIN)/python -m bench
+
+eval: $(READY)  ## answer every question set there is (HADES_DATA); report in eval-report/
+	$(BIN)/python tools/evaluate.py
 
 docs: $(READY)  ## write the generated reference pages anew
 	$(BIN)/python tools/reference.py

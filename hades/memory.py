@@ -33,10 +33,11 @@ from hades.view import View
 
 if TYPE_CHECKING:
     from hades.ingest.summary import Summary
-    from hades.recall.search import Finder
+    from hades.recall.engine import Engine
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
+DEFAULT_ENCODER = "minilm"
 
 _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """What a line that is JSON but not one of our records can run into."""
@@ -51,11 +52,11 @@ class Memory(View):
         space: str,
         actor: str,
         *,
-        encoder: str = "minilm",
-        found: dict[str, Finder] | None = None,
+        encoder: str = DEFAULT_ENCODER,
+        engines: dict[str, Engine] | None = None,
         owner: bool = True,
     ) -> None:
-        super().__init__(store, space, NOW, encoder, found)
+        super().__init__(store, space, NOW, encoder, engines)
         self._actor = clean_name(actor, "actor")
         self._owner = owner
 
@@ -82,7 +83,7 @@ class Memory(View):
             name,
             self._actor,
             encoder=self._encoder,
-            found=self._finders,
+            engines=self._engines,
             owner=False,
         )
 
@@ -168,7 +169,8 @@ class Memory(View):
         """Take in files, folders, chat exports and corpora, and bring them up to date.
 
         What did not change costs a hash; what changed gets a new state; what went is
-        forgotten; what was renamed keeps its trace. A folder's files become topics below
+        forgotten; what was renamed keeps its trace; what was forgotten by hand stays so
+        until its source changes. A folder's files become topics below
         its name, or below `prefix`. `fields` maps the fields of records: id, title, text.
         With `history` the paths are git repositories, and every commit that touched a file
         is a state, true since that commit. One that cannot be read is named in the summary
@@ -200,20 +202,27 @@ class Memory(View):
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
         """Take in facts of your own: JSON lines or CSV of subject, predicate, object.
 
-        Optional fields: source, valid_from, valid_to, weight, evidence. A line that cannot
-        be used is named in the summary and stops nothing.
+        Optional fields: source, valid_from, valid_to, weight, evidence. Where the source is
+        a topic, its passages mention both ends. A line that cannot be used is named in the
+        summary and stops nothing.
         """
         from hades.ingest.document import Unreadable
         from hades.ingest.readers.records import Bad
         from hades.ingest.readers.triples import read_triples
         from hades.ingest.summary import Summary
+        from hades.ingest.told import ToldMentions
 
         summary = Summary()
+        told = ToldMentions(self._store, self._space_id)
+        file = Path(path).expanduser()
         try:
+            # Reading twice costs little beside relating; what is piped in cannot be.
+            counted = on_progress is not None and file.is_file()
+            total = sum(1 for _ in read_triples(file)) if counted else 0
             with self.batch():
-                for number, triple in enumerate(read_triples(Path(path).expanduser()), start=1):
+                for number, triple in enumerate(read_triples(file), start=1):
                     if on_progress is not None and number % 500 == 0:
-                        on_progress("relating", number, number)
+                        on_progress("relating", number, total)
                     if isinstance(triple, Bad):
                         summary.skipped.append((triple.where, triple.why))
                         continue
@@ -228,8 +237,12 @@ class Memory(View):
                         valid_to=triple.valid_to,
                         metadata={"source": triple.source} if triple.source else None,
                     )
-                    summary.added += self.change > before
-                    summary.unchanged += self.change == before
+                    is_news = self.change > before
+                    summary.added += is_news
+                    summary.unchanged += not is_news
+                    if is_news and triple.source:
+                        with self._write("mention") as write:
+                            told.note(write, triple.source, (triple.subject, triple.object))
         except Unreadable as error:
             raise InvalidInput(str(error)) from error
         return summary
@@ -458,12 +471,15 @@ class Memory(View):
         reader = jsonl.Reader(source)
         with self._store.write(self._actor, "import") as write:
             try:
-                return self._store.load(write, reader, into)
+                counts = self._store.load(write, reader, into)
             except _NOT_A_RECORD as error:
                 raise InvalidInput(
                     f"{reader.where()} is not a record this version can read ({error}); "
                     "nothing was imported."
                 ) from error
+        if self._encoder == DEFAULT_ENCODER:
+            self._encoder = self._store.meta("encoder") or DEFAULT_ENCODER
+        return counts
 
     def _import_graph(self, graph: node_link.Read) -> dict[str, int]:
         with self.batch():
@@ -513,11 +529,11 @@ class Memory(View):
         if self._store.in_transaction:
             self._store.afterwards(self._drop_indexes)
         if self._store.index_folder.exists():
-            from hades.index.catalogue import drop_files
+            from hades.index.shelf import drop_files
 
             drop_files(self._store.index_folder)
-        for finder in self._finders.values():
-            finder.forget()
+        for engine in self._engines.values():
+            engine.forget()
 
     @contextmanager
     def _write(self, action: str) -> Iterator[Write]:
@@ -537,10 +553,10 @@ class Memory(View):
     ) -> list[Edge]:
         """The edges from one thing that hold now, or at a time; NotFound when there are none."""
         wanted = EdgeFilter(
-            node=self._node(source),
+            node=self._named_node(source),
             direction="out",
             relation=relation,
-            target=None if target is None else self._node(target),
+            target=None if target is None else self._named_node(target),
         )
         as_of = NOW if at is None else type(NOW)(valid=at)
         edges = self._store.edges.find(self._space_id, wanted, as_of)
@@ -580,7 +596,7 @@ def open(
         space = space or settings.space
         actor = actor or settings.actor
         busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
-        encoder = encoder or (None if settings.encoder == "minilm" else settings.encoder)
+        encoder = encoder or (None if settings.encoder == DEFAULT_ENCODER else settings.encoder)
         extractor = extractor or (None if read_only else settings.extractor)
     if "://" in str(path):
         raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
@@ -592,7 +608,7 @@ def open(
         clock=clock,
     )
     try:
-        encoder = encoder or store.meta("encoder") or "minilm"
+        encoder = encoder or store.meta("encoder") or DEFAULT_ENCODER
         memory = Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
         if extractor is not None:
             memory._use_extractor(extractor)

@@ -45,6 +45,17 @@ class Settings(BaseModel):
     busy_timeout_s: float = Field(
         10.0, ge=0, description="Seconds a write waits for another process before it gives up."
     )
+    cache: Path | None = Field(
+        None,
+        description="The folder of what can be made again: memories of question sets. "
+        "Default: the user's cache folder.",
+    )
+
+    def cache_folder(self) -> Path:
+        """The folder of what can be made again; it may not be there yet."""
+        if self.cache is not None:
+            return self.cache.expanduser()
+        return Path(platformdirs.user_cache_dir("hades", appauthor=False))
 
     def ready_path(self) -> Path:
         """The memory file to use; the folder of the default one is made when missing."""

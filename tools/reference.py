@@ -65,9 +65,9 @@ def _all_commands() -> Iterator[tuple[str, Any]]:
 
 def _commands() -> Iterator[str]:
     yield f"# Commands\n\n{NOTE}"
-    yield "Every command takes `--memory PATH`, `--space NAME` and `--json`; those that read a"
-    yield "time take `--at` and `--known`. A refusal is one sentence on standard error and exit"
-    yield "code 2.\n"
+    yield "Every command on a memory takes `--memory PATH`, `--space NAME` and `--json`; those"
+    yield "that read a time take `--at` and `--known`. A refusal is one sentence on standard"
+    yield "error and exit code 2.\n"
     for name, command in _all_commands():
         words = [f"hades {name}"]
         for parameter in command.params:

@@ -95,16 +95,12 @@ class Door:
     @contextmanager
     def progress(self) -> Iterator[Progress]:
         """A progress bar on the terminal; silent where there is none."""
-        from rich.progress import Progress as Bar
+        from hades.cli.bar import Bars
 
         silent = self.json or not sys.stderr.isatty()
-        with Bar(console=console(stderr=True), transient=True, disable=silent) as bar:
-            task = bar.add_task("", total=None)
-
-            def told(what: str, done: int, total: int) -> None:
-                bar.update(task, description=what, completed=done, total=total)
-
-            yield told
+        bars = Bars(console(stderr=True), disable=silent)
+        with bars.progress:
+            yield bars.told
 
     def confirm(self, question: str, yes: bool) -> None:
         """Ask before something that cannot be undone."""
@@ -126,12 +122,15 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def command(
-    app: typer.Typer, name: str, *, timed: bool = False
+    app: typer.Typer, name: str, *, timed: bool = False, of_memory: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of a Door as a command with the shared options."""
+    """Register a function of a Door as a command with the shared options.
+
+    One that is not `of_memory` has a memory of its own and only takes --json.
+    """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        shared = _SHARED | (_TIMED if timed else {})
+        shared = (_SHARED if of_memory else {"json": JSON}) | (_TIMED if timed else {})
         own = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
             for parameter in inspect.signature(function, eval_str=True).parameters.values()

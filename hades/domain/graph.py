@@ -1,4 +1,4 @@
-"""What joins memories: entities, edges, the paths and clusters made of them."""
+"""What joins memories: entities, edges and the clusters made of them."""
 
 from __future__ import annotations
 
@@ -195,17 +195,6 @@ class Cluster:
     members: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A walk through the graph: nodes joined by edges, with its score and why."""
-
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-    score: float
-    parts: Mapping[str, float] = field(default_factory=dict)
-    rationale: str = ""
-
-
 class Reason(StrEnum):
     """Why something was trimmed, stopped or done another way."""
 
@@ -219,3 +208,10 @@ class Reason(StrEnum):
     EMPTY_GRAPH = "empty_graph"
     EVICTED = "evicted"
     FALLBACK = "fallback"
+    SWITCHED_OFF = "switched_off"
+    NOTHING_NAMED = "nothing_named"
+    NOTHING_FOUND = "nothing_found"
+    NOTHING_KNOWN = "nothing_known"
+    NOT_INDEXED = "not_indexed"
+    ENCODER_FAILED = "encoder_failed"
+    CUT_QUESTION = "cut_question"

@@ -8,9 +8,7 @@ Arrays are saved beside the memory so that opening a large one does not read it 
 from __future__ import annotations
 
 import atexit
-import fcntl
 import json
-import os
 import secrets
 import shutil
 import tempfile
@@ -25,6 +23,7 @@ import numpy.typing as npt
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf
 from hades.index.columns import Columns
+from hades.index.shelf import Shelf, locked, write_json
 from hades.index.vectors import Mask, Vectors
 from hades.index.words import Moment, Presence, Words
 from hades.store.port import Progress, Store
@@ -33,6 +32,7 @@ FORMAT = 1
 SAVED_AFTER_ROWS = 2_000
 """So many new rows are worth saving the arrays again; fewer are read from the store."""
 _WORDS_BATCH = 5_000
+_VECTORS_BATCH = 20_000
 
 _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
     "chunks": ("id", {"id": np.int64, "topic": np.int64, "space": np.int64}),
@@ -60,6 +60,7 @@ class Catalogue:
         self._masks: dict[tuple[int, int, int], tuple[Mask, int]] = {}
         """By moment: which chunks are there, and until when that holds."""
         self._words_token = ""
+        self._shelf = Shelf(self._folder, "arrays")
         with self._locked():
             self._load()
             self._open_words()
@@ -95,16 +96,14 @@ class Catalogue:
                 self._save()
 
     def _catch_up_vectors(self) -> int:
-        rows = [
-            (node >> 3, vector)
-            for node, vector in self._store.feed.vectors(self._encoder, self._change)
-            if node & 7 == NodeKind.CHUNK
-        ]
-        if rows:
-            ids = np.array([row[0] for row in rows], np.int64)
-            flat = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
-            self.vectors.put(ids, flat.reshape(len(rows), -1))
-        return len(rows)
+        return self.vectors.put_all(self._new_vectors())
+
+    def _new_vectors(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
+        for rows in self._store.feed.vectors(self._encoder, self._change, _VECTORS_BATCH):
+            kept = [row for row in rows if row[0] & 7 == NodeKind.CHUNK]
+            ids = np.array([node >> 3 for node, _ in kept], np.int64)
+            flat = np.frombuffer(b"".join(vector for _, vector in kept), np.float16)
+            yield ids, flat.reshape(len(kept), self.vectors.dims)
 
     def _drop_purged(self) -> None:
         purged = [
@@ -158,15 +157,21 @@ class Catalogue:
                 self._words.reload()
             self._words_token = token
             rows = self._store.feed.since("presences", since)
-            for first in range(0, len(rows), _WORDS_BATCH):
-                batch = rows[first : first + _WORDS_BATCH]
-                self._words.put((), self._presences(batch))
-                if on_progress is not None:
-                    on_progress("indexing words", min(first + _WORDS_BATCH, len(rows)), len(rows))
+            if rows:
+                self._words.put(self._presences(rows, on_progress))
             self._note_words(change)
             self._words_seen = change
 
-    def _presences(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Presence]:
+    def _presences(
+        self, rows: Sequence[tuple[Any, ...]], on_progress: Progress | None
+    ) -> Iterator[Presence]:
+        for first in range(0, len(rows), _WORDS_BATCH):
+            batch = rows[first : first + _WORDS_BATCH]
+            yield from self._with_texts(batch)
+            if on_progress is not None:
+                on_progress("indexing words", first + len(batch), len(rows))
+
+    def _with_texts(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Presence]:
         wanted = sorted({row[1] for row in rows})
         texts = self._store.passages.texts(wanted)
         headings = self._store.passages.headings(wanted)
@@ -190,13 +195,13 @@ class Catalogue:
 
     def _note_words(self, change: int) -> None:
         stand = {"generation": self._generation, "change": change, "token": self._words_token}
-        _write(self._folder / "words.json", stand)
+        write_json(self._folder / "words.json", stand)
 
     # Looking
 
     def visible(self, space: int, as_of: AsOf) -> Mask:
         """Which chunks are there at a moment: one flag a chunk number."""
-        valid, known = self._moment(as_of)
+        valid, known = self.moment(as_of)
         key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
         if key in self._masks and valid < self._masks[key][1]:
             return self._masks[key][0]
@@ -214,7 +219,7 @@ class Catalogue:
         self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
         return mask
 
-    def _moment(self, as_of: AsOf) -> tuple[int, int]:
+    def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known); an open end is later than any of them."""
         valid, known = self._store.moment(as_of)
         return valid, min(known, FOREVER - 1)
@@ -223,6 +228,14 @@ class Catalogue:
         """Which chunks belong to topics."""
         return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
 
+    def among(self, mask: Mask, chunks: Sequence[int]) -> list[bool]:
+        """Of each chunk, by id, whether a mask lets it in."""
+        ids, wanted = self.chunks["id"], np.array(chunks, np.int64)
+        if not len(ids):
+            return [False] * len(wanted)
+        at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+        return [bool(let_in) for let_in in (ids[at] == wanted) & mask[at]]
+
     def nearest(
         self, question: npt.NDArray[np.float32], mask: Mask, limit: int
     ) -> list[tuple[int, float]]:
@@ -230,6 +243,32 @@ class Catalogue:
         numbers, near = self.vectors.nearest(question, self._numbers, mask, limit)
         ids = self.chunks["id"][numbers]
         return list(zip(ids.tolist(), near.tolist(), strict=True))
+
+    def near(self, question: npt.NDArray[np.float32], mask: Mask) -> npt.NDArray[np.float32]:
+        """How near each chunk of the mask is, by number; infinitely far without a vector."""
+        return self.vectors.near(question, self._numbers, mask)
+
+    def vectors_of(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """The vectors of chunks, by number; nothing but zeros where there is none."""
+        found = np.zeros((len(numbers), self.vectors.dims), np.float32)
+        if len(self.vectors):
+            at = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
+            has = self._numbers[at] == numbers
+            found[has] = self.vectors.full(at[has])
+        return found
+
+    def rarity(self, term: str) -> float:
+        """How much a word's stem tells, as BM25 weighs it."""
+        return self._words.rarity(term)
+
+    def terms(self, question: str) -> list[str]:
+        """The stems of a question's words, those that tell something."""
+        return self._words.terms(question)
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._folder
 
     def saying(
         self,
@@ -240,7 +279,7 @@ class Catalogue:
         topics: Sequence[int] | None,
     ) -> list[tuple[int, float]]:
         """The best chunks by words: (chunk, score)."""
-        valid, known = self._moment(as_of)
+        valid, known = self.moment(as_of)
         return self._words.best(question, Moment(space, valid, known), limit, topics)
 
     def naming(self, space: int, names: Sequence[str]) -> set[int]:
@@ -256,61 +295,36 @@ class Catalogue:
 
     def _load(self) -> None:
         """Read saved arrays; whatever is wrong with them, they are made anew."""
-        try:
-            folder = self._folder / (self._folder / "arrays").read_text().strip()
-            stand = json.loads((folder / "stand.json").read_text())
-            if stand["format"] != FORMAT or stand["encoder"] != self._encoder:
-                return
-            if stand["generation"] != self._store.feed.stand()[0]:
-                return
-            for name, columns in self._columns.items():
-                columns.load(folder, name)
-            self.vectors.load(folder)
-            self._generation, self._change = stand["generation"], stand["change"]
-            self._number_vectors()
-        except (OSError, ValueError, KeyError, TypeError, EOFError):
+        generation = self._store.feed.stand()[0]
+        change = self._shelf.load(self._stand(generation), self._read)
+        if change is None:
             self._forget("")
+        else:
+            self._generation, self._change = generation, change
+            self._number_vectors()
+
+    def _read(self, folder: Path) -> None:
+        for name, columns in self._columns.items():
+            columns.load(folder, name)
+        self.vectors.load(folder)
 
     def _save(self) -> None:
-        name = f"arrays-{secrets.token_hex(6)}"
-        folder = self._folder / name
-        folder.mkdir(parents=True)
+        self._shelf.save(self._stand(self._generation), self._change, self._write)
+
+    def _write(self, folder: Path) -> None:
         for table, columns in self._columns.items():
             columns.save(folder, table)
         self.vectors.save(folder)
-        stand = {"format": FORMAT, "encoder": self._encoder, "generation": self._generation}
-        _write(folder / "stand.json", {**stand, "change": self._change})
-        draft = self._folder / f".{name}"
-        draft.write_text(name)
-        os.replace(draft, self._folder / "arrays")
-        for old in self._folder.glob("arrays-*"):
-            if old.name != name:
-                shutil.rmtree(old, ignore_errors=True)
+        self.vectors.load(folder)  # mapped now: what was just made need not stay in memory
+
+    def _stand(self, generation: str) -> dict[str, Any]:
+        return {"format": FORMAT, "encoder": self._encoder, "generation": generation}
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """One process at a time writes the files."""
         with locked(self._folder):
             yield
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """One process at a time; the lock itself is never removed."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    with (folder / "lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def drop_files(folder: Path) -> None:
-    """Remove everything that is derived; whoever has it open makes it anew."""
-    with locked(folder):
-        for path in folder.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            elif path.name != "lock":
-                path.unlink(missing_ok=True)
 
 
 def _usable(folder: Path) -> Path:
@@ -321,9 +335,3 @@ def _usable(folder: Path) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="hades-index-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _write(path: Path, data: dict[str, Any]) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    draft.write_text(json.dumps(data))
-    os.replace(draft, path)

@@ -72,7 +72,7 @@ class Resolver:
 
     def _named(self) -> list[Named]:
         self.told("reading names", 0, 1)
-        found = self.store.links.named(self.space, NOW)
+        found = self.store.links.standing(self.space, NOW)
         return [one for one in found if one.kind not in _NOT_COMPARED and not _is_exact(one)]
 
     # Spelling

@@ -149,6 +149,14 @@ class SqliteEntities:
             self._roots = (key, roots)
         return roots
 
+    def names(self, entities: Sequence[int]) -> dict[int, str]:
+        """The names of entities, by id."""
+        rows = self._engine.rows(
+            "SELECT id, name FROM entities WHERE id IN (SELECT value FROM json_each(?))",
+            json.dumps(list(entities)),
+        )
+        return {int(entity): str(name) for entity, name in rows}
+
     def _merged(self, space: int, roots: dict[int, int], known: int) -> dict[int, list[str]]:
         if not roots:
             return {}

@@ -39,7 +39,7 @@ WHERE e.origin = 0 OR EXISTS (
 ORDER BY o.both DESC, 4 DESC, e.name LIMIT ?4
 """
 
-_NAMED = """
+_STANDING = """
 WITH there AS (
   SELECT DISTINCT p.chunk FROM presences p
   WHERE p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
@@ -160,10 +160,10 @@ class SqliteLinks:
     def mentioned(self, space: int, keys: Sequence[str]) -> list[tuple[int, int]]:
         """(entity, chunk) of every mention of an entity that goes by one of these keys."""
         return self._engine.rows(
-            "SELECT DISTINCT m.entity, m.chunk FROM names n "
-            "JOIN entities e ON e.id = n.entity AND e.space = ?1 "
-            "JOIN mentions m ON m.entity = e.id "
-            "WHERE n.key IN (SELECT value FROM json_each(?2)) AND n.retired_at IS NULL",
+            "SELECT DISTINCT m.entity, m.chunk FROM json_each(?2) k "
+            "CROSS JOIN names n ON n.key = k.value "
+            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+            "CROSS JOIN mentions m ON m.entity = e.id WHERE n.retired_at IS NULL",
             *(space, json.dumps(list(keys))),
         )
 
@@ -177,17 +177,28 @@ class SqliteLinks:
             found[chunk] = found.get(chunk, b"") + (positions or b"")
         return list(found.items())
 
+    def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
+        """(key, entity) of every entity that went by one of these keys then."""
+        return self._engine.rows(
+            # CROSS JOIN keeps this order: keys, their names, their entities.
+            "SELECT DISTINCT n.key, n.entity FROM json_each(?2) k "
+            "CROSS JOIN names n ON n.key = k.value "
+            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+            "WHERE n.recorded_at <= ?3 AND (n.retired_at IS NULL OR n.retired_at > ?3)",
+            *(space, json.dumps(list(keys)), known),
+        )
+
     def together(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[str, str, int, float]]:
         """(name, kind, count, strength) of what is mentioned together with these entities."""
         return self._engine.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
 
-    def named(self, space: int, as_of: AsOf) -> list[Named]:
+    def standing(self, space: int, as_of: AsOf) -> list[Named]:
         """The entities that live at a moment and stand for themselves, by name."""
         identity = self._entities.identity(space, as_of)
         others = {**self._entities.roots(space, as_of), **identity.explained(space)}
-        rows = self._engine.rows(_NAMED, space, *self._engine.moment(as_of))
+        rows = self._engine.rows(_STANDING, space, *self._engine.moment(as_of))
         return [
             Named(entity, name, key, kind, bool(is_title), frequency)
             for entity, name, key, kind, is_title, frequency in rows

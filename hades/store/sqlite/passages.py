@@ -68,14 +68,13 @@ class SqlitePassages:
         )
         return [Pending(*row) for row in rows]
 
-    def pending_count(self, space: int | None) -> int:
-        """How many states still wait for something."""
-        if space is None:
-            return int(self._engine.row("SELECT count(*) FROM pending")[0])
+    def pending_count(self, space: int | None, phase: int | None = None) -> int:
+        """How many states still wait for something, or for one phase."""
         row = self._engine.row(
             "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
-            "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
-            space,
+            "JOIN topics t ON t.id = s.topic "
+            "WHERE (?1 IS NULL OR t.space = ?1) AND (?2 IS NULL OR p.phase = ?2)",
+            *(space, phase),
         )
         return int(row[0])
 
@@ -89,10 +88,10 @@ class SqlitePassages:
             )
 
     def outline(self, space: int, topic: str, version: int, outline: bytes) -> None:
-        """Keep what a reader said of a state until it is cut and linked."""
+        """Keep what a reader said of a state until it is cut and linked, again if it was."""
         self._engine.run(
-            "UPDATE pending SET outline = ? WHERE state = (SELECT s.id FROM states s "
-            "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ?)",
+            "INSERT OR REPLACE INTO pending SELECT s.id, 1, ? FROM states s "
+            "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ?",
             *(outline, space, topic, version),
         )
 
@@ -109,6 +108,7 @@ class SqlitePassages:
         if row is None:
             raise NotFound(f"There is no state {state}.")
         topic, valid_from = row
+        before = set(self.placed(state))
         self._engine.run("DELETE FROM placements WHERE state = ?", state)
         placed = []
         for ordinal, cut in enumerate(cuts):
@@ -118,7 +118,7 @@ class SqlitePassages:
                 *(state, ordinal, chunk, cut.start, cut.end),
             )
             placed.append((chunk, is_new))
-        self._settle(write, state, valid_from, {chunk for chunk, _ in placed})
+        self._settle(write, state, valid_from, before, {chunk for chunk, _ in placed})
         return placed
 
     def _chunk(self, write: Write, topic: int, cut: Cut) -> tuple[int, bool]:
@@ -134,8 +134,13 @@ class SqlitePassages:
         )
         return row, True
 
-    def _settle(self, write: Write, state: int, valid_from: int, now_there: set[int]) -> None:
-        """Bring the times of the chunks up to date: those that came, and those that went."""
+    def _settle(
+        self, write: Write, state: int, valid_from: int, before: set[int], now_there: set[int]
+    ) -> None:
+        """Bring the times of the chunks up to date: those that came, and those that went.
+
+        `before` are those of an earlier cutting of this very state.
+        """
         held, valid_to = self._engine.row(_HELD_BEFORE, state)
         recorded_at, encoding = self._engine.row(
             "SELECT recorded_at, encoding FROM states WHERE id = ?", state
@@ -143,13 +148,22 @@ class SqlitePassages:
         if encoding is None and valid_from == recorded_at:
             # Forgotten: whatever was there or planned is gone from here on.
             rows = self._engine.rows(_THERE_AFTER, state, valid_from)
-            before, valid_to = {int(row[0]) for row in rows}, None
-        else:
-            before = set() if held is None else set(self.placed(held))
+            before, valid_to = before | {int(row[0]) for row in rows}, None
+        elif held is not None:
+            order = self.placed(held)
+            self._note_moves(write, [c for c in order if c in now_there], state, set(order))
+            before = before | set(order)
         for chunk in sorted(before - now_there):
             self._take_out(write, chunk, valid_from, valid_to, recorded_at)
         for chunk in sorted(now_there - before):
             self._presence(write, chunk, valid_from, valid_to, recorded_at)
+
+    def _note_moves(
+        self, write: Write, stayed: Sequence[int], state: int, before: set[int]
+    ) -> None:
+        """Chunks that only changed places have no new times: the index must hear of it."""
+        if stayed != [c for c in self.placed(state) if c in before]:
+            self._engine.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
 
     def _take_out(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
@@ -187,6 +201,20 @@ class SqlitePassages:
         """The chunks of a state, in order."""
         rows = self._engine.rows(
             "SELECT chunk FROM placements WHERE state = ? ORDER BY ordinal", state
+        )
+        return [int(row[0]) for row in rows]
+
+    def ever_of(self, topic: int) -> list[int]:
+        """The chunks a topic ever had."""
+        rows = self._engine.rows("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
+        return [int(row[0]) for row in rows]
+
+    def of_topic(self, space: int, topic: str) -> list[int]:
+        """The chunks of a topic's latest state, in order; none when there is no such topic."""
+        rows = self._engine.rows(
+            "SELECT p.chunk FROM topics t JOIN placements p ON p.state = t.latest "
+            "WHERE t.space = ? AND t.name = ? ORDER BY p.ordinal",
+            *(space, topic),
         )
         return [int(row[0]) for row in rows]
 

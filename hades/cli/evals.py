@@ -1,0 +1,114 @@
+"""The command that measures how well questions are answered."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hades.cli import app
+from hades.cli.door import Door, command, console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hades.evals import Measured
+
+
+@command(app, "eval", of_memory=False)
+def evaluate(
+    door: Door,
+    folder: Annotated[
+        Path, typer.Argument(help="A set: corpus.jsonl or turns.jsonl, and questions.jsonl.")
+    ],
+    questions: Annotated[
+        Path | None, typer.Option("--questions", help="Other questions about the same corpus.")
+    ] = None,
+    systems: Annotated[
+        str | None,
+        typer.Option("--systems", help="Of dense,words,hybrid,ppr,paths,full; else all of them."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", help="Only the first so many questions.")
+    ] = None,
+    fold: Annotated[
+        int | None, typer.Option("--fold", help="0 or 1: only this half of the questions.")
+    ] = None,
+    triples: Annotated[
+        bool, typer.Option("--triples", help="Take in the set's triples.jsonl as well.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write a page, data and picture here.")
+    ] = None,
+) -> None:
+    """Measure how well the questions of a set are answered, system by system.
+
+    The set's memory is made once and kept in the cache (HADES_CACHE).
+    """
+    from hades.evals import load_set, measure, open_set
+    from hades.evals.measure import chosen_systems
+    from hades.settings import load_settings
+
+    chosen = chosen_systems(_named(systems))
+    eval_set = load_set(folder, questions)
+    if fold is not None:
+        eval_set = eval_set.half(fold)
+    if limit is not None:
+        eval_set = eval_set.first(limit)
+    settings = load_settings()
+    with (
+        door.progress() as progress,
+        open_set(
+            eval_set,
+            settings.cache_folder(),
+            triples=triples,
+            encoder=settings.encoder,
+            on_progress=progress,
+        ) as opened,
+    ):
+        measured = measure(eval_set, opened, chosen, progress)
+    door.show(measured.plain(), lambda out: show_measured(measured, out))
+    if report is not None:
+        _write(measured, report)
+
+
+def _named(systems: str | None) -> list[str]:
+    return [one.strip() for one in (systems or "").split(",") if one.strip()]
+
+
+def _write(measured: Measured, folder: Path) -> None:
+    from hades.evals.picture import can_draw
+    from hades.evals.report import write_report
+
+    out = console(stderr=True)
+    for path in write_report(measured, folder):
+        out.print(f"wrote {path}", markup=False)
+    if not can_draw():
+        sys.stderr.write("No picture was drawn: pip install 'hades-memory[eval]' for one.\n")
+
+
+def show_measured(measured: Measured, out: Console) -> None:
+    """The ladder as a table; shares in per cent."""
+    from hades.cli import show
+    from hades.evals.measure import METRICS
+    from hades.evals.report import label
+
+    index = measured.index
+    out.print(
+        f"[bold]{show.clean(measured.dataset)}[/]: {measured.questions:,} questions, "
+        f"{index.chunks:,} chunks, {index.edges:,} edges, made in {index.seconds:g} s"
+        + (f", [red]{index.skipped:,} records skipped[/]" if index.skipped else "")
+    )
+    rows = show.table("system", *map(label, METRICS), "p50 ms", "p95 ms", "context tokens", "ECE")
+    for name, scores in measured.systems.items():
+        rows.add_row(
+            name,
+            *(f"{100 * scores.values[metric]:.1f}" for metric in METRICS),
+            f"{scores.p50_ms:.1f}",
+            f"{scores.p95_ms:.1f}",
+            f"{scores.context_tokens:.0f}",
+            "–" if scores.ece is None else f"{scores.ece:.3f}",
+        )
+    out.print(rows)

@@ -1,0 +1,234 @@
+"""What a question gets: passages, paths, the text for a model, and why each was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from hades.domain.graph import Node, Reason
+from hades.domain.trace import Chunk
+
+
+class Intent(StrEnum):
+    """What kind of question it is; it decides the default plan."""
+
+    STATUS = "status"
+    RECENT = "recent"
+    OVERVIEW = "overview"
+    WHY = "why"
+    WHEN = "when"
+    BRIDGE = "bridge"
+    """Who or what, by way of something else: the director of the film that …"""
+    COMPARE = "compare"
+    LOOKUP = "lookup"
+    """None of the others: a plain question."""
+
+
+class Mode(StrEnum):
+    """How much is wanted (seed 004)."""
+
+    EXECUTION = "execution"
+    PLANNING = "planning"
+    BRAINSTORMING = "brainstorming"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """How sure we are: an expected probability, and where it lies nine times of ten."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that was chosen, with what spoke for it."""
+
+    chunk: Chunk
+    line: int
+    """The line of its topic's content where it begins, from 1."""
+    end_line: int
+    valid_from: datetime
+    recorded_at: datetime
+    score: float
+    parts: Mapping[str, float]
+    """meaning, words, names, walk, rank …: what the score is made of."""
+    doors: tuple[str, ...]
+    """Which ways led to it: meaning, words, names, graph."""
+    belief: Interval
+
+    @property
+    def id(self) -> str:
+        """How to cite it: `docs/guide.md@3#0`."""
+        return self.chunk.id
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One edge of a path, in the direction it is read."""
+
+    relation: str
+    target: Node
+    weight: float
+    forward: bool = True
+    """False when the edge itself points the other way."""
+    snippet: str = ""
+    """Words of the text that states it."""
+    chunk: str = ""
+    """The chunk it stands in, as it is cited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A walk through the graph, with how reliable it is and why it was chosen."""
+
+    start: Node
+    steps: tuple[Step, ...]
+    reliability: float
+    belief: Interval
+    score: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+    rationale: str = ""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes it leads through, in order."""
+        return (self.start, *(step.target for step in self.steps))
+
+    def __str__(self) -> str:
+        text = str(self.start)
+        for step in self.steps:
+            label = f'{step.relation}; "{step.snippet}"' if step.snippet else step.relation
+            text += f" --[{label}]--> " if step.forward else f" <--[{label}]-- "
+            text += str(step.target)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A node that stands around another, with the path that leads to it."""
+
+    node: Node
+    hops: int
+    score: float
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What a part of the context rests on: a passage or a path, by its number there."""
+
+    number: int
+    kind: str
+    """`passage` or `path`."""
+    nodes: tuple[str, ...]
+    """The ids of its nodes; for a passage, its chunk."""
+    topic: str = ""
+    version: int = 0
+    line: int = 0
+    end_line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that was trimmed, stopped or done another way."""
+
+    reason: Reason
+    stage: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.reason.value}" + (f" ({self.detail})" if self.detail else "")
+
+
+@dataclass(frozen=True, slots=True)
+class StageReport:
+    """What a stage did and what it cost."""
+
+    stage: str
+    ms: float
+    reads: int = 0
+    """Documents it looked at for the first time."""
+    found: int = 0
+    """How many candidates it handed on."""
+    added: int = 0
+    """How many of them were new."""
+    cut: int = 0
+    dedupe_rate: float = 0.0
+    coverage: float = 0.0
+    """The share of the question's words, by weight, that is covered so far."""
+    capped: bool = False
+    early_stop: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conveyance:
+    """How much a recall conveyed (algorithms, §12): C = (W·R·H / T)·Ctx^α."""
+
+    what: float
+    """W: coverage of the question by what was packed."""
+    where: float
+    """R: the share of packed passages that the graph joins with another or the question."""
+    how: float
+    """H: the mean belief of what was packed."""
+    seconds: float
+    context: float
+    """Ctx: the share of the token budget that was used well, 0 to 1."""
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The answer object: everything a caller may show, check or hand to a model."""
+
+    question: str
+    intent: Intent
+    evidence: str
+    """Why it was taken for that kind of question."""
+    mode: Mode
+    space: str
+    passages: tuple[Passage, ...]
+    paths: tuple[Path, ...]
+    context: str
+    """The text for a model: the question, paths, passages, the best at both ends."""
+    tokens: int
+    """How many tokens the context has."""
+    citations: tuple[Citation, ...]
+    plan: Mapping[str, Any]
+    """The plan as it was executed."""
+    reasons: tuple[Note, ...]
+    telemetry: tuple[StageReport, ...]
+    ms: float
+    belief: Interval
+    """How sure we are that the answer is in the context."""
+    conveyance: Conveyance
+    valid: datetime | None = None
+    """The moment of the world it was asked about; None: now."""
+    known: datetime | None = None
+    """As known when; None: now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence that answers, with the passage it was read in."""
+
+    text: str
+    score: float
+    citation: int
+    """The number of the passage in the recall."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An extractive answer: sentences as they stand in the texts, each cited."""
+
+    question: str
+    sentences: tuple[Sentence, ...]
+    recall: Recall
+
+    def __str__(self) -> str:
+        return " ".join(f"{one.text} [{one.citation}]" for one in self.sentences)

@@ -1,0 +1,192 @@
+"""Measuring: every question asked of every system, and what came of it.
+
+The ladder of systems goes from one door to everything: `dense` (vectors), `words` (BM25),
+`hybrid` (both), `ppr` (walks through the graph from there), `paths` (paths between what
+was found), `full` (the ranker over all of it). `full` is also asked for a whole recall, as
+a caller would: that is what its time, its context and its beliefs are taken from.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from hades.domain.answer import Recall
+from hades.domain.trace import Hit
+from hades.errors import InvalidInput, Unavailable
+from hades.evals import metrics
+from hades.evals.memories import IdOf, Index, OpenSet
+from hades.evals.sets import EvalSet, Question
+from hades.store.port import Progress
+from hades.view import View
+
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "paths", "full")
+"""From the foot of the ladder to its top."""
+_DOORS: dict[str, tuple[str, ...]] = {
+    "dense": ("meaning",),
+    "words": ("words",),
+    "hybrid": ("meaning", "words"),
+}
+RECALL_AT = (2, 5, 10, 25, 50)
+RANKS = max(RECALL_AT)
+PACKED_PASSAGES = 6
+"""As many as a recall packs by default: what a caller of a plain search would hand on."""
+
+METRICS = (*(f"recall@{k}" for k in RECALL_AT), "ndcg@10", "mrr")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one system gave for one question."""
+
+    ranking: tuple[str, ...]
+    gold: frozenset[str]
+    ms: float
+    context_tokens: int
+    beliefs: tuple[tuple[float, bool], ...] = ()
+    """For each passage of a recall: how sure it was, and whether it is gold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What one system is worth on a set."""
+
+    values: Mapping[str, float]
+    """By metric, the mean over the questions."""
+    errors: Mapping[str, float]
+    """By metric, the standard error of that mean."""
+    p50_ms: float
+    p95_ms: float
+    context_tokens: float
+    ece: float | None
+    """None where the system states no beliefs."""
+
+    def plain(self) -> dict[str, float | None]:
+        """As it is printed in JSON."""
+        return {
+            **{name: round(value, 4) for name, value in self.values.items()},
+            "p50_ms": round(self.p50_ms, 2),
+            "p95_ms": round(self.p95_ms, 2),
+            "context_tokens": round(self.context_tokens, 1),
+            "ece": None if self.ece is None else round(self.ece, 4),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A set, measured."""
+
+    dataset: str
+    questions: int
+    index: Index
+    systems: Mapping[str, Scores]
+
+    def plain(self) -> dict[str, Any]:
+        """As it is printed in JSON."""
+        index = {"seconds": self.index.seconds, "chunks": self.index.chunks}
+        return {
+            "dataset": self.dataset,
+            "index": {**index, "edges": self.index.edges},
+            "systems": {name: scores.plain() for name, scores in self.systems.items()},
+        }
+
+
+def chosen_systems(names: Iterable[str]) -> tuple[str, ...]:
+    """The systems somebody asked for, in the order of the ladder; all when none is named."""
+    asked = set(names)
+    if unknown := sorted(asked - set(SYSTEMS)):
+        raise InvalidInput(f"There is no system {unknown[0]!r}: {', '.join(SYSTEMS)}.")
+    # Until views can rank through the graph, there is only what the doors find.
+    offered = SYSTEMS if hasattr(View, "rank") else tuple(_DOORS)
+    if missing := sorted(asked - set(offered)):
+        raise Unavailable(f"This version cannot rank by {missing[0]}: {', '.join(offered)}.")
+    return tuple(name for name in offered if name in asked or not asked)
+
+
+def measure(
+    eval_set: EvalSet,
+    opened: OpenSet,
+    systems: Sequence[str] = (),
+    on_progress: Progress | None = None,
+) -> Measured:
+    """Ask every question of every system, or of those named."""
+    scores = {}
+    for system in chosen_systems(systems):
+        ask = _asker(system, opened)
+        ask(eval_set.questions[0])  # loads what is loaded once; not timed
+        asked = []
+        for number, question in enumerate(eval_set.questions, start=1):
+            asked.append(ask(question))
+            if on_progress is not None:
+                on_progress(f"asking {system}", number, len(eval_set.questions))
+        scores[system] = score(asked)
+    return Measured(eval_set.name, len(eval_set.questions), opened.index, scores)
+
+
+def score(asked: Sequence[Asked]) -> Scores:
+    """What the answers of one system are worth together."""
+    each = {
+        **{
+            f"recall@{k}": [metrics.recall_at(k, one.ranking, one.gold) for one in asked]
+            for k in RECALL_AT
+        },
+        "ndcg@10": [metrics.ndcg_at(10, one.ranking, one.gold) for one in asked],
+        "mrr": [metrics.reciprocal_rank(one.ranking, one.gold) for one in asked],
+    }
+    times = [one.ms for one in asked]
+    return Scores(
+        values={name: statistics.fmean(values) for name, values in each.items()},
+        errors={name: metrics.standard_error(values) for name, values in each.items()},
+        p50_ms=metrics.percentile(times, 0.5),
+        p95_ms=metrics.percentile(times, 0.95),
+        context_tokens=statistics.fmean(one.context_tokens for one in asked),
+        ece=metrics.expected_calibration_error(told for one in asked for told in one.beliefs),
+    )
+
+
+def ranking(hits: Iterable[Hit], id_of: IdOf) -> tuple[str, ...]:
+    """Ids of the corpus, best first; several chunks of one count once, where the best is."""
+    return tuple(dict.fromkeys(id_of(hit.chunk) for hit in hits))[:RANKS]
+
+
+def _asker(system: str, opened: OpenSet) -> Callable[[Question], Asked]:
+    chunks = _chunks_asked(opened)
+
+    def ask(question: Question) -> Asked:
+        view = opened.view(question)
+        start = time.perf_counter()
+        hits = _hits(view, question.text, system, chunks)
+        ms = 1000 * (time.perf_counter() - start)
+        ranked = ranking(hits, opened.id_of)
+        packed = sum(hit.chunk.tokens for hit in hits[:PACKED_PASSAGES])
+        if system != "full":
+            return Asked(ranked, question.gold, ms, packed)
+        start = time.perf_counter()
+        recall = _recall(view, question.text)
+        ms = 1000 * (time.perf_counter() - start)
+        told = tuple(
+            (one.belief.mean, opened.id_of(one.chunk) in question.gold) for one in recall.passages
+        )
+        return Asked(ranked, question.gold, ms, recall.tokens, told)
+
+    return ask
+
+
+def _chunks_asked(opened: OpenSet) -> int:
+    """How many chunks give RANKS different passages, going by how many a passage has."""
+    return RANKS * max(1, math.ceil(opened.index.chunks / opened.passages))
+
+
+def _hits(view: View, question: str, system: str, limit: int) -> list[Hit]:
+    rank = getattr(view, "rank", None)
+    if rank is None:
+        return view.search(question, limit, door=_DOORS[system])
+    return cast("list[Hit]", rank(question, system=system, limit=limit))
+
+
+def _recall(view: View, question: str) -> Recall:
+    return cast(Recall, getattr(view, "recall")(question))  # noqa: B009 — until views have it

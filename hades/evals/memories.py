@@ -1,0 +1,239 @@
+"""Memories of question sets: made once from a corpus, kept, and opened again.
+
+A corpus's memory lies in the cache under a hash of the corpus, the encoder and FORMAT. A
+run that was stopped goes on where it stood, as ingestion does. Each conversation is a
+space of its own: a question sees only the turns of its conversation, and so do names,
+their frequencies and the graph. A filter by topic would search the right turns, but over
+a graph of all the conversations.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from types import TracebackType
+
+from hades.domain.trace import Chunk
+from hades.errors import InvalidInput, Unavailable
+from hades.evals.sets import CORPUS, TRIPLES, EvalSet, Question, read_rows
+from hades.memory import DEFAULT_SPACE, Memory
+from hades.memory import open as open_memory
+from hades.store.port import Progress
+from hades.view import View
+
+FORMAT = 1
+"""Part of every hash: raised when the same corpus should give another memory."""
+PREFIX = "passage"
+"""First part of the topics; a passage's id is the rest."""
+_FIELDS = {"id": "id", "title": "title", "text": "text"}
+
+IdOf = Callable[[Chunk], str]
+"""Which passage or turn of the corpus a chunk is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What making the memory cost, and what is in it."""
+
+    seconds: float
+    chunks: int
+    edges: int
+    """Mentions, links the texts state, and edges between entities."""
+    skipped: int = 0
+    """Records that could not be taken in."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSet:
+    """A set's memory, ready to be asked."""
+
+    memory: Memory
+    id_of: IdOf
+    index: Index
+    passages: int
+    """How many passages, or turns, the corpus has."""
+    _views: dict[str, View] = field(default_factory=dict)
+
+    def view(self, question: Question) -> View:
+        """What a question may look at: the corpus, or its own conversation."""
+        space = space_of(question.conversation)
+        if space not in self._views:
+            self._views[space] = self.memory.in_space(space)
+        return self._views[space]
+
+    def __enter__(self) -> OpenSet:
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self.memory.close()
+
+
+def open_set(
+    eval_set: EvalSet,
+    cache: Path,
+    *,
+    triples: bool = False,
+    encoder: str = "minilm",
+    on_progress: Progress | None = None,
+) -> OpenSet:
+    """The memory of a set's corpus, from the cache, or made now and kept there.
+
+    With `triples` the set's own facts are in it too: edges between entities, which are
+    also mentioned in the passage each fact was read in.
+    """
+    if triples and not eval_set.triples.is_file():
+        raise InvalidInput(f"The set {eval_set.name!r} has no {TRIPLES}.")
+    folder = cache / "evals" / f"{eval_set.name}-{_key(eval_set, triples, encoder)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(
+            f"The folder {folder} cannot be made ({error.strerror}): set HADES_CACHE."
+        ) from error
+    memory = open_memory(folder / "set.hades", actor="evals", encoder=encoder)
+    try:
+        index = _ready(memory, eval_set, folder, triples, on_progress)
+        id_of = _turn_of(memory, eval_set) if eval_set.is_conversations else _passage_of
+        return OpenSet(memory, id_of, index, sum(1 for _ in read_rows(eval_set.corpus)))
+    except BaseException:
+        memory.close()
+        raise
+
+
+def space_of(conversation: str | None) -> str:
+    """The space a conversation has to itself."""
+    return DEFAULT_SPACE if conversation is None else f"conversation-{conversation}"
+
+
+def _key(eval_set: EvalSet, triples: bool, encoder: str) -> str:
+    key = blake2b(f"{FORMAT}\n{encoder}\n{triples}\n".encode(), digest_size=8)
+    for path in (eval_set.corpus, *([eval_set.triples] if triples else [])):
+        key.update(blake2b(path.read_bytes()).digest())
+    return key.hexdigest()
+
+
+# Making it
+
+
+def _ready(
+    memory: Memory, eval_set: EvalSet, folder: Path, triples: bool, told: Progress | None
+) -> Index:
+    """Take the corpus in unless that is done; what it cost, in all runs together."""
+    mark = folder / "index.json"
+    if mark.is_file():
+        return Index(**json.loads(mark.read_text()))
+    spent = folder / "seconds.txt"
+    start = time.perf_counter() - (float(spent.read_text()) if spent.is_file() else 0.0)
+    try:
+        if eval_set.is_conversations:
+            skipped = _take_conversations(memory, eval_set, folder, told)
+        else:
+            skipped = _take_passages(memory, eval_set, folder, triples, told)
+        for space in memory.spaces():
+            # The first search makes the derived indexes; it belongs to the cost.
+            memory.in_space(space.name).search("anything", 1, on_progress=told)
+    finally:
+        seconds = time.perf_counter() - start
+        spent.write_text(str(seconds))
+    stats = [memory.in_space(space.name).stats() for space in memory.spaces()]
+    index = Index(
+        seconds=round(seconds, 1),
+        chunks=sum(one["chunks"] for one in stats),
+        edges=sum(one[kind] for one in stats for kind in ("mentions", "links", "edges")),
+        skipped=skipped,
+    )
+    # Renamed into place: half of it would pass for a whole one.
+    draft = mark.with_suffix(".draft")
+    draft.write_text(json.dumps(asdict(index)))
+    draft.replace(mark)
+    return index
+
+
+def _take_passages(
+    memory: Memory, eval_set: EvalSet, folder: Path, triples: bool, told: Progress | None
+) -> int:
+    # Read from a copy: a run that goes on finds the same file, wherever the set lies by then.
+    corpus = folder / CORPUS
+    shutil.copyfile(eval_set.corpus, corpus)
+    phases = ["nodes", "chunks", "embeddings"]
+    taken = memory.ingest(corpus, prefix=PREFIX, fields=_FIELDS, phases=phases, on_progress=told)
+    if triples:
+        # Before names are looked for, so that those of the facts are found in every text.
+        rows = (_with_topic(row) for _, row in read_rows(eval_set.triples))
+        _write_rows(folder / TRIPLES, rows)
+        memory.import_triples(folder / TRIPLES, told)
+    memory.ingest(corpus, prefix=PREFIX, fields=_FIELDS, phases=["edges"], on_progress=told)
+    return len(taken.skipped)
+
+
+def _with_topic(row: Mapping[str, object]) -> dict[str, object]:
+    """A fact that names the topic its passage became."""
+    return {**row, "chunk": f"{PREFIX}/{row['chunk']}"} if "chunk" in row else dict(row)
+
+
+def _take_conversations(
+    memory: Memory, eval_set: EvalSet, folder: Path, told: Progress | None
+) -> int:
+    conversations: dict[str, list[Mapping[str, object]]] = {}
+    for where, row in read_rows(eval_set.corpus):
+        if missing := [name for name in ("id", "conversation") if row.get(name) is None]:
+            raise InvalidInput(f"{where} is a turn without {missing[0]!r}.")
+        conversations.setdefault(str(row["conversation"]), []).append(row)
+    there = {space.name for space in memory.spaces()}
+    skipped = 0
+    for number, (conversation, rows) in enumerate(conversations.items()):
+        space = space_of(conversation)
+        if space not in there:
+            memory.create_space(space)
+        path = folder / f"turns-{number}.jsonl"
+        _write_rows(path, rows)
+        taken = memory.in_space(space).ingest(path, prefix=PREFIX, on_progress=told)
+        skipped += len(taken.skipped)
+    return skipped
+
+
+def _write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+# From chunks back to the corpus
+
+
+def _passage_of(chunk: Chunk) -> str:
+    return chunk.topic.removeprefix(f"{PREFIX}/")
+
+
+def _turn_of(memory: Memory, eval_set: EvalSet) -> IdOf:
+    """Which turn a chunk is of: the one whose words are the first to end after its start."""
+    said = {str(row["id"]): row for _, row in read_rows(eval_set.corpus)}
+    turns: dict[str, tuple[list[int], list[str]]] = {}
+    for space in memory.spaces():
+        view = memory.in_space(space.name)
+        for topic in view.topics():
+            state = view.get(topic.name)
+            ids = [str(one) for one in state.metadata["turn_ids"]]
+            ends: list[int] = []
+            for id_ in ids:
+                words = f"{' '.join(said[id_]['speaker'].split())}: {said[id_]['text'].strip()}"
+                at = state.content.index(words, ends[-1] if ends else 0)
+                ends.append(at + len(words))
+            turns[topic.name] = ends, ids
+
+    def turn_of(chunk: Chunk) -> str:
+        ends, ids = turns[chunk.topic]
+        return ids[bisect_right(ends, chunk.start)]
+
+    return turn_of

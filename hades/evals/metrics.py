@@ -1,0 +1,72 @@
+"""Metrics: what a ranking is worth, as numbers from 0 to 1.
+
+A ranking is a list of ids, the best first, each once. Gold is the set of ids that answer.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Collection, Iterable, Sequence
+
+CALIBRATION_BINS = 10
+BOOTSTRAP_SAMPLES = 1_000
+
+
+def recall_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
+    """The share of the gold that is among the first k."""
+    return len(set(ranking[:k]) & set(gold)) / len(gold)
+
+
+def ndcg_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
+    """Discounted gain of the first k against the best order there could be.
+
+    Every gold id counts the same, 1/log2(rank + 1); the best order has all of them first.
+    """
+    gained = sum(_discount(rank) for rank, id_ in enumerate(ranking[:k], 1) if id_ in gold)
+    return gained / sum(_discount(rank) for rank in range(1, min(k, len(gold)) + 1))
+
+
+def _discount(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
+
+
+def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
+    """One over the rank of the first gold id; 0 when there is none."""
+    return next((1 / rank for rank, id_ in enumerate(ranking, 1) if id_ in gold), 0.0)
+
+
+def expected_calibration_error(told: Iterable[tuple[float, bool]]) -> float | None:
+    """How far beliefs are from what came true, on average; None without any.
+
+    Beliefs fall into ten bins of equal width. Each bin's mean belief is compared with the
+    share of it that was true, and counts by how many fell into it.
+    """
+    bins: list[list[tuple[float, bool]]] = [[] for _ in range(CALIBRATION_BINS)]
+    for belief, was_true in told:
+        bins[min(int(belief * CALIBRATION_BINS), CALIBRATION_BINS - 1)].append((belief, was_true))
+    count = sum(map(len, bins))
+    if not count:
+        return None
+    # len(bin)/count · |mean belief - share true| is |sum of beliefs - number true| / count.
+    return sum(abs(sum(b for b, _ in one) - sum(t for _, t in one)) for one in bins) / count
+
+
+def standard_error(values: Sequence[float], seed: int = 0) -> float:
+    """How much the mean would vary with other questions of the kind, by bootstrap."""
+    if len(values) < 2:
+        return 0.0
+    chance = random.Random(seed)
+    means = [
+        statistics.fmean(chance.choices(values, k=len(values))) for _ in range(BOOTSTRAP_SAMPLES)
+    ]
+    return statistics.pstdev(means)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that this share of the values does not exceed; 0 without any."""
+    if not values:
+        return 0.0
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, math.ceil(share * len(ordered)) - 1))]

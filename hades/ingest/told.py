@@ -1,0 +1,45 @@
+"""Facts told about a text: the passage each was read in mentions what it is about.
+
+A fact from elsewhere joins two entities. Where it also says in which topic it was read,
+that topic's passages are joined with both, so that a walk leads from text to text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hades.domain.names import name_key, words
+from hades.ingest.document import Origin
+from hades.ingest.names import is_name
+from hades.store.port import Store, Write
+
+
+class ToldMentions:
+    """Mentions for facts that name their source, in one space."""
+
+    def __init__(self, store: Store, space: int) -> None:
+        self._store = store
+        self._space = space
+        self._said: dict[str, list[tuple[int, str]]] = {}
+        """By topic: its chunks and their words, read once."""
+
+    def note(self, write: Write, topic: str, names: Sequence[str]) -> None:
+        """Let the chunks of a topic that say a name, else its first chunk, mention it."""
+        chunks = self._chunks(topic)
+        for name in names:
+            key = name_key(name)
+            if not chunks or not is_name(key):
+                continue
+            saying = [chunk for chunk, said in chunks if f" {key} " in said]
+            where = saying or [chunks[0][0]]
+            links = self._store.links
+            links.introduce(write, self._space, name, "concept", Origin.EXTRACTED, where)
+
+    def _chunks(self, topic: str) -> list[tuple[int, str]]:
+        if topic not in self._said:
+            ids = self._store.passages.of_topic(self._space, topic)
+            texts = self._store.passages.texts(ids)
+            self._said[topic] = [
+                (one, f" {' '.join(words(texts.get(one, ''))).casefold()} ") for one in ids
+            ]
+        return self._said[topic]

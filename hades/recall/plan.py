@@ -1,0 +1,158 @@
+"""The plan: how much a question may cost, stage by stage (seed 001's contract).
+
+A plan is data. Values out of range are clamped and say so; unknown keys are an error. The
+limits in it are hard: no stage goes beyond them by more than one unit of work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hades.domain.answer import Note
+from hades.domain.graph import Reason
+from hades.errors import InvalidInput
+
+Door = Literal["meaning", "words", "names"]
+DOORS: tuple[Door, ...] = ("meaning", "words", "names")
+
+HOPS_AT_MOST = 5
+TOKENS_AT_MOST = 200_000
+LATENCY_MS_AT_MOST = 600_000
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Retriever(_Part):
+    """Seeds: where the question enters the memory."""
+
+    k: int = Field(default=6, ge=1, le=8, description="seeds for paths")
+    mmr: float = Field(default=0.4, ge=0, le=1, description="how much seeds must differ")
+    doors: tuple[Door, ...] = Field(default=DOORS, min_length=1)
+    timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
+
+
+class Graph(_Part):
+    """Walks and paths between what was found."""
+
+    walk: bool = Field(default=True, description="personalised PageRank")
+    beam_search: bool = True
+    flow: bool = Field(default=True, description="flow-pruned paths")
+    hops: int = Field(default=2, ge=0, le=HOPS_AT_MOST)
+    fanout: int = Field(default=3, ge=1, le=3)
+    beam: int = Field(default=16, ge=1, le=16, description="paths kept over all hops together")
+    damping: float = Field(default=0.5, gt=0, lt=1)
+    score: Literal["paper", "decay"] = "paper"
+    timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
+
+
+class Reranker(_Part):
+    """The ranker over the candidates."""
+
+    on: bool = True
+    m: int = Field(default=24, ge=1, le=24, description="passages ranked to the end")
+    timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
+
+
+class Budget(_Part):
+    """What the whole question may cost."""
+
+    docs_max: int = Field(default=160, ge=1, le=10_000, description="documents looked at")
+    latency_ms: int = Field(default=2_000, ge=1, le=LATENCY_MS_AT_MOST)
+    tokens: int = Field(
+        default=5_000, ge=50, le=TOKENS_AT_MOST, description="of the packed context"
+    )
+
+
+class Plan(_Part):
+    """A plan for one question."""
+
+    q: int = Field(default=2, ge=1, le=4, description="the question and the parts it is split into")
+    retriever: Retriever = Retriever()
+    graph: Graph = Graph()
+    reranker: Reranker = Reranker()
+    final_context: int = Field(default=6, ge=1, le=20, description="passages in the context")
+    paths: int = Field(default=5, ge=0, le=20, description="paths in the context")
+    history: int = Field(
+        default=0, ge=0, le=20, description="earlier versions shown for each topic"
+    )
+    level: int = Field(default=0, ge=0, le=3, description="consolidation level wanted (seed 003)")
+    budget: Budget = Budget()
+    reasons: tuple[str, ...] = ()
+
+
+def make_plan(base: Plan, wanted: Plan | Mapping[str, Any] | None) -> tuple[Plan, tuple[Note, ...]]:
+    """The base plan with what the caller wants, within the limits; each clamp is a note."""
+    if wanted is None:
+        return _consistent(base, [])
+    if isinstance(wanted, Plan):
+        return _consistent(wanted, [])
+    if not isinstance(wanted, Mapping):
+        raise InvalidInput("A plan is an object such as {'graph': {'hops': 1}}.")
+    data = _merged(base.model_dump(), wanted)
+    notes: list[Note] = []
+    while True:
+        try:
+            plan = Plan.model_validate(data)
+        except ValidationError as error:
+            for problem in error.errors():
+                _mend(data, dict(problem), notes)
+            continue
+        return _consistent(plan, notes)
+
+
+def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in wanted.items():
+        inner = merged.get(key)
+        nested = isinstance(inner, dict) and isinstance(value, Mapping)
+        merged[key] = _merged(inner, value) if isinstance(inner, dict) and nested else value
+    return merged
+
+
+_BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
+
+
+def _mend(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> None:
+    """Clamp what is out of range; anything else wrong with a plan is an error."""
+    where = [str(part) for part in problem["loc"]]
+    name = ".".join(where)
+    if problem["type"] == "extra_forbidden":
+        raise InvalidInput(f"There is no plan key {name!r}.")
+    bound = _BOUNDS.get(problem["type"])
+    if bound is None:
+        raise InvalidInput(f"The plan's {name} cannot be used: {problem['msg']}.")
+    inner = data
+    for part in where[:-1]:
+        inner = inner[part]
+    limit = problem["ctx"][bound]
+    notes.append(Note(Reason.CLAMPED, "plan", f"{name} {inner[where[-1]]} to {limit}"))
+    inner[where[-1]] = limit
+
+
+def _consistent(plan: Plan, notes: list[Note]) -> tuple[Plan, tuple[Note, ...]]:
+    """No part of a plan may ask for more than the whole allows."""
+    data = plan.model_dump()
+    whole = plan.budget
+    limits = (
+        (("retriever", "timeout_ms"), whole.latency_ms),
+        (("graph", "timeout_ms"), whole.latency_ms),
+        (("reranker", "timeout_ms"), whole.latency_ms),
+        (("reranker", "m"), whole.docs_max),
+        (("retriever", "k"), whole.docs_max),
+        (("final_context",), min(plan.reranker.m, whole.docs_max)),
+    )
+    for where, limit in limits:
+        inner = data if len(where) == 1 else data[where[0]]
+        value = inner[where[-1]]
+        if value > limit:
+            if where[-1] != "timeout_ms":
+                detail = f"{'.'.join(where)} {value} to {limit}"
+                notes.append(Note(Reason.CLAMPED, "plan", detail))
+            inner[where[-1]] = limit
+    data["reasons"] = tuple(str(note) for note in notes)
+    return Plan.model_validate(data), tuple(notes)
