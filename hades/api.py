@@ -1,6 +1,18 @@
 """The public names of HADES; `import hades` fetches them from here when first used."""
 
-from hades.domain.graph import Belief, Edge, Entity, FactChange, Node, Provenance, Related, Turn
+from hades.domain.graph import (
+    Belief,
+    Edge,
+    Entity,
+    FactChange,
+    Likeness,
+    Mentioned,
+    Node,
+    Provenance,
+    Related,
+    Resolution,
+    Turn,
+)
 from hades.domain.times import AsOf
 from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -31,12 +43,15 @@ __all__ = [
     "HadesError",
     "Hit",
     "InvalidInput",
+    "Likeness",
     "Memory",
+    "Mentioned",
     "Node",
     "NotFound",
     "Problem",
     "Provenance",
     "Related",
+    "Resolution",
     "Space",
     "State",
     "Topic",

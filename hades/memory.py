@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from hades.domain.graph import Edge, FactChange
+from hades.domain.graph import Edge, FactChange, Resolution
 from hades.domain.rules import (
     clean_content,
     clean_metadata,
@@ -413,6 +413,28 @@ class Memory(View):
         with self._write("split") as write:
             self._store.entities.split(write, self._space_id, name)
 
+    def resolve(self, *, dry_run: bool = False, on_progress: Progress | None = None) -> Resolution:
+        """Find entities that are one under two spellings, and names near in meaning.
+
+        Names spelled nearly alike are merged, where nothing speaks against it; `split` undoes
+        it, and what was split is not merged again. Names near in meaning get an edge
+        `similar_to`. Only the more frequent names and titles get a vector for that. A second
+        run finds nothing to do; one that was stopped goes on. A `dry_run` writes nothing.
+        """
+        from hades.lifecycle.resolve import Resolver
+
+        self._require_space()
+        if self._store.in_transaction:
+            raise InvalidInput("Resolve before or after a batch or snapshot, not inside it.")
+        if not dry_run:
+            self._index_pending(on_progress)
+        finder = self._finder
+        told = on_progress or (lambda _what, _done, _total: None)
+        resolver = Resolver(
+            self._store, self._space_id, self._actor, lambda: finder.encoder, told, dry_run
+        )
+        return resolver.run()
+
     # Spaces
 
     def create_space(self, name: str) -> Space:
@@ -495,6 +517,13 @@ class Memory(View):
 
     # Inside
 
+    def _use_extractor(self, extractor: str) -> None:
+        from hades.models.extractor import DEFAULT_EXTRACTOR, known_extractor
+
+        if known_extractor(extractor) != (self._store.meta("extractor") or DEFAULT_EXTRACTOR):
+            with self._write("set_extractor"):
+                self._store.set_meta("extractor", extractor)
+
     def _drop_indexes(self) -> None:
         """Lose what was derived: segments and arrays keep what was purged until rewritten."""
         if self._store.in_transaction:
@@ -546,6 +575,7 @@ def open(
     read_only: bool = False,
     busy_timeout_s: float | None = None,
     encoder: str | None = None,
+    extractor: str | None = None,
     clock: Clock = system_clock,
 ) -> Memory:
     """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
@@ -553,7 +583,8 @@ def open(
     Without a path it is the user's own, and whatever is not given is as the settings say.
     `actor` is who the change log names (your login name), `space` the space to work in
     (`default`), `busy_timeout_s` how long a write waits for another process's (10),
-    `encoder` who makes vectors (the built-in `minilm`).
+    `encoder` who makes vectors (the built-in `minilm`), `extractor` who finds names in texts
+    from now on: `names` (built in) or `spacy`; the memory remembers it.
     """
     from hades.store.sqlite import SqliteStore
 
@@ -566,6 +597,7 @@ def open(
         actor = actor or settings.actor
         busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
         encoder = encoder or (None if settings.encoder == DEFAULT_ENCODER else settings.encoder)
+        extractor = extractor or (None if read_only else settings.extractor)
     if "://" in str(path):
         raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
     store = SqliteStore(
@@ -577,7 +609,10 @@ def open(
     )
     try:
         encoder = encoder or store.meta("encoder") or DEFAULT_ENCODER
-        return Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
+        memory = Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
+        if extractor is not None:
+            memory._use_extractor(extractor)
+        return memory
     except BaseException:
         store.close()
         raise
