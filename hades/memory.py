@@ -32,6 +32,7 @@ from hades.store.port import Draft, EdgeDraft, EdgeFilter, Problem, Progress, St
 from hades.view import View
 
 if TYPE_CHECKING:
+    from hades.ingest.readers.triples import Triple
     from hades.ingest.summary import Summary
     from hades.recall.engine import Engine
 
@@ -206,46 +207,30 @@ class Memory(View):
         a topic, its passages mention both ends. A line that cannot be used is named in the
         summary and stops nothing.
         """
-        from hades.ingest.document import Unreadable
-        from hades.ingest.readers.records import Bad
-        from hades.ingest.readers.triples import read_triples
-        from hades.ingest.summary import Summary
-        from hades.ingest.told import ToldMentions
+        from hades.ingest.told import ToldMentions, take_facts
 
-        summary = Summary()
         told = ToldMentions(self._store, self._space_id)
-        file = Path(path).expanduser()
-        try:
-            # Reading twice costs little beside relating; what is piped in cannot be.
-            counted = on_progress is not None and file.is_file()
-            total = sum(1 for _ in read_triples(file)) if counted else 0
-            with self.batch():
-                for number, triple in enumerate(read_triples(file), start=1):
-                    if on_progress is not None and number % 500 == 0:
-                        on_progress("relating", number, total)
-                    if isinstance(triple, Bad):
-                        summary.skipped.append((triple.where, triple.why))
-                        continue
-                    before = self.change
-                    self.relate(
-                        triple.subject,
-                        triple.predicate,
-                        triple.object,
-                        weight=triple.weight,
-                        evidence=triple.evidence,
-                        valid_from=triple.valid_from,
-                        valid_to=triple.valid_to,
-                        metadata={"source": triple.source} if triple.source else None,
-                    )
-                    is_news = self.change > before
-                    summary.added += is_news
-                    summary.unchanged += not is_news
-                    if is_news and triple.source:
-                        with self._write("mention") as write:
-                            told.note(write, triple.source, (triple.subject, triple.object))
-        except Unreadable as error:
-            raise InvalidInput(str(error)) from error
-        return summary
+
+        def tell(fact: Triple) -> bool:
+            before = self.change
+            self.relate(
+                fact.subject,
+                fact.predicate,
+                fact.object,
+                weight=fact.weight,
+                evidence=fact.evidence,
+                valid_from=fact.valid_from,
+                valid_to=fact.valid_to,
+                metadata={"source": fact.source} if fact.source else None,
+            )
+            is_news = self.change > before
+            if is_news and fact.source:
+                with self._write("mention") as write:
+                    told.note(write, fact.source, (fact.subject, fact.object))
+            return is_news
+
+        with self.batch():
+            return take_facts(Path(path).expanduser(), tell, on_progress)
 
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
         """Move to another encoder: make its vectors beside the old, then use them.
