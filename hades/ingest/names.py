@@ -3,7 +3,7 @@
 Capitalised phrases, quoted titles, acronyms with their long forms, identifiers and
 addresses. What is found here becomes an entity; the matcher then finds it in every text.
 Measured against spaCy's recogniser on three sets of multi-hop questions it leads to the
-same recall or better, at a hundred times the speed (docs/benchmarks.md).
+same recall or better, at some twenty times the speed (docs/benchmarks.md).
 """
 
 from __future__ import annotations
