@@ -15,8 +15,6 @@ from collections.abc import Collection, Iterable
 from hades.domain.graph import NodeKind
 from hades.store.sqlite.engine import Engine
 
-COREF = "coref"
-"""A mention and the thing it means (seed 002)."""
 STEPS_AT_MOST = 4
 """An acronym of a merged long form of … ends somewhere."""
 
