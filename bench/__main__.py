@@ -9,7 +9,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-ALL = ("store", "ingest")
+ALL = ("store", "ingest", "graph")
 
 
 def main() -> None:

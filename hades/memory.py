@@ -33,7 +33,7 @@ from hades.view import View
 
 if TYPE_CHECKING:
     from hades.ingest.summary import Summary
-    from hades.recall.search import Finder
+    from hades.recall.engine import Engine
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
@@ -52,10 +52,10 @@ class Memory(View):
         actor: str,
         *,
         encoder: str = "minilm",
-        found: dict[str, Finder] | None = None,
+        engines: dict[str, Engine] | None = None,
         owner: bool = True,
     ) -> None:
-        super().__init__(store, space, NOW, encoder, found)
+        super().__init__(store, space, NOW, encoder, engines)
         self._actor = clean_name(actor, "actor")
         self._owner = owner
 
@@ -82,7 +82,7 @@ class Memory(View):
             name,
             self._actor,
             encoder=self._encoder,
-            found=self._finders,
+            engines=self._engines,
             owner=False,
         )
 
@@ -491,11 +491,11 @@ class Memory(View):
         if self._store.in_transaction:
             self._store.afterwards(self._drop_indexes)
         if self._store.index_folder.exists():
-            from hades.index.catalogue import drop_files
+            from hades.index.shelf import drop_files
 
             drop_files(self._store.index_folder)
-        for finder in self._finders.values():
-            finder.forget()
+        for engine in self._engines.values():
+            engine.forget()
 
     @contextmanager
     def _write(self, action: str) -> Iterator[Write]:
@@ -515,10 +515,10 @@ class Memory(View):
     ) -> list[Edge]:
         """The edges from one thing that hold now, or at a time; NotFound when there are none."""
         wanted = EdgeFilter(
-            node=self._node(source),
+            node=self._named_node(source),
             direction="out",
             relation=relation,
-            target=None if target is None else self._node(target),
+            target=None if target is None else self._named_node(target),
         )
         as_of = NOW if at is None else type(NOW)(valid=at)
         edges = self._store.edges.find(self._space_id, wanted, as_of)

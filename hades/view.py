@@ -6,27 +6,28 @@ same memory as of another moment, with the same reading methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from hades.asking import Asking
 from hades.domain.compare import compare
 from hades.domain.graph import Edge, Entity, NodeKind, Related, Turn
-from hades.domain.rules import clean_content, clean_name, clean_number
+from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike, parse_time
-from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
+from hades.domain.trace import Change, Chunk, Diff, Space, State, Topic
 from hades.errors import InvalidInput, NotFound
 from hades.exchange.snapshot import GraphSnapshot
 from hades.lifecycle import facts
 from hades.store.port import Direction, EdgeFilter, Problem, Progress, Store, TopicFilter
 
 if TYPE_CHECKING:
-    from hades.recall.search import Finder
+    from hades.recall.engine import Engine
 
 
-class View:
+class View(Asking):
     """One space of a memory as of one moment, read-only."""
 
     def __init__(
@@ -35,11 +36,11 @@ class View:
         space: str,
         as_of: AsOf,
         encoder: str = "minilm",
-        found: dict[str, Finder] | None = None,
+        engines: dict[str, Engine] | None = None,
     ) -> None:
         self._store = store
         self._encoder = encoder
-        self._finders = {} if found is None else found
+        self._engines = {} if engines is None else engines
         """By encoder, shared by all views of a memory; made when first needed."""
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
@@ -68,7 +69,7 @@ class View:
         if valid is None and known is None:
             raise InvalidInput("Say which time: at('2024-03'), at(valid=…) or at(known=…).")
         as_of = AsOf(self._time(valid), self._time(known))
-        return View(self._store, self._space, as_of, self._encoder, self._finders)
+        return View(self._store, self._space, as_of, self._encoder, self._engines)
 
     # States
 
@@ -146,7 +147,7 @@ class View:
             clean_name(relation, "relation")
         with self._store.snapshot():
             self._require_space()
-            node = None if name is None else self._node(name)
+            node = None if name is None else self._named_node(name)
             wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
             return self._store.edges.find(self._space_id, wanted, self.as_of)
 
@@ -162,7 +163,7 @@ class View:
                 clean_name(relation, "relation")
         with self._store.snapshot():
             return facts.when_changed(
-                self._store, self._space_id, self._node(name), before, after, self.as_of
+                self._store, self._space_id, self._named_node(name), before, after, self.as_of
             )
 
     def entities(self, glob: str | None = None) -> list[Entity]:
@@ -178,7 +179,7 @@ class View:
         clean_number(limit, "limit")
         self._index_pending(None)
         with self._store.snapshot():
-            nodes = self._store.entities.same_as(self._space_id, self._node(name), self.as_of)
+            nodes = self._store.entities.same_as(self._space_id, self._named_node(name), self.as_of)
             own = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
             valid, known = self._store.moment(self.as_of)
             rows = self._store.links.together(own, valid, known, limit)
@@ -192,53 +193,6 @@ class View:
         """The passages of a topic's state, current or of one version."""
         version = self.get(topic).version if version is None else version
         return self._store.passages.chunks(self._space_id, topic, version)
-
-    # Search
-
-    def search(
-        self,
-        question: str,
-        limit: int = 10,
-        *,
-        door: str | Iterable[str] | None = None,
-        tag: str | None = None,
-        kind: str | None = None,
-        glob: str | None = None,
-        on_progress: Progress | None = None,
-    ) -> list[Hit]:
-        """The passages that fit a question best, at this view's time.
-
-        `door` is `meaning`, `words` or `names`; by default meaning and words together.
-        `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
-        the topics. What was remembered since the last search is indexed first, unless this
-        memory is open for reading only: then it is found once a writer has searched.
-        """
-        from hades.recall.search import chosen_doors
-
-        clean_content(question)
-        if not question.strip():
-            raise InvalidInput("Ask something: the question is empty.")
-        clean_number(limit, "limit", least=1)
-        for pattern in (tag, kind, glob):
-            if pattern is not None:
-                clean_name(pattern, "pattern")
-        doors = chosen_doors(door)
-        if self._store.in_transaction:
-            raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
-        self._require_space()
-        self._index_pending(on_progress)
-        with self._store.snapshot():
-            return self._finder.search(
-                self._space_id,
-                question,
-                self.as_of,
-                limit=limit,
-                doors=doors,
-                tag=tag,
-                kind=kind,
-                glob=glob,
-                on_progress=on_progress,
-            )
 
     # The memory as a whole
 
@@ -298,31 +252,6 @@ class View:
 
     # Inside
 
-    @property
-    def _finder(self) -> Finder:
-        if self._encoder not in self._finders:
-            from hades.recall.search import Finder
-
-            self._finders[self._encoder] = Finder(self._store, self._encoder)
-        return self._finders[self._encoder]
-
-    def _index_pending(self, on_progress: Progress | None) -> None:
-        """Cut, embed and link what was remembered since, where this may be written."""
-        if self._store.read_only or not self._store.passages.pending_count(self._space_id):
-            return
-        from hades.ingest.pipeline import Pipeline
-        from hades.ingest.summary import Summary
-
-        finder, space = self._finder, self._space_id
-        Pipeline(
-            self._store,
-            space,
-            "hades",
-            lambda: finder.encoder,
-            on_progress,
-            lambda names: finder.saying(space, names),
-        ).index(Summary())
-
     def _export_file(self, file: TextIO, format: str) -> None:
         from hades.exchange import jsonl
         from hades.exchange.formats import GRAPH_FILES
@@ -348,15 +277,3 @@ class View:
 
     def _time(self, time: TimeLike | None) -> datetime | None:
         return None if time is None else parse_time(time, self._store.now())
-
-    def _require_space(self) -> None:
-        """NotFound when the space was dropped meanwhile: never an empty answer."""
-        if self._store.spaces.id(self._space) != self._space_id:
-            raise NotFound(f"The space {self._space!r} was dropped and made anew: open it again.")
-
-    def _node(self, name: str) -> int:
-        clean_name(name)
-        node = self._store.entities.node(self._space_id, name, self.as_of)
-        if node is None:
-            raise NotFound(f"There is no topic or entity {name!r} in the space {self._space!r}.")
-        return node

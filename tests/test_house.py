@@ -15,7 +15,7 @@ PACKAGE = ROOT / "hades"
 
 FLOORS = [
     {"serve", "cli", "evals"},
-    {"api", "memory", "view"},
+    {"api", "memory", "view", "asking"},
     {"recall", "ingest", "lifecycle", "learn", "exchange"},
     {"index", "graph", "store", "models", "context", "settings"},
     {"domain"},

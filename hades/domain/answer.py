@@ -109,6 +109,20 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A node joined with another, directly or by way of others."""
+
+    node: Node
+    hops: int
+    weight: float
+    """Of the strongest arc that leads to it."""
+    relation: str = ""
+    """How it is joined, where it is joined directly."""
+    text: str = ""
+    """The beginning of a chunk's text."""
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """What a part of the context rests on: a passage or a path, by its number there."""
 

@@ -8,9 +8,7 @@ Arrays are saved beside the memory so that opening a large one does not read it 
 from __future__ import annotations
 
 import atexit
-import fcntl
 import json
-import os
 import secrets
 import shutil
 import tempfile
@@ -25,6 +23,7 @@ import numpy.typing as npt
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf
 from hades.index.columns import Columns
+from hades.index.shelf import Shelf, locked, write_json
 from hades.index.vectors import Mask, Vectors
 from hades.index.words import Moment, Presence, Words
 from hades.store.port import Progress, Store
@@ -60,6 +59,7 @@ class Catalogue:
         self._masks: dict[tuple[int, int, int], tuple[Mask, int]] = {}
         """By moment: which chunks are there, and until when that holds."""
         self._words_token = ""
+        self._shelf = Shelf(self._folder, "arrays")
         with self._locked():
             self._load()
             self._open_words()
@@ -190,13 +190,13 @@ class Catalogue:
 
     def _note_words(self, change: int) -> None:
         stand = {"generation": self._generation, "change": change, "token": self._words_token}
-        _write(self._folder / "words.json", stand)
+        write_json(self._folder / "words.json", stand)
 
     # Looking
 
     def visible(self, space: int, as_of: AsOf) -> Mask:
         """Which chunks are there at a moment: one flag a chunk number."""
-        valid, known = self._moment(as_of)
+        valid, known = self.moment(as_of)
         key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
         if key in self._masks and valid < self._masks[key][1]:
             return self._masks[key][0]
@@ -214,7 +214,7 @@ class Catalogue:
         self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
         return mask
 
-    def _moment(self, as_of: AsOf) -> tuple[int, int]:
+    def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known); an open end is later than any of them."""
         valid, known = self._store.moment(as_of)
         return valid, min(known, FOREVER - 1)
@@ -231,6 +231,32 @@ class Catalogue:
         ids = self.chunks["id"][numbers]
         return list(zip(ids.tolist(), near.tolist(), strict=True))
 
+    def near(self, question: npt.NDArray[np.float32], mask: Mask) -> npt.NDArray[np.float32]:
+        """How near each chunk of the mask is, by number; infinitely far without a vector."""
+        return self.vectors.near(question, self._numbers, mask)
+
+    def vectors_of(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """The vectors of chunks, by number; nothing but zeros where there is none."""
+        found = np.zeros((len(numbers), self.vectors.dims), np.float32)
+        if len(self.vectors):
+            at = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
+            has = self._numbers[at] == numbers
+            found[has] = self.vectors.full(at[has])
+        return found
+
+    def rarity(self, term: str) -> float:
+        """How much a word's stem tells, as BM25 weighs it."""
+        return self._words.rarity(term)
+
+    def terms(self, question: str) -> list[str]:
+        """The stems of a question's words, those that tell something."""
+        return self._words.terms(question)
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._folder
+
     def saying(
         self,
         question: str,
@@ -240,7 +266,7 @@ class Catalogue:
         topics: Sequence[int] | None,
     ) -> list[tuple[int, float]]:
         """The best chunks by words: (chunk, score)."""
-        valid, known = self._moment(as_of)
+        valid, known = self.moment(as_of)
         return self._words.best(question, Moment(space, valid, known), limit, topics)
 
     def naming(self, space: int, names: Sequence[str]) -> set[int]:
@@ -256,61 +282,35 @@ class Catalogue:
 
     def _load(self) -> None:
         """Read saved arrays; whatever is wrong with them, they are made anew."""
-        try:
-            folder = self._folder / (self._folder / "arrays").read_text().strip()
-            stand = json.loads((folder / "stand.json").read_text())
-            if stand["format"] != FORMAT or stand["encoder"] != self._encoder:
-                return
-            if stand["generation"] != self._store.feed.stand()[0]:
-                return
-            for name, columns in self._columns.items():
-                columns.load(folder, name)
-            self.vectors.load(folder)
-            self._generation, self._change = stand["generation"], stand["change"]
-            self._number_vectors()
-        except (OSError, ValueError, KeyError, TypeError, EOFError):
+        generation = self._store.feed.stand()[0]
+        change = self._shelf.load(self._stand(generation), self._read)
+        if change is None:
             self._forget("")
+        else:
+            self._generation, self._change = generation, change
+            self._number_vectors()
+
+    def _read(self, folder: Path) -> None:
+        for name, columns in self._columns.items():
+            columns.load(folder, name)
+        self.vectors.load(folder)
 
     def _save(self) -> None:
-        name = f"arrays-{secrets.token_hex(6)}"
-        folder = self._folder / name
-        folder.mkdir(parents=True)
+        self._shelf.save(self._stand(self._generation), self._change, self._write)
+
+    def _write(self, folder: Path) -> None:
         for table, columns in self._columns.items():
             columns.save(folder, table)
         self.vectors.save(folder)
-        stand = {"format": FORMAT, "encoder": self._encoder, "generation": self._generation}
-        _write(folder / "stand.json", {**stand, "change": self._change})
-        draft = self._folder / f".{name}"
-        draft.write_text(name)
-        os.replace(draft, self._folder / "arrays")
-        for old in self._folder.glob("arrays-*"):
-            if old.name != name:
-                shutil.rmtree(old, ignore_errors=True)
+
+    def _stand(self, generation: str) -> dict[str, Any]:
+        return {"format": FORMAT, "encoder": self._encoder, "generation": generation}
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """One process at a time writes the files."""
         with locked(self._folder):
             yield
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """One process at a time; the lock itself is never removed."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    with (folder / "lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def drop_files(folder: Path) -> None:
-    """Remove everything that is derived; whoever has it open makes it anew."""
-    with locked(folder):
-        for path in folder.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            elif path.name != "lock":
-                path.unlink(missing_ok=True)
 
 
 def _usable(folder: Path) -> Path:
@@ -321,9 +321,3 @@ def _usable(folder: Path) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="hades-index-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _write(path: Path, data: dict[str, Any]) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    draft.write_text(json.dumps(data))
-    os.replace(draft, path)

@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 
 
 class Columns:
-    """Named arrays of one length; `key` tells rows apart."""
+    """Named arrays of one length, sorted by `key`, which tells rows apart."""
 
     def __init__(self, key: str, types: Mapping[str, Any]) -> None:
         self._key = key
@@ -39,14 +39,29 @@ class Columns:
         self.put_arrays(new)
 
     def put_arrays(self, new: Mapping[str, Array]) -> None:
-        """The same, from arrays."""
+        """The same, from arrays. Rows stay sorted by key, and those known keep their place."""
+        order = np.argsort(new[self._key], kind="stable")
+        keys = new[self._key][order]
         known = self._arrays[self._key]
-        keys = new[self._key]
-        if len(known) and len(keys) and keys.min() <= known.max():
-            self.drop(keys)
-        self._arrays = {
-            name: np.concatenate([array, new[name]]) for name, array in self._arrays.items()
-        }
+        at = np.searchsorted(known, keys)
+        same = known[np.minimum(at, len(known) - 1)] == keys if len(known) else at < 0
+        fresh = ~same
+        made = {}
+        for name, array in self._arrays.items():
+            values = new[name][order]
+            if same.any():
+                array = array.copy()
+                array[at[same]] = values[same]
+            at_end = not fresh.any() or at[fresh][0] == len(known)
+            if at_end:
+                made[name] = np.concatenate([array, values[fresh]])
+            else:
+                made[name] = np.insert(array, at[fresh], values[fresh])
+        self._arrays = made
+
+    def set(self, name: str, values: Array) -> None:
+        """Give every row another value in one column."""
+        self._arrays[name] = values.astype(self._types[name])
 
     def drop(self, keys: Array) -> None:
         """Let rows go, by key."""

@@ -23,6 +23,8 @@ Mask = npt.NDArray[np.bool_]
 
 RERANKED = 4
 """So many times the wanted number is ranked again with full vectors."""
+EXACT_AT_LEAST = 400
+"""So many of the nearest are exact where all are asked for."""
 KERNEL_FROM_ROWS = 10_000
 """Below this numpy takes no more than a few milliseconds."""
 _BLOCK_ROWS = 8_192
@@ -59,10 +61,13 @@ class Vectors:
         if not len(chunks):
             return
         self.drop(chunks)
+        order = np.argsort(chunks, kind="stable")
+        chunks, vectors = chunks[order], vectors[order]
+        at = np.searchsorted(self._rows["chunk"], chunks)
         codes, scales = quantise(vectors.astype(np.float32))
+        self._codes = np.insert(self._codes, at, codes, axis=0)
+        self._full = np.insert(self._full, at, vectors, axis=0)
         self._rows.put_arrays({"chunk": chunks, "scale": scales})
-        self._codes = np.concatenate([self._codes, codes])
-        self._full = np.concatenate([self._full, vectors])
 
     def drop(self, chunks: npt.NDArray[np.int64]) -> None:
         """Let vectors go."""
@@ -89,6 +94,21 @@ class Vectors:
         # Ties go to the older chunk, so that an order never depends on the partition.
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
+
+    def near(self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask) -> Floats:
+        """How near every chunk of the mask is, by number; the nearest are exact.
+
+        What the mask rules out, and what has no vector, is infinitely far.
+        """
+        by_number = np.full(len(mask), -np.inf, np.float32)
+        if len(self):
+            near = self._scan(question, numbers, mask)
+            wanted = min(EXACT_AT_LEAST, len(near))
+            best = np.argpartition(-near, wanted - 1)[:wanted]
+            best = best[np.isfinite(near[best])]
+            near[best] = self._full[best].astype(np.float32) @ question
+            by_number[numbers] = near
+        return by_number
 
     def _scan(self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask) -> Floats:
         """How near every row is; what the mask rules out is infinitely far."""

@@ -8,8 +8,10 @@ find where a new name stands in old texts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import tantivy
@@ -65,10 +67,9 @@ class Words:
         self._index = tantivy.Index(self._schema, path=str(folder))
         plain = TextAnalyzerBuilder(Tokenizer.whitespace())
         self._index.register_tokenizer("exact", plain.build())
-        plain = TextAnalyzerBuilder(Tokenizer.whitespace())
-        self._stemmer = plain.filter(Filter.stemmer("english")).build()
-        self._index.register_tokenizer("stems", self._stemmer)
+        self._index.register_tokenizer("stems", _stemmer())
         self._searcher = self._index.searcher()
+        self._rarity: dict[str, float] = {}
 
     def put(self, gone: Iterable[int], presences: Iterable[Presence]) -> None:
         """Replace presences by id, drop others, and make it all visible at once."""
@@ -98,14 +99,13 @@ class Words:
         """See what others have written."""
         self._index.reload()
         self._searcher = self._index.searcher()
+        self._rarity.clear()
 
     def best(
         self, question: str, moment: Moment, limit: int, topics: Sequence[int] | None = None
     ) -> list[tuple[int, float]]:
         """The best chunks for a question at a moment, with their scores."""
-        asked = [word for word in folded(question).split() if word not in STOP_WORDS]
-        text = " ".join(asked) or folded(question)
-        terms = list(dict.fromkeys(self._stemmer.analyze(text)))
+        terms = self.terms(question)
         if len(terms) > _TERMS_AT_MOST:
             terms = sorted(terms, key=lambda term: self._searcher.doc_freq("stems", term))
             terms = terms[:_TERMS_AT_MOST]
@@ -116,6 +116,19 @@ class Words:
             [(Occur.Should, Query.term_query(self._schema, "stems", term)) for term in terms]
         )
         return self._run(any_term, moment, limit, topics)
+
+    def terms(self, text: str) -> list[str]:
+        """The stems of a text's words, each once; stop words only when there is nothing else."""
+        asked = [word for word in folded(text).split() if word not in STOP_WORDS]
+        return list(dict.fromkeys(_stemmer().analyze(" ".join(asked) or folded(text))))
+
+    def rarity(self, term: str) -> float:
+        """How much a term tells, as BM25 weighs it."""
+        known = self._rarity.get(term)
+        if known is None:
+            count, df = self._searcher.num_docs, self._searcher.doc_freq("stems", term)
+            known = self._rarity[term] = math.log(1 + (count - df + 0.5) / (df + 0.5))
+        return known
 
     def saying(self, name: str, space: int) -> list[int]:
         """The chunks of a space, whenever they were there, that say a name's words in a row."""
@@ -156,6 +169,17 @@ class Words:
 
     def _range(self, field: str, low: int | None, high: int | None) -> Query:
         return Query.range_query(self._schema, field, FieldType.Integer, low, high)
+
+
+@cache
+def _stemmer() -> tantivy.TextAnalyzer:
+    plain = TextAnalyzerBuilder(Tokenizer.whitespace())
+    return plain.filter(Filter.stemmer("english")).build()
+
+
+def stems(text: str) -> list[str]:
+    """The stems of a text's words, in order."""
+    return list(_stemmer().analyze(folded(text)))
 
 
 def folded(text: str) -> str:

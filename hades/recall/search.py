@@ -70,7 +70,7 @@ class Finder:
     ) -> list[Hit]:
         """The best passages for a question at a moment, best first."""
         self.catalogue.catch_up(on_progress)
-        topics = self._topics(space, as_of, tag, kind, glob)
+        topics = self.topics(space, as_of, tag, kind, glob)
         mask = self.catalogue.visible(space, as_of)
         if topics is not None:
             mask = mask & self.catalogue.of_topics(topics)
@@ -86,9 +86,10 @@ class Finder:
             found["names"] = self._by_name(space, question, mask)
         return self._hits(found, as_of, limit)
 
-    def _topics(
+    def topics(
         self, space: int, as_of: AsOf, tag: str | None, kind: str | None, glob: str | None
     ) -> list[int] | None:
+        """The topics filters leave; None: there is no filter."""
         chosen: set[int] | None = None
         if tag is not None:
             chosen = set(self._store.feed.tagged(space, tag, *self._store.moment(as_of)))
@@ -133,6 +134,15 @@ class Finder:
                 line=self._line(one, chunks[one].start),
             )
             for one in best
+            if one in chunks
+        ]
+
+    def hits(self, scores: dict[int, float], as_of: AsOf) -> list[Hit]:
+        """Chunks with their scores as hits, in the order given."""
+        chunks = self._store.passages.find(list(scores), as_of)
+        return [
+            Hit(chunks[one], score, {}, self._line(one, chunks[one].start))
+            for one, score in scores.items()
             if one in chunks
         ]
 

@@ -7,6 +7,8 @@ nothing back but the line, and the past stays as it was believed.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from hades.domain.graph import Entity, Node, NodeKind
@@ -118,6 +120,14 @@ class SqliteEntities:
         if not inside:
             self._roots = (key, roots)
         return roots
+
+    def names(self, entities: Sequence[int]) -> dict[int, str]:
+        """The names of entities, by id."""
+        rows = self._engine.rows(
+            "SELECT id, name FROM entities WHERE id IN (SELECT value FROM json_each(?))",
+            json.dumps(list(entities)),
+        )
+        return {int(entity): str(name) for entity, name in rows}
 
     def list(self, space: int, glob: str | None = None, as_of: AsOf = NOW) -> list[Entity]:
         """The entities there are, by name, each with its aliases and what was merged into it."""

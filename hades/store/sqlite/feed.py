@@ -15,8 +15,6 @@ _SINCE = {
     "WHERE c.change > ? ORDER BY c.id",
     "presences": "SELECT id, chunk, valid_from, coalesce(valid_to, {end}), recorded_at, "
     "coalesce(retired_at, {end}) FROM presences WHERE change > ? ORDER BY id",
-    "mentions": "SELECT chunk, entity, introduces, positions FROM mentions "
-    "WHERE change > ? ORDER BY chunk, entity",
     "entities": "SELECT id, space, origin FROM entities WHERE change > ? ORDER BY id",
     "links": "SELECT id, chunk, source, relation, target, weight FROM links "
     "WHERE change > ? ORDER BY id",
@@ -25,8 +23,12 @@ _SINCE = {
     "WHERE change > ? ORDER BY row",
     "merges": "SELECT id, space, entity, target, recorded_at, coalesce(retired_at, {end}) "
     "FROM merges WHERE change > ? ORDER BY id",
-    "placements": "SELECT p.state, p.ordinal, p.chunk FROM placements p "
-    "JOIN states s ON s.id = p.state WHERE s.change > ? ORDER BY p.state, p.ordinal",
+    "subjects": "SELECT id, entity FROM topics WHERE entity IS NOT NULL AND ? >= 0 ORDER BY id",
+    "order": "SELECT p.chunk, t.id, p.ordinal FROM topics t "
+    "JOIN placements p ON p.state = t.latest WHERE t.id IN ("
+    "SELECT topic FROM chunks WHERE change > ?1 UNION "
+    "SELECT c.topic FROM presences q JOIN chunks c ON c.id = q.chunk WHERE q.change > ?1) "
+    "GROUP BY p.chunk",
     "purged": "SELECT node FROM purged WHERE change > ?",
 }
 
@@ -44,6 +46,30 @@ class SqliteFeed:
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
         """The rows of a kind written after a change."""
         return self._engine.rows(_SINCE[what].format(end=FOREVER), change)
+
+    def mentions(
+        self, change: int, after: tuple[int, int], limit: int
+    ) -> list[tuple[int, int, int | None, bytes | None]]:
+        """(chunk, entity, introduces, positions) written after a change, a page at a time."""
+        return self._engine.rows(
+            "SELECT chunk, entity, introduces, positions FROM mentions "
+            "WHERE (chunk, entity) > (?2, ?3) AND change > ?1 ORDER BY chunk, entity LIMIT ?4"
+            if change == 0
+            else "SELECT chunk, entity, introduces, positions FROM mentions "
+            "INDEXED BY mentions_change WHERE change > ?1 AND (chunk, entity) > (?2, ?3) "
+            "ORDER BY chunk, entity LIMIT ?4",
+            *(change, *after, limit),
+        )
+
+    def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int]]:
+        """(chunk, topic, ordinal) of the states that hold at a moment."""
+        return self._engine.rows(
+            "SELECT p.chunk, t.id, p.ordinal FROM topics t JOIN placements p ON p.state = ("
+            "SELECT id FROM states WHERE topic = t.id AND valid_from <= ?1 AND recorded_at <= ?2 "
+            "AND (retired_at IS NULL OR retired_at > ?2) "
+            "ORDER BY valid_from DESC, version DESC LIMIT 1) WHERE t.space = ?3",
+            *(valid, known, space),
+        )
 
     def vectors(self, encoder: str, change: int) -> list[tuple[int, bytes]]:
         """(node, vector) of an encoder, written after a change."""

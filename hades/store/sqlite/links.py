@@ -99,11 +99,22 @@ class SqliteLinks:
     def mentioned(self, space: int, keys: Sequence[str]) -> list[tuple[int, int]]:
         """(entity, chunk) of every mention of an entity that goes by one of these keys."""
         return self._engine.rows(
-            "SELECT DISTINCT m.entity, m.chunk FROM names n "
-            "JOIN entities e ON e.id = n.entity AND e.space = ?1 "
-            "JOIN mentions m ON m.entity = e.id "
-            "WHERE n.key IN (SELECT value FROM json_each(?2)) AND n.retired_at IS NULL",
+            "SELECT DISTINCT m.entity, m.chunk FROM json_each(?2) k "
+            "CROSS JOIN names n ON n.key = k.value "
+            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+            "CROSS JOIN mentions m ON m.entity = e.id WHERE n.retired_at IS NULL",
             *(space, json.dumps(list(keys))),
+        )
+
+    def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
+        """(key, entity) of every entity that went by one of these keys then."""
+        return self._engine.rows(
+            # CROSS JOIN keeps this order: keys, their names, their entities.
+            "SELECT DISTINCT n.key, n.entity FROM json_each(?2) k "
+            "CROSS JOIN names n ON n.key = k.value "
+            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+            "WHERE n.recorded_at <= ?3 AND (n.retired_at IS NULL OR n.retired_at > ?3)",
+            *(space, json.dumps(list(keys)), known),
         )
 
     def together(

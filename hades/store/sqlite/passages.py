@@ -145,11 +145,20 @@ class SqlitePassages:
             rows = self._engine.rows(_THERE_AFTER, state, valid_from)
             before, valid_to = {int(row[0]) for row in rows}, None
         else:
-            before = set() if held is None else set(self.placed(held))
+            order = [] if held is None else self.placed(held)
+            before = set(order)
+            self._note_moves(write, [c for c in order if c in now_there], state, before)
         for chunk in sorted(before - now_there):
             self._take_out(write, chunk, valid_from, valid_to, recorded_at)
         for chunk in sorted(now_there - before):
             self._presence(write, chunk, valid_from, valid_to, recorded_at)
+
+    def _note_moves(
+        self, write: Write, stayed: Sequence[int], state: int, before: set[int]
+    ) -> None:
+        """Chunks that only changed places have no new times: the index must hear of it."""
+        if stayed != [c for c in self.placed(state) if c in before]:
+            self._engine.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
 
     def _take_out(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
@@ -188,6 +197,11 @@ class SqlitePassages:
         rows = self._engine.rows(
             "SELECT chunk FROM placements WHERE state = ? ORDER BY ordinal", state
         )
+        return [int(row[0]) for row in rows]
+
+    def ever_of(self, topic: int) -> list[int]:
+        """The chunks a topic ever had."""
+        rows = self._engine.rows("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
         return [int(row[0]) for row in rows]
 
     def of_topic(self, space: int, topic: str) -> list[int]:

@@ -1,0 +1,232 @@
+"""Asking: the methods of a view that take a question.
+
+A part of `View`, kept in its own file: what is read by name is there, what is found by
+asking is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hades.domain.answer import Answer, Neighbour, Path, Recall
+from hades.domain.rules import clean_content, clean_name, clean_number
+from hades.domain.times import AsOf
+from hades.domain.trace import Hit
+from hades.errors import InvalidInput, NotFound
+from hades.store.port import Progress, Store
+
+if TYPE_CHECKING:
+    from hades.recall.engine import Engine, Where
+    from hades.recall.plan import Plan
+    from hades.recall.search import Finder
+
+
+class Asking:
+    """Search and recall over one space of a memory as of one moment."""
+
+    _store: Store
+    _space: str
+    _space_id: int
+    _encoder: str
+    _engines: dict[str, Engine]
+    as_of: AsOf
+
+    def search(
+        self,
+        question: str,
+        limit: int = 10,
+        *,
+        door: str | Iterable[str] | None = None,
+        tag: str | None = None,
+        kind: str | None = None,
+        glob: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> list[Hit]:
+        """The passages that fit a question best, at this view's time.
+
+        `door` is `meaning`, `words` or `names`; by default meaning and words together.
+        `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
+        the topics. What was remembered since the last search is indexed first, unless this
+        memory is open for reading only: then it is found once a writer has searched.
+        """
+        from hades.recall.search import chosen_doors
+
+        clean_number(limit, "limit", least=1)
+        doors = chosen_doors(door)
+        self._ready(question, (tag, kind, glob), on_progress)
+        with self._store.snapshot():
+            return self._finder.search(
+                self._space_id,
+                question,
+                self.as_of,
+                limit=limit,
+                doors=doors,
+                tag=tag,
+                kind=kind,
+                glob=glob,
+                on_progress=on_progress,
+            )
+
+    def recall(
+        self,
+        question: str,
+        *,
+        budget: int | None = None,
+        mode: str | None = None,
+        plan: Plan | Mapping[str, Any] | None = None,
+        tag: str | None = None,
+        kind: str | None = None,
+        glob: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> Recall:
+        """The few passages and paths that answer a question, packed for a model.
+
+        `budget` is the most tokens the context may have. `mode` is `execution` (5 passages),
+        `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
+        changes caps, budgets and stages: see `docs/answers.md`. Everything that was trimmed
+        or done another way is in the answer's `reasons`.
+        """
+        clean_number(budget, "budget", least=1)
+        self._ready(question, (tag, kind, glob), on_progress)
+        with self._store.snapshot():
+            return self._engine.recall(
+                self._where(tag, kind, glob),
+                question,
+                budget=budget,
+                mode=mode,
+                plan=plan,
+                on_progress=on_progress,
+            )
+
+    def ask(
+        self,
+        question: str,
+        *,
+        budget: int | None = None,
+        mode: str | None = None,
+        plan: Plan | Mapping[str, Any] | None = None,
+        tag: str | None = None,
+        kind: str | None = None,
+        glob: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> Answer:
+        """The sentences that answer a question, each with the passage it stands in."""
+        from hades.recall.ask import extract
+
+        found = self.recall(
+            question,
+            budget=budget,
+            mode=mode,
+            plan=plan,
+            tag=tag,
+            kind=kind,
+            glob=glob,
+            on_progress=on_progress,
+        )
+        return extract(found, self._finder.encoder)
+
+    def rank(
+        self,
+        question: str,
+        limit: int = 10,
+        *,
+        system: str = "full",
+        tag: str | None = None,
+        kind: str | None = None,
+        glob: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> list[Hit]:
+        """Passages in the order of one system of the evaluation ladder, without a budget.
+
+        The systems are `dense`, `words`, `hybrid`, `ppr`, `paths`, `tiers` and `full`.
+        """
+        clean_number(limit, "limit", least=1)
+        self._ready(question, (tag, kind, glob), on_progress)
+        with self._store.snapshot():
+            where = self._where(tag, kind, glob)
+            return self._engine.rank(where, question, system, limit, on_progress)
+
+    def paths(self, source: str, target: str, limit: int = 5, *, hops: int = 3) -> list[Path]:
+        """The best paths between two topics or entities, best first."""
+        clean_number(limit, "limit", least=1)
+        clean_number(hops, "hops", least=1)
+        self._index_pending(None)
+        with self._store.snapshot():
+            ends = self._named_node(source), self._named_node(target)
+            return self._engine.paths(self._where(), *ends, limit=limit, hops=hops)
+
+    def neighbours(self, name: str, limit: int = 20, *, hops: int = 1) -> list[Neighbour]:
+        """What a topic or entity is joined with in the graph, nearest first."""
+        clean_number(limit, "limit", least=1)
+        clean_number(hops, "hops", least=1)
+        self._index_pending(None)
+        with self._store.snapshot():
+            node = self._named_node(name)
+            return self._engine.neighbours(self._where(), node, limit=limit, hops=hops)
+
+    # Inside
+
+    @property
+    def _engine(self) -> Engine:
+        if self._encoder not in self._engines:
+            from hades.recall.engine import Engine
+
+            self._engines[self._encoder] = Engine(self._store, self._encoder)
+        return self._engines[self._encoder]
+
+    @property
+    def _finder(self) -> Finder:
+        return self._engine.finder
+
+    def _where(
+        self, tag: str | None = None, kind: str | None = None, glob: str | None = None
+    ) -> Where:
+        from hades.recall.engine import Where
+
+        return Where(self._space_id, self._space, self.as_of, tag, kind, glob)
+
+    def _ready(
+        self, question: str, patterns: tuple[str | None, ...], on_progress: Progress | None
+    ) -> None:
+        """Check what was asked, then index what was remembered since."""
+        clean_content(question)
+        if not question.strip():
+            raise InvalidInput("Ask something: the question is empty.")
+        for pattern in patterns:
+            if pattern is not None:
+                clean_name(pattern, "pattern")
+        if self._store.in_transaction:
+            raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
+        self._require_space()
+        self._index_pending(on_progress)
+
+    def _named_node(self, name: str) -> int:
+        clean_name(name)
+        self._require_space()
+        node = self._store.entities.node(self._space_id, name, self.as_of)
+        if node is None:
+            raise NotFound(f"There is no topic or entity {name!r} in the space {self._space!r}.")
+        return node
+
+    def _require_space(self) -> None:
+        """NotFound when the space was dropped meanwhile: never an empty answer."""
+        if self._store.spaces.id(self._space) != self._space_id:
+            raise NotFound(f"The space {self._space!r} was dropped and made anew: open it again.")
+
+    def _index_pending(self, on_progress: Progress | None) -> None:
+        """Cut, embed and link what was remembered since, where this may be written."""
+        if self._store.read_only or not self._store.passages.pending_count(self._space_id):
+            return
+        from hades.ingest.pipeline import Pipeline
+        from hades.ingest.summary import Summary
+
+        finder, space = self._finder, self._space_id
+        Pipeline(
+            self._store,
+            space,
+            "hades",
+            lambda: finder.encoder,
+            on_progress,
+            lambda names: finder.saying(space, names),
+        ).index(Summary())

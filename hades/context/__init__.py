@@ -1,0 +1,1 @@
+"""What a model reads: exact tokens, and a context packed within them."""

@@ -1,0 +1,263 @@
+"""Packing: what was found, as a text a model reads within a hard budget of tokens.
+
+The question stands first, then the paths with the most reliable last (PathRAG), then the
+passages with the best at both ends, where models read most carefully. What does not fit
+goes, least reliable first, and each time a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hades.context.tokens import ELLIPSIS, Tokenizer, cut, cut_words, load_tokenizer
+from hades.domain.answer import Citation, Note, Passage, Path
+from hades.domain.graph import Reason
+
+STAGE = "pack"
+PATH_TOKENS_AT_MOST = 120
+LEDGER_TOKENS_AT_MOST = 300
+"""Of all paths together (algorithms, §11)."""
+LEDGER_SHARE_AT_MOST = 1 / 3
+"""Of the budget: in a small one, paths must leave room for what they lead to."""
+QUESTION_SHARE_AT_MOST = 1 / 2
+QUESTION_CHARACTERS_AT_MOST = 4_000
+PART_TOKENS_AT_LEAST = 24
+"""A shorter part of a passage says too little to be worth its head line."""
+HEAD_CHARACTERS_AT_MOST = 160
+"""Of a topic's name and of a heading, in the head line of a passage."""
+
+_QUESTION, _PATHS, _PASSAGES = "Question: ", "Paths:", "Passages:"
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A context and what it is made of; `passages` and `paths` are best first.
+
+    Passage [n] and path (Pn) of the context are the n-th of these.
+    """
+
+    context: str
+    tokens: int
+    evidence_tokens: int
+    """Of these, the tokens of passages and paths: without question, heads and titles."""
+    citations: tuple[Citation, ...]
+    passages: tuple[Passage, ...]
+    paths: tuple[Path, ...]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A passage as it will stand in the context."""
+
+    passage: Passage
+    head: str
+    text: str
+    text_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A path as it will stand in the context."""
+
+    path: Path
+    text: str
+    tokens: int
+
+
+def pack(
+    question: str,
+    passages: Sequence[Passage],
+    paths: Sequence[Path],
+    *,
+    budget: int,
+    passages_at_most: int,
+    paths_at_most: int,
+    tokenizer: Tokenizer | None = None,
+) -> Packed:
+    """The context for a question; `passages` come best first, paths in any order."""
+    counter = tokenizer or load_tokenizer()
+    notes: list[Note] = []
+    asked = _question(question, budget, counter, notes)
+    room = budget - sum(counter.count([asked, _PATHS, _PASSAGES]))
+    lines = _ledger(paths, paths_at_most, budget, counter, notes)
+    room -= sum(line.tokens for line in lines)
+    blocks = _fill(passages, passages_at_most, room, counter, notes)
+    return _fitted(asked, lines, blocks, budget, counter, notes)
+
+
+def _question(question: str, budget: int, counter: Tokenizer, notes: list[Note]) -> str:
+    asked = _QUESTION + " ".join(question.split())
+    limit = int(budget * QUESTION_SHARE_AT_MOST)
+    line = cut(asked[:QUESTION_CHARACTERS_AT_MOST], limit, counter)
+    if line != asked:
+        notes.append(Note(Reason.CUT_QUESTION, STAGE, f"to {counter.count([line])[0]} tokens"))
+    return line
+
+
+def _ledger(
+    paths: Sequence[Path], at_most: int, budget: int, counter: Tokenizer, notes: list[Note]
+) -> list[_Line]:
+    """The paths that are shown, best first, each within its own limit and all within theirs."""
+    once = {str(path): path for path in reversed(paths)}
+    ranked = sorted(once, key=lambda text: (-once[text].reliability, -once[text].score, text))
+    if len(ranked) > at_most:
+        notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(ranked) - at_most} paths"))
+    room = min(LEDGER_TOKENS_AT_MOST, int(budget * LEDGER_SHARE_AT_MOST))
+    lines: list[_Line] = []
+    for number, text in enumerate(ranked[:at_most], start=1):
+        line = _line(number, once[text], counter)
+        if line.tokens > room:
+            left = len(ranked[:at_most]) - len(lines)
+            notes.append(Note(Reason.EVICTED, STAGE, f"{left} paths beyond their tokens"))
+            break
+        room -= line.tokens
+        lines.append(line)
+    return lines
+
+
+def _line(number: int, path: Path, counter: Tokenizer) -> _Line:
+    """A path on one line; the words that state it go first when it is too long."""
+    bare = replace(path, steps=tuple(replace(step, snippet="") for step in path.steps))
+    shown = [
+        f"(P{number}) {path.reliability:.2f}: {' '.join(str(p).split())}" for p in (path, bare)
+    ]
+    for text, tokens in zip(shown, counter.count(shown), strict=True):
+        if tokens <= PATH_TOKENS_AT_MOST:
+            return _Line(path, text, tokens)
+    text = cut_words(shown[1], PATH_TOKENS_AT_MOST, counter)
+    return _Line(path, text, counter.count([text])[0])
+
+
+def _fill(
+    passages: Sequence[Passage], at_most: int, room: int, counter: Tokenizer, notes: list[Note]
+) -> list[_Block]:
+    """The passages that fit, best first; the one that no longer does is cut."""
+    if len(passages) > at_most:
+        notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(passages) - at_most} passages"))
+    wanted = passages[:at_most]
+    heads = [_head(number, passage) for number, passage in enumerate(wanted, start=1)]
+    texts = [passage.chunk.text.strip() for passage in wanted]
+    head_tokens, text_tokens = counter.count(heads), counter.count(texts)
+    blocks: list[_Block] = []
+    for at, passage in enumerate(wanted):
+        block = _Block(passage, heads[at], texts[at], text_tokens[at])
+        room -= head_tokens[at]
+        if block.text_tokens > room:
+            part = _cut(block, room, counter, notes) if _worth(at, room) else None
+            blocks += [part] if part else []
+            left = len(wanted) - len(blocks)
+            if left:
+                tokens = sum(text_tokens[len(blocks) :])
+                notes.append(Note(Reason.EVICTED, STAGE, f"{left} passages, {tokens} tokens"))
+            break
+        room -= block.text_tokens
+        blocks.append(block)
+    return blocks
+
+
+def _worth(at: int, room: int) -> bool:
+    """Whether a part of this passage is worth showing: of the best, any part is."""
+    return room >= PART_TOKENS_AT_LEAST or (at == 0 and room > 0)
+
+
+def _cut(block: _Block, room: int, counter: Tokenizer, notes: list[Note]) -> _Block | None:
+    text = cut(block.text, room, counter)
+    if not text:
+        return None
+    tokens = counter.count([text])[0]
+    detail = f"{block.passage.id} cut to {tokens} of {block.text_tokens} tokens"
+    notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, detail))
+    return replace(block, text=text, text_tokens=tokens)
+
+
+def _head(number: int, passage: Passage) -> str:
+    """Where a passage stands: topic, version, lines, date and heading."""
+    topic, heading = (
+        " ".join(text.split()) for text in (passage.chunk.topic, passage.chunk.heading)
+    )
+    if len(topic) > HEAD_CHARACTERS_AT_MOST:
+        topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
+    where = f"[{number}] {topic}@{passage.chunk.version}, {_lines(passage.line, passage.end_line)}"
+    head = f"{where}, {passage.valid_from:%Y-%m-%d}"
+    return f"{head} · {heading[:HEAD_CHARACTERS_AT_MOST]}" if heading else head
+
+
+def _lines(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}–{last}"
+
+
+def _fitted(
+    asked: str,
+    lines: list[_Line],
+    blocks: list[_Block],
+    budget: int,
+    counter: Tokenizer,
+    notes: list[Note],
+) -> Packed:
+    """The context, counted as a whole: a tokenizer may count a whole higher than its parts."""
+    context = _composed(asked, lines, blocks)
+    tokens = counter.count([context])[0]
+    while tokens > budget:
+        if lines:
+            gone = lines.pop()
+            notes.append(Note(Reason.EVICTED, STAGE, f"a path, {gone.tokens} tokens"))
+        elif blocks:
+            last = blocks.pop()
+            notes.append(Note(Reason.EVICTED, STAGE, f"a passage, {last.text_tokens} tokens"))
+        else:
+            asked = cut_words(asked, budget, counter)
+        context = _composed(asked, lines, blocks)
+        tokens = counter.count([context])[0]
+        if not context:
+            break
+    return Packed(
+        context=context,
+        tokens=tokens,
+        evidence_tokens=sum(x.tokens for x in lines) + sum(x.text_tokens for x in blocks),
+        citations=_citations(lines, blocks),
+        passages=tuple(block.passage for block in blocks),
+        paths=tuple(line.path for line in lines),
+        notes=tuple(notes),
+    )
+
+
+def _composed(asked: str, lines: list[_Line], blocks: list[_Block]) -> str:
+    parts = [asked] if asked else []
+    if lines:
+        parts.append("\n".join([_PATHS, *(line.text for line in reversed(lines))]))
+    if blocks:
+        # Best, third, fifth … sixth, fourth, second: the strongest at both ends.
+        ordered = blocks[::2] + blocks[1::2][::-1]
+        parts += [_PASSAGES, *(f"{block.head}\n{block.text}" for block in ordered)]
+    return "\n\n".join(parts)
+
+
+def _citations(lines: list[_Line], blocks: list[_Block]) -> tuple[Citation, ...]:
+    cited = [
+        Citation(
+            number=number,
+            kind="passage",
+            nodes=(block.passage.id,),
+            topic=block.passage.chunk.topic,
+            version=block.passage.chunk.version,
+            line=block.passage.line,
+            end_line=_end_line(block),
+        )
+        for number, block in enumerate(blocks, start=1)
+    ]
+    cited += [
+        Citation(number=number, kind="path", nodes=tuple(node.name for node in line.path.nodes))
+        for number, line in enumerate(lines, start=1)
+    ]
+    return tuple(cited)
+
+
+def _end_line(block: _Block) -> int:
+    """The last line that is shown: a passage that was cut ends earlier."""
+    whole = block.passage.chunk.text
+    if block.text == whole.strip():
+        return block.passage.end_line
+    skipped = whole[: len(whole) - len(whole.lstrip())].count("\n")
+    return min(block.passage.line + skipped + block.text.count("\n"), block.passage.end_line)

@@ -1,0 +1,85 @@
+"""Sentences: where a text may be cut without breaking a thought.
+
+A sentence ends at a full stop, question or exclamation mark of its script, at an empty
+line, and before the next item of a list. An abbreviation, an initial or a number with a
+point does not end one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_CLOSING = "\"'”’»)\\]」』）》"
+_END = re.compile(
+    rf"""
+      (?P<point> [.!?…]+ ) [{_CLOSING}]* (?= \s | $ )
+    | [؟۔।॥።။។] [{_CLOSING}]*
+    | [。！？｡] [{_CLOSING}]*
+    | \n [^\S\n]* (?= \n )
+    | \n (?= [^\S\n]* (?: [-*+•|>#] | \d{{1,4}}[.)]\s ) )
+    """,
+    re.VERBOSE,
+)
+_LAST_WORD = re.compile(r"[^\s(\[\"“'‘«]+$")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+"""`J.`, `U.S.`, `z.B.`: letters each with a point."""
+_LIST_NUMBER = re.compile(r"(?:^|\n)[^\S\n]*\d{1,4}$")
+_ABBREVIATIONS = frozenset(
+    """mr mrs ms dr prof st sr jr rev hon gen col capt lt sgt maj gov sen rep pres mt ft vs etc eg
+    ie cf al no nos vol vols pp p ch fig figs eq eqs sec art ed eds dept est approx inc ltd co corp
+    bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ca ave blvd
+    bzw usw nr str hr fr bd hrsg vgl ggf inkl mme mlle mm av núm sra dra""".split()  # noqa: SIM905
+)
+"""Words that are written with a point; English, and a few of its neighbours'."""
+_MAY_END = frozenset(("etc", "al", "inc", "ltd", "co", "corp", "jr", "sr", "st", "usw", "ave"))
+"""Of these, such as also stand last: they end a sentence before a capital letter."""
+_NEXT = re.compile(r"\s*[\"“'‘«(\[]*(\S)")
+
+
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence begins and ends, white space around it left out."""
+    start = 0
+    for found in _END.finditer(text):
+        if found["point"] and not _ends(text, found.start(), found.end(), found["point"]):
+            continue
+        yield from _trimmed(text, start, found.end())
+        start = found.end()
+    yield from _trimmed(text, start, len(text))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, in order."""
+    return [text[start:end] for start, end in spans(text)]
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    inside = text[start:end]
+    first = start + len(inside) - len(inside.lstrip())
+    last = start + len(inside.rstrip())
+    if first < last:
+        yield first, last
+
+
+def _ends(text: str, point: int, end: int, marks: str) -> bool:
+    """Whether a mark ends a sentence, by the word before it and the letter after it."""
+    after = _NEXT.match(text, end)
+    follows = after[1] if after else ""
+    if not follows:
+        return True
+    if marks != ".":
+        return not follows.islower()
+    if follows.islower():
+        return False
+    # Only so far back as a word reaches: the work stays linear in the text.
+    before = text[max(0, point - 40) : point]
+    word = _LAST_WORD.search(before)
+    if word is None:
+        return True
+    plain = word[0].casefold().replace(".", "")
+    if plain in _ABBREVIATIONS:
+        return plain in _MAY_END and follows.isupper() and plain != "st"
+    if _INITIALS.fullmatch(word[0]) and word[0] != "I":
+        # The U.S. may end a sentence, but J. R. R. Tolkien is one name.
+        return False
+    return not _LIST_NUMBER.search(before)

@@ -1,0 +1,1 @@
+"""Algorithms over neighbours: walks, flows, beams and paths; no store, no SQL."""

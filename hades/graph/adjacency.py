@@ -1,0 +1,310 @@
+"""Adjacency: who is next to whom, as arrays, and the one question a graph must answer.
+
+Nodes are numbers from 0. A graph is anything that can say the neighbours of many nodes at
+once (`Neighbours`), so a remote store can be walked too. `Adjacency` answers from memory:
+one sorted array of arcs, and beside it rows that were replaced since, so that a change
+touches a few rows and not ten million arcs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.errors import InvalidInput
+from hades.graph.scratch import ScratchPool, Weighed
+
+Nodes = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
+
+_ROOM_TO_GROW = 1.5
+"""Replaced rows are copied into arrays this much larger when the old ones are full."""
+
+
+class Neighbours(Protocol):
+    """What every walk needs of a graph."""
+
+    def __len__(self) -> int:
+        """How many nodes there are."""
+        ...
+
+    def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
+        """How many neighbours each node has; then all neighbours in a row, and the weights."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """One consistent state of the arcs, as the kernels read it; never changed in place.
+
+    A node's arcs are `targets[indptr[node]:indptr[node + 1]]`, or, when `row_of[node]` is
+    not -1, `late_targets[late_start[row]:late_stop[row]]`. A node beyond the end of
+    `indptr` and without a row of its own has no arcs.
+    """
+
+    indptr: Nodes
+    targets: npt.NDArray[np.int32]
+    weights: Weights
+    row_of: npt.NDArray[np.int32]
+    late_start: Nodes
+    late_stop: Nodes
+    late_targets: npt.NDArray[np.int32]
+    late_weights: Weights
+    totals: npt.NDArray[np.float64]
+    """The sum of the weights of each node's arcs."""
+
+
+class Adjacency:
+    """A graph in memory: compressed rows and an overlay of rows replaced since."""
+
+    def __init__(self, indptr: Nodes, targets: npt.NDArray[np.int32], weights: Weights) -> None:
+        count = len(indptr) - 1
+        self._late = _Late()
+        self._rows = Rows(
+            _fixed(indptr, np.int64),
+            _fixed(targets, np.int32),
+            _fixed(weights, np.float32),
+            _fixed(np.full(count, -1), np.int32),
+            *self._late.arrays(),
+            _fixed(_sums(indptr, weights), np.float64),
+        )
+        self._replaced = threading.Lock()
+        self.scratch = ScratchPool()
+        self.weighed = Weighed()
+
+    @classmethod
+    def directed(cls, count: int, a: Any, b: Any, w: Any) -> Adjacency:
+        """Arcs from `a` to `b`; doubles are added up, loops and weights of 0 left out."""
+        a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
+        w = np.asarray(w, np.float64)
+        _check_arcs(count, a, b, w)
+        use = (a != b) & (w > 0)
+        if not use.all():
+            a, b, w = a[use], b[use], w[use]
+        key = a * count + b
+        if len(key) and not (key[1:] > key[:-1]).all():
+            order, key = _order(key, count)
+            first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+            key, w = key[first], np.add.reduceat(w[order], first)
+        targets = key % count if count else key
+        indptr = np.searchsorted(key, np.arange(count + 1, dtype=np.int64) * count)
+        return cls(indptr, targets.astype(np.int32), w.astype(np.float32))
+
+    @classmethod
+    def undirected(cls, count: int, a: Any, b: Any, w: Any) -> Adjacency:
+        """The same, with every arc there and back."""
+        a, b, w = np.asarray(a, np.int64), np.asarray(b, np.int64), np.asarray(w, np.float64)
+        both = np.concatenate
+        return cls.directed(count, both([a, b]), both([b, a]), both([w, w]))
+
+    def __len__(self) -> int:
+        return len(self._rows.row_of)
+
+    @property
+    def rows(self) -> Rows:
+        """The arcs as they are now; a later `replace` leaves this state as it is."""
+        return self._rows
+
+    @property
+    def row_of(self) -> npt.NDArray[np.int32]:
+        """The replaced row of each node, or -1."""
+        return self._rows.row_of
+
+    @property
+    def arcs_count(self) -> int:
+        """How many arcs there are."""
+        return int(self.degrees().sum())
+
+    @property
+    def overlay_share(self) -> float:
+        """Which share of all arcs kept is in replaced rows: above a third, compact."""
+        late = int(self._late.used)
+        return late / max(1, late + len(self._rows.targets))
+
+    def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
+        """How many neighbours each node has; then all neighbours in a row, and the weights."""
+        rows = self._rows
+        start, stop, late = _spans(rows, nodes)
+        counts = stop - start
+        ends = np.cumsum(counts)
+        at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - (ends - counts), counts)
+        if not late.any():
+            return counts, rows.targets[at].astype(np.int64), rows.weights[at]
+        replaced = np.repeat(late, counts)
+        targets, weights = np.empty(len(at), np.int64), np.empty(len(at), np.float32)
+        for which, to, strength in (
+            (replaced, rows.late_targets, rows.late_weights),
+            (~replaced, rows.targets, rows.weights),
+        ):
+            targets[which], weights[which] = to[at[which]], strength[at[which]]
+        return counts, targets, weights
+
+    def degrees(self, nodes: Nodes | None = None) -> Nodes:
+        """How many neighbours each node has; of all nodes when none are named."""
+        start, stop, _ = _spans(self._rows, np.arange(len(self)) if nodes is None else nodes)
+        return stop - start
+
+    def arcs(self) -> tuple[Nodes, Nodes, Weights]:
+        """Every arc: from, to, weight; sorted by both ends unless rows were replaced unsorted."""
+        counts, targets, weights = self.of(np.arange(len(self)))
+        return np.repeat(np.arange(len(self)), counts), targets, weights
+
+    def turned(self) -> Adjacency:
+        """The same arcs the other way round."""
+        a, b, w = self.arcs()
+        return Adjacency.directed(len(self), b, a, w)
+
+    def replace(self, rows: Mapping[int, tuple[Any, Any]], count: int | None = None) -> None:
+        """Give some nodes other neighbours; `count` says how many nodes there are now.
+
+        A node that is new, by its own number or as a neighbour, needs no announcement. Walks
+        under way end in the state they began in. Of an undirected graph replace both ends.
+        """
+        with self._replaced:
+            old = self._rows
+            nodes, counts, targets, weights = _joined(rows)
+            highest = max(nodes.max(initial=-1), targets.max(initial=-1))
+            size = max(len(old.row_of), int(highest) + 1, count or 0)
+            row_of, totals = np.full(size, -1, np.int32), np.zeros(size)
+            row_of[: len(old.row_of)], totals[: len(old.totals)] = old.row_of, old.totals
+            row_of[nodes] = self._late.extend(counts, targets, weights)
+            totals[nodes] = _sums(np.concatenate([[0], np.cumsum(counts)]), weights)
+            self._rows = Rows(
+                *(old.indptr, old.targets, old.weights, _fixed(row_of, np.int32)),
+                *self._late.arrays(),
+                _fixed(totals, np.float64),
+            )
+
+    def compacted(self) -> Adjacency:
+        """A fresh graph of the same arcs, without replaced rows."""
+        counts, targets, weights = self.of(np.arange(len(self)))
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return Adjacency(indptr, targets.astype(np.int32), weights)
+
+
+class _Late:
+    """The replaced rows: arrays that are only ever appended to, so older states stay whole."""
+
+    def __init__(self) -> None:
+        self.used, self._count = 0, 0
+        self._spans = np.zeros((2, 0), np.int64)
+        self._targets, self._weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
+
+    def extend(self, counts: Nodes, targets: Nodes, weights: Weights) -> Nodes:
+        """Keep rows, given one after another; their numbers."""
+        end, rows = self.used + len(targets), self._count + len(counts)
+        if end > len(self._targets):
+            size = int(end * _ROOM_TO_GROW) + 8
+            self._targets = _grown(self._targets, size)
+            self._weights = _grown(self._weights, size)
+        if rows > self._spans.shape[1]:
+            size = int(rows * _ROOM_TO_GROW) + 8
+            self._spans = np.stack([_grown(line, size) for line in self._spans])
+        self._targets[self.used : end], self._weights[self.used : end] = targets, weights
+        stops = self.used + np.cumsum(counts)
+        self._spans[:, self._count : rows] = stops - counts, stops
+        numbers = np.arange(self._count, rows)
+        self.used, self._count = end, rows
+        return numbers
+
+    def arrays(self) -> tuple[Any, Any, Any, Any]:
+        """Starts and stops of the rows, targets, weights."""
+        return (
+            _fixed(self._spans[0], np.int64),
+            _fixed(self._spans[1], np.int64),
+            _fixed(self._targets, np.int32),
+            _fixed(self._weights, np.float32),
+        )
+
+
+def _fixed(array: Any, kind: Any) -> Any:
+    """A view that cannot be written: mapped and plain arrays are of one type to a kernel."""
+    view = np.ascontiguousarray(array, kind).view(np.ndarray)[:]
+    view.flags.writeable = False
+    return view
+
+
+def _grown(array: Any, size: int) -> Any:
+    made = np.zeros(size, array.dtype)
+    made[: len(array)] = array
+    return made
+
+
+def _order(key: Nodes, count: int) -> tuple[Nodes, Nodes]:
+    """The order that sorts keys, and the keys in it.
+
+    A key and its place fit into 64 bits up to a million nodes with 16 million arcs, and
+    sorting such numbers takes a third of the time of finding an order.
+    """
+    bits = len(key).bit_length()
+    if (count * count - 1).bit_length() + bits > 64:
+        order = np.argsort(key, kind="stable")
+        return order, key[order]
+    packed = (key.astype(np.uint64) << np.uint64(bits)) | np.arange(len(key), dtype=np.uint64)
+    packed.sort()
+    places = (packed & np.uint64((1 << bits) - 1)).astype(np.int64)
+    return places, (packed >> np.uint64(bits)).astype(np.int64)
+
+
+def _sums(indptr: Nodes, weights: Weights) -> npt.NDArray[np.float64]:
+    totals = np.zeros(len(indptr) - 1)
+    filled = np.flatnonzero(indptr[1:] > indptr[:-1])
+    if len(filled):
+        totals[filled] = np.add.reduceat(weights, indptr[filled], dtype=np.float64)
+    return totals
+
+
+def _spans(rows: Rows, nodes: Nodes) -> tuple[Nodes, Nodes, Mask]:
+    """Where the arcs of nodes begin and end, and which of these places are in the overlay."""
+    row = rows.row_of[nodes]
+    late = row >= 0
+    base = np.minimum(nodes, len(rows.indptr) - 1)
+    start, stop = rows.indptr[base], rows.indptr[np.minimum(nodes + 1, len(rows.indptr) - 1)]
+    if late.any():
+        start, stop = start.copy(), stop.copy()
+        start[late], stop[late] = rows.late_start[row[late]], rows.late_stop[row[late]]
+    return start, stop, late
+
+
+def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Nodes, Nodes, Nodes, Weights]:
+    """Replaced rows one after another, sorted and without doubles, as the base has them."""
+    nodes = np.fromiter(rows, np.int64, len(rows))
+    given = [(np.asarray(to, np.int64), np.asarray(w, np.float64)) for to, w in rows.values()]
+    if any(len(to) != len(w) for to, w in given):
+        raise InvalidInput("a row needs as many weights as neighbours")
+    place = np.repeat(np.arange(len(nodes)), [len(to) for to, _ in given])
+    targets = np.concatenate([np.zeros(0, np.int64), *(to for to, _ in given)])
+    weights = np.concatenate([np.zeros(0), *(w for _, w in given)])
+    highest = max(nodes.max(initial=0), targets.max(initial=0)) + 1
+    _check_arcs(int(highest), nodes[place], targets, weights)
+    if nodes.min(initial=0) < 0:
+        raise InvalidInput("nodes are numbers of 0 or more")
+    use = (targets != nodes[place]) & (weights > 0)
+    place, targets, weights = place[use], targets[use], weights[use]
+    order = np.lexsort((targets, place))
+    place, targets, weights = place[order], targets[order], weights[order]
+    new = np.ones(len(place), np.bool_)
+    new[1:] = (place[1:] != place[:-1]) | (targets[1:] != targets[:-1])
+    first = np.flatnonzero(new)
+    if len(first) < len(place):
+        weights = np.add.reduceat(weights, first)
+        place, targets = place[first], targets[first]
+    counts = np.bincount(place, minlength=len(nodes))
+    return nodes, counts, targets, weights.astype(np.float32)
+
+
+def _check_arcs(count: int, a: Nodes, b: Nodes, w: npt.NDArray[np.float64]) -> None:
+    if not len(a) == len(b) == len(w):
+        raise InvalidInput("arcs need as many ends as beginnings and weights")
+    if not len(a):
+        return
+    if min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= count:
+        raise InvalidInput(f"arcs join nodes from 0 to {count - 1}: raise the node count")
+    if not (w >= 0).all() or not np.isfinite(w).all():
+        raise InvalidInput("weights of arcs are finite numbers of 0 or more")

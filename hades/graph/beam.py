@@ -1,0 +1,236 @@
+"""Beam search: a few good paths from the seeds, within hard limits (seed document 001).
+
+Every hop widens the newest paths of the beam by their strongest neighbours; the best paths
+of all hops together stay. Whatever is trimmed, and why the search stopped, is counted.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hades.domain.graph import Reason
+from hades.errors import InvalidInput
+from hades.graph.adjacency import Mask, Neighbours, Nodes
+from hades.graph.plain import RowCache
+from hades.graph.ppr import Scores
+from hades.graph.trims import Trim, Trims
+
+Deadline = Callable[[], bool]
+Match = Callable[[Nodes], Scores]
+"""How well nodes match the words of a question, 0 to 1."""
+_SAME = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Limits that are never exceeded."""
+
+    hops: int = 1
+    fanout: int = 2
+    """So many neighbours continue one path."""
+    beam: int = 8
+    """So many paths are kept, over all hops together."""
+    documents: int = 160
+    """So many different nodes are looked at, seeds included."""
+
+    def __post_init__(self) -> None:
+        if min(self.hops, self.fanout, self.beam, self.documents) < 0:
+            raise InvalidInput("hops, fanout, beam and documents are 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How the parts of a score are weighed."""
+
+    seed: float = 1.0
+    edge: float = 0.5
+    words: float = 0.5
+    depth: float = 0.1
+    redundancy: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class BeamPath:
+    """A path from a seed, its score and what that is made of."""
+
+    nodes: tuple[int, ...]
+    weights: tuple[float, ...]
+    seed: float
+    words: float
+    """How well the last node matches the question; 0 for a seed, whose score knows it."""
+    redundancy: float = 0.0
+    """The largest share of nodes in common with a path that was kept before."""
+    score: float = 0.0
+
+    @property
+    def hops(self) -> int:
+        """How many arcs it has."""
+        return len(self.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """The paths that were kept, best first, and what was left out on the way."""
+
+    paths: tuple[BeamPath, ...]
+    trims: tuple[Trim, ...]
+    read: int
+    """How many different nodes were looked at."""
+
+
+def beam(
+    graph: Neighbours,
+    seeds: Nodes,
+    scores: Scores,
+    *,
+    caps: Caps = Caps(),  # noqa: B008 - frozen
+    mix: Mix = Mix(),  # noqa: B008 - frozen
+    match: Match | None = None,
+    least_weight: float = 0.0,
+    barred: Mask | None = None,
+    counted: Mask | None = None,
+    covered: Callable[[Sequence[BeamPath]], bool] | None = None,
+    deadline: Deadline | None = None,
+) -> Beam:
+    """The best paths from scored seeds.
+
+    `least_weight` prunes weak arcs early. `counted` says which nodes are documents and count
+    towards the budget (all, when not given). `covered` says when the paths are enough.
+    """
+    search = _Search(graph, caps, mix, match, least_weight, barred, counted)
+    kept = search.choose(search.starts(seeds, scores))
+    for hop in range(caps.hops):
+        newest = [path for path in kept if path.hops == hop]
+        if not newest:
+            break
+        if covered and covered(kept):
+            search.trims.add(Reason.COVERAGE_REACHED, "paths", len(newest))
+            break
+        if deadline and deadline():
+            search.trims.add(Reason.TIMEOUT, "paths", len(newest))
+            break
+        kept = search.choose([*kept, *search.widen(newest, deadline)])
+    else:
+        ends = [path for path in kept if path.hops == caps.hops]
+        search.trims.add(Reason.CAP_EXCEEDED, "hops", len(ends))
+    return Beam(tuple(kept), search.trims.all(), search.read)
+
+
+class _Search:
+    """One search under way: what was read, and what was left out."""
+
+    def __init__(
+        self, graph: Neighbours, caps: Caps, mix: Mix, match: Match | None,
+        least_weight: float, barred: Mask | None, counted: Mask | None,
+    ) -> None:  # fmt: skip
+        self._rows, self._size = RowCache(graph, barred), len(graph)
+        self._caps, self._mix, self._match = caps, mix, match
+        self._least, self._barred, self._counted = least_weight, barred, counted
+        self._seen: set[int] = set()
+        self._words: dict[int, float] = {}
+        self.trims, self.read = Trims(), 0
+
+    def starts(self, seeds: Nodes, scores: Scores) -> list[BeamPath]:
+        """The seeds as paths, best first, those that may be read."""
+        best: dict[int, float] = {}
+        for node, score in zip(
+            np.asarray(seeds).tolist(), np.asarray(scores).tolist(), strict=True
+        ):
+            if not 0 <= node < self._size:
+                raise InvalidInput(f"seeds are nodes from 0 to {self._size - 1}")
+            if self._barred is None or not self._barred[node]:
+                best[node] = max(score, best.get(node, score))
+        order = sorted(best, key=lambda node: (-best[node], node))
+        self.trims.add(Reason.CAP_EXCEEDED, "beam", len(order) - self._caps.beam)
+        order = order[: self._caps.beam]
+        return [BeamPath((node,), (), best[node], 0.0) for node in order if self._may_read(node)]
+
+    def widen(self, paths: list[BeamPath], deadline: Deadline | None) -> list[BeamPath]:
+        """Every path continued by its strongest neighbours."""
+        self._rows.fetch(path.nodes[-1] for path in paths)
+        found: list[BeamPath] = []
+        for number, path in enumerate(paths):
+            if deadline and deadline():
+                self.trims.add(Reason.TIMEOUT, "paths", len(paths) - number)
+                break
+            for node, weight in self._strongest(path):
+                if self._may_read(node):
+                    longer = (*path.nodes, node), (*path.weights, weight)
+                    found.append(BeamPath(*longer, path.seed, 0.0))
+        words = self._matched([path.nodes[-1] for path in found])
+        return [
+            BeamPath(path.nodes, path.weights, path.seed, word)
+            for path, word in zip(found, words, strict=True)
+        ]
+
+    def choose(self, paths: list[BeamPath]) -> list[BeamPath]:
+        """The best paths, each scored against those chosen before it.
+
+        A score can only fall as more is chosen, so it is worked out again only for the path
+        that leads.
+        """
+        heap = [(-round(self._plain(p), _SAME), p.nodes, 0, 0.0, p) for p in paths]
+        heapq.heapify(heap)
+        kept: list[BeamPath] = []
+        while heap and len(kept) < self._caps.beam:
+            _, nodes, known, redundancy, path = heapq.heappop(heap)
+            if known < len(kept):
+                common = max(_common(path, other) for other in kept[known:])
+                redundancy = max(redundancy, common)
+                score = self._plain(path) - self._mix.redundancy * redundancy
+                entry = (-round(score, _SAME), nodes, len(kept), redundancy, path)
+                heapq.heappush(heap, entry)
+                continue
+            score = self._plain(path) - self._mix.redundancy * redundancy
+            parts = path.nodes, path.weights, path.seed, path.words
+            kept.append(BeamPath(*parts, redundancy, score))
+        self.trims.add(Reason.CAP_EXCEEDED, "beam", len(heap))
+        return kept
+
+    def _plain(self, path: BeamPath) -> float:
+        """The score of a path by itself."""
+        edge = sum(path.weights) / len(path.weights) if path.weights else 0.0
+        mix = self._mix
+        score = mix.seed * path.seed + mix.edge * edge + mix.words * path.words
+        return score - mix.depth * path.hops
+
+    def _strongest(self, path: BeamPath) -> list[tuple[int, float]]:
+        targets, weights, _ = self._rows[path.nodes[-1]]
+        arcs = [
+            (node, weight)
+            for node, weight in zip(targets, weights, strict=True)
+            if weight >= self._least and node not in path.nodes
+        ]
+        self.trims.add(Reason.CAP_EXCEEDED, "fanout", len(arcs) - self._caps.fanout)
+        return heapq.nsmallest(self._caps.fanout, arcs, key=lambda arc: (-arc[1], arc[0]))
+
+    def _may_read(self, node: int) -> bool:
+        """Count a node that was not looked at before; False when the budget is spent."""
+        if node in self._seen or (self._counted is not None and not self._counted[node]):
+            return True
+        if self.read >= self._caps.documents:
+            self.trims.add(Reason.BUDGET_EXHAUSTED, "documents")
+            return False
+        self._seen.add(node)
+        self.read += 1
+        return True
+
+    def _matched(self, nodes: list[int]) -> list[float]:
+        """How well nodes match the question, asked once for each."""
+        if self._match is None:
+            return [0.0] * len(nodes)
+        new = [node for node in dict.fromkeys(nodes) if node not in self._words]
+        if new:
+            found = self._match(np.array(new, np.int64))
+            self._words.update(zip(new, (float(word) for word in found), strict=True))
+        return [self._words[node] for node in nodes]
+
+
+def _common(path: BeamPath, other: BeamPath) -> float:
+    """Which share of the nodes of two paths is in both."""
+    both = len(set(path.nodes) & set(other.nodes))
+    return both / (len(path.nodes) + len(other.nodes) - both)

@@ -1,0 +1,177 @@
+"""Flow: the few paths between two things that carry the most (PathRAG).
+
+A source holds 1. In layers by hops, every node passes on α of what it holds, split by the
+weights of its arcs; each node is reached in one layer only. A node that would give each
+neighbour less than θ passes nothing on, so at most 1/((1−α)θ) arcs are followed behind the
+source's own, however large the graph. The reliability of a path is what its nodes hold
+together, divided by its number of arcs.
+
+`score="decay"` is seed document 000's own: what arrives is weakened by the arc's weight and
+by .85 to the power of the step, with no split; the reliability is the mean along the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from typing import Literal
+
+from hades.domain.graph import Reason
+from hades.errors import InvalidInput
+from hades.graph.adjacency import Mask, Neighbours
+from hades.graph.flow_paths import Field, Scoring, best_between
+from hades.graph.plain import RowCache
+from hades.graph.trims import Trim, Trims
+
+Score = Literal["paper", "decay"]
+Deadline = Callable[[], bool]
+
+ALPHA = {"paper": 0.8, "decay": 0.85}
+THETA = {"paper": 0.05, "decay": 0.01}
+"""PathRAG's values, and seed document 000's."""
+NODES = 40
+KEEP = 15
+LONGEST_ARCS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Hubs:
+    """Nodes with many neighbours join everything with everything.
+
+    One with more than `degree` neighbours may end a path but not carry it; what any other
+    passes on is weakened by 1/(1 + alpha·neighbours). The source is never weakened.
+    """
+
+    degree: int | None = None
+    alpha: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class FlowPath:
+    """A path, how much it can be relied on, and what that is made of."""
+
+    nodes: tuple[int, ...]
+    reliability: float
+    parts: tuple[float, ...]
+    """What each node holds (paper), or what arrives over each arc (decay)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowPaths:
+    """The best paths, best first, and what was left out on the way."""
+
+    paths: tuple[FlowPath, ...]
+    trims: tuple[Trim, ...]
+
+
+def flow(
+    graph: Neighbours,
+    source: int,
+    *,
+    alpha: float | None = None,
+    theta: float | None = None,
+    nodes: int = NODES,
+    longest: int = LONGEST_ARCS,
+    score: Score = "paper",
+    ends: Set[int] = frozenset(),
+    hubs: Hubs = Hubs(),  # noqa: B008 - frozen
+    barred: Mask | None = None,
+    trims: Trims | None = None,
+) -> Field:
+    """What flows from a source within `longest` hops.
+
+    It reaches at most `nodes` nodes, those in `ends` not counted.
+    """
+    alpha = ALPHA[score] if alpha is None else alpha
+    theta = THETA[score] if theta is None else theta
+    if not 0 <= source < len(graph) or not 0 < alpha <= 1 or not theta > 0:
+        raise InvalidInput("a flow needs a source in the graph, 0 < alpha ≤ 1 and theta above 0")
+    trims = trims or Trims()
+    rows = RowCache(graph, barred)
+    made = Field(source)
+    layer = [source] if barred is None or not barred[source] else []
+    made.holds.update(dict.fromkeys(layer, 1.0))
+    depth, counted = 0, 0
+    while layer and depth < longest:
+        layer = [node for node in layer if made.holds[node] >= theta or node == source]
+        rows.fetch(layer)
+        arriving: dict[int, float] = {}
+        for node in layer:
+            targets, weights, total = rows[node]
+            weak = 1.0 if node == source else 1 / (1 + hubs.alpha * len(targets))
+            held = made.holds[node] * weak
+            if node != source and not _carries(held, len(targets), theta, score, hubs, trims):
+                continue
+            made.carry(node, targets, weights, weak)
+            passed = alpha * held / total if score == "paper" and total else held * alpha**depth
+            for other, weight in zip(targets, weights, strict=True):
+                if other not in made.holds:
+                    here, before = passed * weight, arriving.get(other, 0.0)
+                    arriving[other] = before + here if score == "paper" else max(before, here)
+        layer, used = _strongest(arriving, max(0, nodes - 1 - counted), ends)
+        trims.add(Reason.CAP_EXCEEDED, "nodes", len(arriving) - len(layer))
+        made.holds.update((node, arriving[node]) for node in layer)
+        depth, counted = depth + 1, counted + used
+    return made
+
+
+def best_paths(
+    graph: Neighbours,
+    pairs: Iterable[tuple[int, int]],
+    *,
+    keep: int = KEEP,
+    per_pair: int = 1,
+    score: Score = "paper",
+    alpha: float | None = None,
+    theta: float | None = None,
+    nodes: int = NODES,
+    longest: int = LONGEST_ARCS,
+    hubs: Hubs = Hubs(),  # noqa: B008 - frozen
+    barred: Mask | None = None,
+    deadline: Deadline | None = None,
+) -> FlowPaths:
+    """The best paths of each pair, and of these the best `keep`, best first."""
+    alpha = ALPHA[score] if alpha is None else alpha
+    theta = THETA[score] if theta is None else theta
+    targets: dict[int, dict[int, None]] = {}
+    for source, target in pairs:
+        if source != target:
+            targets.setdefault(source, {})[target] = None
+    trims, found = Trims(), []
+    for number, (source, ends) in enumerate(targets.items()):
+        if deadline and deadline():
+            trims.add(Reason.TIMEOUT, "sources", len(targets) - number)
+            break
+        field = flow(
+            graph, source, alpha=alpha, theta=theta, nodes=nodes, longest=longest, score=score,
+            ends=ends.keys(), hubs=hubs, barred=barred, trims=trims,
+        )  # fmt: skip
+        scoring = Scoring(field, decay=alpha if score == "decay" else None)
+        for target in ends:
+            found += best_between(field, target, scoring, per_pair, longest, trims)
+    paths = [FlowPath(nodes, reliability, parts) for reliability, nodes, parts in found]
+    if score == "decay":
+        # Only here θ is a bound on whole paths: the split of the other score has pruned before.
+        paths = [path for path in paths if path.reliability >= theta]
+    paths.sort(key=lambda path: (-round(path.reliability, 12), path.nodes))
+    trims.add(Reason.CAP_EXCEEDED, "paths", len(paths) - keep)
+    return FlowPaths(tuple(paths[:keep]), trims.all())
+
+
+def _carries(
+    held: float, degree: int, theta: float, score: Score, hubs: Hubs, trims: Trims
+) -> bool:
+    """Whether a node passes on what it holds: no hub, and not too little for each neighbour."""
+    if hubs.degree is not None and degree > hubs.degree:
+        trims.add(Reason.CAP_EXCEEDED, "hubs")
+        return False
+    return degree > 0 and held / (degree if score == "paper" else 1) >= theta
+
+
+def _strongest(arriving: dict[int, float], room: int, ends: Set[int]) -> tuple[list[int], int]:
+    """The strongest nodes of a layer, ties by number, and all ends; how many were counted."""
+    if len(arriving) <= room:
+        return [*arriving], sum(node not in ends for node in arriving)
+    order = sorted(arriving, key=lambda node: (-round(arriving[node], 12), node))
+    counted = [node for node in order if node not in ends][:room]
+    return [*counted, *(node for node in order if node in ends)], len(counted)

@@ -1,0 +1,217 @@
+"""Personalised PageRank: how near every node is to the seeds, by local push.
+
+A walker starts at a seed, goes along an arc with chance `damping`, in proportion to the
+weights, and otherwise stops; a node's score is the chance to stop there. Local push
+(Andersen, Chung and Lang 2006) keeps an estimate and a residual for each node and pushes on
+what is larger than ε·W(u), so its cost depends on ε and not on the size of the graph. In an
+undirected graph the score at v is too low by at most ε·W(v).
+
+A walker that finds no way on is lost. Divided by their sum the scores are those of a
+PageRank whose lost walkers begin again at a seed, and as they are they can be added up:
+the walk of a mix of seeds is the mix of their walks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.graph import Reason
+from hades.errors import InvalidInput
+from hades.graph.adjacency import Adjacency, Mask, Neighbours, Nodes
+from hades.graph.plain import PlainPush, RowCache
+
+Scores = npt.NDArray[np.float64]
+Deadline = Callable[[], bool]
+Query = tuple[Nodes, Scores]
+"""Seeds and their weights."""
+
+DAMPING = 0.5
+EPSILON = 1e-5
+SLICE_PUSHES = 20_000
+"""A deadline is looked at after so many pushes of the kernel: some 5 ms."""
+KERNEL_FROM_WALKS = 4
+"""A question takes up to three walks, and those of a process's first are done in plain Python:
+loading the kernel takes longer."""
+_NO_LIMIT = np.iinfo(np.int64).max
+_NOBODY: Mask = np.zeros(0, np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The nodes a walk came to, in the order it met them, and their scores."""
+
+    nodes: Nodes
+    scores: Scores
+    pushes: int
+    capped: Reason | None = None
+    """Why it ended early: `cap_exceeded` or `timeout`; the scores are too low then."""
+
+    def best(self, limit: int) -> Walk:
+        """The highest scores, best first; ties by number."""
+        order = np.lexsort((self.nodes, -self.scores))[:limit]
+        return Walk(self.nodes[order], self.scores[order], self.pushes, self.capped)
+
+
+def walk(
+    graph: Neighbours,
+    seeds: Nodes,
+    weights: Scores,
+    *,
+    damping: float = DAMPING,
+    epsilon: float = EPSILON,
+    barred: Mask | None = None,
+    limit_pushes: int | None = None,
+    deadline: Deadline | None = None,
+) -> Walk:
+    """Walk from weighted seeds; their weights are brought to a sum of 1.
+
+    `barred` nodes are walked neither through nor into; a mask that cannot be written to is
+    remembered, so that later walks under it cost no more. `limit_pushes` is never exceeded;
+    `deadline` says when time is up.
+    """
+    return walk_many(
+        graph, [(seeds, weights)], damping=damping, epsilon=epsilon, barred=barred,
+        limit_pushes=limit_pushes, deadline=deadline,
+    )[0]  # fmt: skip
+
+
+def walk_many(
+    graph: Neighbours,
+    queries: Sequence[Query],
+    *,
+    damping: float = DAMPING,
+    epsilon: float = EPSILON,
+    barred: Mask | None = None,
+    limit_pushes: int | None = None,
+    deadline: Deadline | None = None,
+) -> list[Walk]:
+    """Several walks at once: a graph that is not in memory is asked for all of them together.
+
+    `limit_pushes` holds for each walk, `deadline` for all.
+    """
+    if not 0 < damping < 1 or not epsilon > 0:
+        raise InvalidInput("damping lies between 0 and 1, epsilon above 0")
+    if barred is not None and len(barred) < len(graph):
+        raise InvalidInput(f"the barred mask needs {len(graph)} nodes, not {len(barred)}")
+    ready = [seeded(graph, seeds, weights, barred) for seeds, weights in queries]
+    limit = _NO_LIMIT if limit_pushes is None else limit_pushes
+    if isinstance(graph, Adjacency) and _kernel.is_ready():
+        return [_fast(graph, q, damping, epsilon, barred, limit, deadline) for q in ready]
+    return _plain(graph, ready, damping, epsilon, barred, limit, deadline)
+
+
+def warm() -> None:
+    """Load the kernel now and wait for it: for a server, before its first question."""
+    _kernel.load()
+
+
+def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None) -> Query:
+    """The seeds that may be walked from, their weights brought to a sum of 1."""
+    seeds, weights = np.asarray(seeds, np.int64), np.asarray(weights, np.float64)
+    if len(seeds) != len(weights):
+        raise InvalidInput(f"{len(seeds)} seeds need as many weights, not {len(weights)}")
+    if not (weights >= 0).all() or not np.isfinite(weights).all():
+        raise InvalidInput("weights of seeds are finite numbers of 0 or more")
+    if len(seeds) and not 0 <= seeds.min() <= seeds.max() < len(graph):
+        raise InvalidInput(f"seeds are nodes from 0 to {len(graph) - 1}")
+    use = weights > 0
+    if barred is not None:
+        use &= ~barred[seeds]
+    seeds, weights = seeds[use], weights[use]
+    return seeds, weights / weights.sum() if len(weights) else weights
+
+
+def _fast(
+    graph: Adjacency, query: Query, damping: float, epsilon: float,
+    barred: Mask | None, limit: int, deadline: Deadline | None,
+) -> Walk:  # fmt: skip
+    """A walk by the kernel, in slices when there is a deadline to look at."""
+    from hades.graph import kernels
+
+    rows, mask = graph.rows, _NOBODY if barred is None else barred
+    flat = kernels.flat(rows)
+    with graph.scratch.lend(len(rows.row_of)) as scratch:
+        held = scratch.state, scratch.queue, scratch.touched, scratch.at
+        known = graph.weighed.under(barred, rows)
+        kernels.start(*query, epsilon, flat, mask, *held)
+        done, more, capped = 0, True, None
+        while more and capped is None:
+            done = min(limit, done + SLICE_PUSHES) if deadline else limit
+            more = kernels.push(damping, epsilon, done, flat, mask, known, *held)
+            if more and done >= limit:
+                capped = Reason.CAP_EXCEEDED
+            elif more and deadline and deadline():
+                capped = Reason.TIMEOUT
+        pushes, touched = int(scratch.at[kernels.PUSHES]), int(scratch.at[kernels.TOUCHED])
+        nodes, scores = np.empty(touched, np.int64), np.empty(touched)
+        found = kernels.gather(scratch.state, scratch.touched, scratch.at, nodes, scores)
+    return Walk(nodes[:found], scores[:found], pushes, capped)
+
+
+def _plain(
+    graph: Neighbours, queries: Sequence[Query], damping: float, epsilon: float,
+    barred: Mask | None, limit: int, deadline: Deadline | None,
+) -> list[Walk]:  # fmt: skip
+    """Walks in plain Python, a round of each at a time, with one fetch for all."""
+    rows = RowCache(graph, barred)
+    walks = [PlainPush(rows, seeds, shares.tolist()) for seeds, shares in queries]
+    capped: dict[int, Reason] = {}
+    going = list(range(len(walks)))
+    while going:
+        rows.fetch(node for number in going for node in walks[number].wants())
+        for number in going:
+            if not walks[number].round(damping, epsilon, limit, deadline):
+                over = walks[number].pushes >= limit
+                capped[number] = Reason.CAP_EXCEEDED if over else Reason.TIMEOUT
+        going = [n for n in going if not walks[n].done and n not in capped]
+    return [
+        Walk(
+            np.fromiter(walk.estimate, np.int64, len(walk.estimate)),
+            np.fromiter(walk.estimate.values(), np.float64, len(walk.estimate)),
+            walk.pushes,
+            capped.get(number),
+        )
+        for number, walk in enumerate(walks)
+    ]
+
+
+class _Kernel:
+    """The numba kernel, loaded beside the work once a process has walked a few times."""
+
+    def __init__(self) -> None:
+        self._walks = 0
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def is_ready(self) -> bool:
+        """Count a walk, or several at once; True when the kernel is loaded."""
+        self._walks += 1
+        if self._walks < KERNEL_FROM_WALKS and self._thread is None:
+            return False
+        return not self._loading().is_alive()
+
+    def load(self) -> None:
+        """Load the kernel and wait for it."""
+        self._loading().join()
+
+    def _loading(self) -> threading.Thread:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=_load, daemon=True)
+                self._thread.start()
+            return self._thread
+
+
+def _load() -> None:
+    """Compile, or load from the cache, for the types walks are done with."""
+    graph = Adjacency.undirected(2, [0], [1], [1.0])
+    seeds, weights = np.zeros(1, np.int64), np.ones(1)
+    _fast(graph, (seeds, weights), DAMPING, EPSILON, None, 1, None)
+
+
+_kernel = _Kernel()

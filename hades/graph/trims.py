@@ -1,0 +1,36 @@
+"""Trims: what an algorithm left out or why it stopped, counted as it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hades.domain.graph import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """One reason, what it was about, and how many times."""
+
+    reason: Reason
+    what: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.what} ({self.count})"
+
+
+class Trims:
+    """The trims of one call, in the order they first happened."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[Reason, str], int] = {}
+
+    def add(self, reason: Reason, what: str, count: int = 1) -> None:
+        """Count something that was left out; nothing when the count is 0."""
+        if count > 0:
+            key = reason, what
+            self._counts[key] = self._counts.get(key, 0) + count
+
+    def all(self) -> tuple[Trim, ...]:
+        """Everything counted so far."""
+        return tuple(Trim(reason, what, n) for (reason, what), n in self._counts.items())

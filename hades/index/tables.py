@@ -1,0 +1,251 @@
+"""The rows the graph is made of, as arrays: who is mentioned where, what is related.
+
+They hold everything at all times; `Web` reads from them what counts at one moment. They
+stand at a change number and catch up like the rest of the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.graph import NodeKind
+from hades.index.columns import Columns
+from hades.index.shelf import Shelf, locked
+from hades.index.terms import Terms
+from hades.index.words import stems
+from hades.store.port import Progress, Store
+
+FORMAT = 2
+SAVED_AFTER_ROWS = 5_000
+_BATCH_ROWS = 200_000
+_BATCH_TEXTS = 2_000
+
+_ENTITY_BITS = 31
+"""A mention is known by its chunk and its entity, in one number."""
+
+_TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
+_TABLES: dict[str, tuple[str, dict[str, Any]]] = {
+    "entities": ("id", {"id": np.int64, "space": np.int32, "origin": np.int8}),
+    "links": (
+        "id",
+        {
+            "id": np.int64,
+            "chunk": np.int64,
+            "source": np.int64,
+            "relation": np.int32,
+            "target": np.int64,
+            "weight": np.float32,
+        },
+    ),
+    "edges": (
+        "row",
+        {
+            "row": np.int64,
+            "id": np.int64,
+            "space": np.int32,
+            "source": np.int64,
+            "relation": np.int32,
+            "target": np.int64,
+            "weight": np.float32,
+            **dict.fromkeys(_TIMES, np.int64),
+        },
+    ),
+    "merges": (
+        "id",
+        dict.fromkeys(("id", "space", "entity", "target", "recorded_at", "retired_at"), np.int64),
+    ),
+    "subjects": ("topic", {"topic": np.int64, "entity": np.int64}),
+    "order": ("chunk", {"chunk": np.int64, "topic": np.int64, "ordinal": np.int32}),
+}
+_MENTIONS = {
+    "key": np.int64,
+    "chunk": np.int32,
+    "entity": np.int32,
+    "introduces": np.int8,
+    "first": np.int64,
+    "count": np.int32,
+    "singles": np.int32,
+    "capitals": np.int32,
+}
+"""Chunk and entity by number (their place among all, which only grows); where its places
+are; and of those of one word how many there are, and how many begin with a capital."""
+
+
+@dataclass(slots=True)
+class Changed:
+    """What a catching up brought: enough to mend a web instead of making it anew."""
+
+    chunks: list[npt.NDArray[np.int32]] = field(default_factory=list)
+    """The numbers of chunks with new mentions."""
+    everything: bool = False
+    """Entities were merged or split, or something was purged: nothing can be kept."""
+
+    def with_(self, other: Changed) -> Changed:
+        """Both together."""
+        return Changed(self.chunks + other.chunks, self.everything or other.everything)
+
+
+class Tables:
+    """Mentions, stated links, edges, merges and the order of chunks."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self._store = store
+        self._folder = folder
+        self._shelf = Shelf(folder, "links")
+        self._places: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
+        self._forget("")
+        generation = store.feed.stand()[0]
+        with locked(folder):
+            change = self._shelf.load(self._stand(generation), self._read)
+        if change is None:
+            self._forget("")
+        else:
+            self._generation, self.change = generation, change
+
+    def __getitem__(self, name: str) -> Columns:
+        return self._columns[name]
+
+    @property
+    def mentions(self) -> Columns:
+        """key (chunk and entity), introduces (an origin, or 0), first and count of places."""
+        return self._mentions
+
+    @property
+    def places(self) -> npt.NDArray[np.uint32]:
+        """All places of all mentions, one after another."""
+        return self._places
+
+    def catch_up(
+        self, chunks: npt.NDArray[np.int64], on_progress: Progress | None = None
+    ) -> Changed | None:
+        """Read what was written since, None when there was nothing; `chunks` are all ids."""
+        generation, change = self._store.feed.stand()
+        if (generation, change) == (self._generation, self.change):
+            return None
+        changed = Changed(everything=generation != self._generation)
+        if changed.everything:
+            self._forget(generation)
+        new = 0
+        for name, columns in self._columns.items():
+            rows = self._store.feed.since(name, self.change)
+            columns.put(rows)
+            new += 0 if name == "subjects" else len(rows)  # those are read whole each time
+            changed.everything |= name == "merges" and bool(rows)
+        new += self._catch_up_mentions(chunks, changed, on_progress)
+        new += self._catch_up_terms(on_progress)
+        changed.everything |= self._drop_purged(chunks)
+        self.change = change
+        if new >= SAVED_AFTER_ROWS:
+            with locked(self._folder):
+                self._shelf.save(self._stand(generation), change, self._write)
+        return changed
+
+    def _catch_up_mentions(
+        self, ids: npt.NDArray[np.int64], changed: Changed, on_progress: Progress | None
+    ) -> int:
+        after, new = (0, 0), 0
+        while rows := self._store.feed.mentions(self.change, after, _BATCH_ROWS):
+            changed.chunks.append(self._put_mentions(rows, ids))
+            after, new = (rows[-1][0], rows[-1][1]), new + len(rows)
+            if on_progress is not None and new >= _BATCH_ROWS:
+                on_progress("reading the graph", new, new)
+            if len(rows) < _BATCH_ROWS:
+                break
+        return new
+
+    def _catch_up_terms(self, on_progress: Progress | None) -> int:
+        chunks = [row[0] for row in self._store.feed.since("chunks", self.change)]
+        for first in range(0, len(chunks), _BATCH_TEXTS):
+            batch = chunks[first : first + _BATCH_TEXTS]
+            texts, headings = (
+                self._store.passages.texts(batch),
+                self._store.passages.headings(batch),
+            )
+            self.terms.put((one, stems(f"{headings[one]} {texts.get(one, '')}")) for one in batch)
+            if on_progress is not None and len(chunks) > _BATCH_TEXTS:
+                on_progress("reading words", min(first + _BATCH_TEXTS, len(chunks)), len(chunks))
+        return len(chunks)
+
+    def _put_mentions(
+        self,
+        rows: Sequence[tuple[int, int, int | None, bytes | None]],
+        ids: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.int32]:
+        chunks = np.array([row[0] for row in rows], np.int64)
+        entities = np.array([row[1] for row in rows], np.int64)
+        counts = np.array([len(row[3] or b"") // 4 for row in rows], np.int32)
+        places = np.frombuffer(b"".join(row[3] or b"" for row in rows), np.uint32)
+        of = np.repeat(np.arange(len(rows)), counts)
+        single = (places >> 1 & 15) == 1
+        capital = single & (places & 1 == 1)
+        numbers = np.searchsorted(ids, chunks).astype(np.int32)
+        firsts = len(self._places) + np.cumsum(counts) - counts
+        self._mentions.put_arrays(
+            {
+                "key": chunks << _ENTITY_BITS | entities,
+                "chunk": numbers,
+                "entity": np.searchsorted(self["entities"]["id"], entities).astype(np.int32),
+                "introduces": np.array([row[2] or 0 for row in rows], np.int8),
+                "first": firsts.astype(np.int64),
+                "count": counts,
+                "singles": np.bincount(of[single], minlength=len(rows)).astype(np.int32),
+                "capitals": np.bincount(of[capital], minlength=len(rows)).astype(np.int32),
+            }
+        )
+        self._places = np.concatenate([self._places, places])
+        return numbers
+
+    def _drop_purged(self, ids: npt.NDArray[np.int64]) -> bool:
+        """Let go of what was purged; whether there was anything. Numbers move up then."""
+        nodes = np.array(
+            [row[0] for row in self._store.feed.since("purged", self.change)], np.int64
+        )
+        if not len(nodes):
+            return False
+        gone = {kind: nodes[nodes & 7 == kind] >> 3 for kind in NodeKind}
+        keys = self._mentions["key"]
+        chunk, entity = keys >> _ENTITY_BITS, keys & ((1 << _ENTITY_BITS) - 1)
+        stay = ~np.isin(chunk, gone[NodeKind.CHUNK]) & ~np.isin(entity, gone[NodeKind.ENTITY])
+        self._mentions.keep(stay)
+        for name in ("links", "edges"):
+            table = self._columns[name]
+            table.keep(~np.isin(table["source"], nodes) & ~np.isin(table["target"], nodes))
+        links, order = self._columns["links"], self._columns["order"]
+        links.keep(~np.isin(links["chunk"], gone[NodeKind.CHUNK]))
+        order.keep(~np.isin(order["chunk"], gone[NodeKind.CHUNK]))
+        self.terms.drop(gone[NodeKind.CHUNK])
+        self._columns["entities"].drop(gone[NodeKind.ENTITY])
+        self._columns["subjects"].drop(gone[NodeKind.TOPIC])
+        self._mentions.set("chunk", np.searchsorted(ids, chunk[stay]))
+        self._mentions.set("entity", np.searchsorted(self["entities"]["id"], entity[stay]))
+        return True
+
+    def _forget(self, generation: str) -> None:
+        self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
+        self._mentions = Columns("key", _MENTIONS)
+        self._places = np.zeros(0, np.uint32)
+        self.terms = Terms()
+        self._generation, self.change = generation, 0
+
+    def _read(self, folder: Path) -> None:
+        for name, columns in self._columns.items():
+            columns.load(folder, name)
+        self._mentions.load(folder, "mentions")
+        self._places = np.load(folder / "places.npy", mmap_mode="r")
+        self.terms.load(folder)
+
+    def _write(self, folder: Path) -> None:
+        for name, columns in self._columns.items():
+            columns.save(folder, name)
+        self._mentions.save(folder, "mentions")
+        np.save(folder / "places.npy", self._places)
+        self.terms.save(folder)
+
+    def _stand(self, generation: str) -> dict[str, Any]:
+        return {"format": FORMAT, "generation": generation}

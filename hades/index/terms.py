@@ -1,0 +1,86 @@
+"""Terms: which words each chunk has, to tell how much of a question it covers.
+
+The inverted index answers which chunks have a word; the ranker asks the other way round,
+for a hundred candidates at once. So the stems of each chunk are kept as hashes, 4 bytes a
+word, sorted within the chunk.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.index.columns import Columns
+
+_COLUMNS = {"chunk": np.int64, "first": np.int64, "count": np.int32}
+
+
+def term_hash(term: str) -> int:
+    """A term as a number; two of a chunk's hundred terms collide once in a million chunks."""
+    return zlib.crc32(term.encode())
+
+
+class Terms:
+    """The words of chunks, by chunk."""
+
+    def __init__(self) -> None:
+        self._rows = Columns("chunk", _COLUMNS)
+        self._hashes: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def put(self, chunks: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Take in the stems of chunks; a chunk's words never change, so a known one is left."""
+        known = self._rows["chunk"]
+        new = sorted((c, terms) for c, terms in chunks if not _has(known, c))
+        if not new:
+            return
+        hashes = [np.unique(np.array([term_hash(t) for t in ts], np.uint32)) for _, ts in new]
+        counts = np.array([len(row) for row in hashes], np.int32)
+        first = len(self._hashes) + np.concatenate([[0], np.cumsum(counts)[:-1]])
+        chunk = np.array([one for one, _ in new], np.int64)
+        self._rows.put_arrays({"chunk": chunk, "first": first.astype(np.int64), "count": counts})
+        self._hashes = np.concatenate([self._hashes, *hashes])
+
+    def having(
+        self, chunks: npt.NDArray[np.int64], terms: Sequence[str]
+    ) -> npt.NDArray[np.float32]:
+        """By chunk and term: 1 where the chunk has the term."""
+        found = np.zeros((len(chunks), len(terms)), np.float32)
+        rows = self._rows["chunk"]
+        if not len(rows) or not terms:
+            return found
+        at = np.minimum(np.searchsorted(rows, chunks), len(rows) - 1)
+        at = np.where(rows[at] == chunks, at, -1)
+        counts = np.where(at >= 0, self._rows["count"][at], 0)
+        first = self._rows["first"][at]
+        starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
+        own = self._hashes[starts + np.arange(int(counts.sum()))]
+        row = np.repeat(np.arange(len(chunks)), counts)
+        for number, term in enumerate(terms):
+            found[row[own == term_hash(term)], number] = 1
+        return found
+
+    def drop(self, chunks: npt.NDArray[np.int64]) -> None:
+        """Let chunks go."""
+        self._rows.drop(chunks)
+
+    def save(self, folder: Path) -> None:
+        """Write everything to files."""
+        self._rows.save(folder, "terms")
+        np.save(folder / "terms.hashes.npy", self._hashes)
+
+    def load(self, folder: Path) -> None:
+        """Read what `save` wrote, mapped rather than copied."""
+        self._rows.load(folder, "terms")
+        self._hashes = np.load(folder / "terms.hashes.npy", mmap_mode="r")
+
+
+def _has(ids: npt.NDArray[np.int64], one: int) -> bool:
+    at = int(np.searchsorted(ids, one))
+    return at < len(ids) and int(ids[at]) == one

@@ -1,0 +1,190 @@
+"""Answering: what was found becomes passages, paths and a packed context, with citations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.context.pack import Packed, pack
+from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall
+from hades.domain.graph import Reason
+from hades.domain.trace import Chunk
+from hades.recall import belief
+from hades.recall.conveyance import conveyance
+from hades.recall.look import Look
+from hades.recall.pathways import Pathways
+from hades.recall.run import Run, Stage
+
+Ints = npt.NDArray[np.int64]
+
+FOUND_BY_DOOR = 50
+"""A door led to a passage that is among so many of its best."""
+
+
+def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, space: str) -> Recall:
+    """The answer object for what was found."""
+    numbers: dict[str, int] = {}
+    chosen = _passages(run, look, numbers)
+    paths = _paths(run, look, chosen, numbers)
+    with run.stage("pack") as stage:
+        plan = run.plan
+        packed = pack(
+            look.question,
+            chosen,
+            paths,
+            budget=plan.budget.tokens,
+            passages_at_most=plan.final_context,
+            paths_at_most=plan.paths,
+        )
+        run.notes += packed.notes
+        stage.found = len(packed.passages)
+        stage.cut = len(chosen) - len(packed.passages)
+        stage.coverage = coverage = _coverage(look, _of(packed.passages, numbers))
+    moments = [
+        belief.of_probability(passage.belief.mean, belief.RANKER_STRENGTH)
+        for passage in packed.passages
+    ]
+    as_of = look.scene.as_of
+    return Recall(
+        question=look.question,
+        intent=intent,
+        evidence=evidence,
+        mode=mode,
+        space=space,
+        passages=packed.passages,
+        paths=packed.paths,
+        context=packed.context,
+        tokens=packed.tokens,
+        citations=packed.citations,
+        plan=run.plan.model_dump(),
+        reasons=tuple(run.notes),
+        telemetry=tuple(run.reports),
+        ms=round(run.ms, 3),
+        belief=belief.interval(belief.answer_belief(moments)),
+        conveyance=_conveyance(run, packed, coverage),
+        valid=as_of.valid,
+        known=as_of.known,
+    )
+
+
+def _passages(run: Run, look: Look, numbers: dict[str, int]) -> list[Passage]:
+    """The best candidates as passages, without doubles; no more than the plan has room for."""
+    with run.stage("read") as stage:
+        wanted = run.plan.final_context
+        ids = look.scene.web.chunks[look.numbers]
+        chunks = look.scene.store.passages.find(ids.tolist(), look.scene.as_of)
+        made: list[Passage] = []
+        texts: set[str] = set()
+        doubles = 0
+        for place, chunk_id in enumerate(ids.tolist()):
+            chunk = chunks.get(chunk_id)
+            if chunk is None:
+                continue
+            if chunk.text.strip() in texts:
+                doubles += 1
+                continue
+            if len(made) >= wanted:
+                break
+            texts.add(chunk.text.strip())
+            made.append(_passage(look, place, chunk))
+            numbers[chunk.id] = int(look.numbers[place])
+        stage.found, stage.cut = len(made), len(ids) - len(made)
+        stage.dedupe_rate = doubles / max(1, len(made) + doubles)
+        stage.coverage = _coverage(look, _of(made, numbers))
+        _say_what_is_missing(stage, look, made)
+        return made
+
+
+def _say_what_is_missing(stage: Stage, look: Look, made: Sequence[Passage]) -> None:
+    scene = look.scene
+    if not made and not scene.web.size:
+        stage.note(Reason.NOTHING_KNOWN, "nothing was known at that time")
+    waiting = scene.store.passages.pending_count(scene.space) if scene.store.read_only else 0
+    if waiting:
+        stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: open the memory for writing once")
+
+
+def _passage(look: Look, place: int, chunk: Chunk) -> Passage:
+    scene, signals = look.scene, look.signals
+    number = int(look.numbers[place])
+    state = scene.store.traces.version(scene.space, chunk.topic, chunk.version, scene.as_of)
+    walked = float(signals.walked[number]) / max(1e-12, float(signals.walked.max(initial=0.0)))
+    parts = {
+        "meaning": float(signals.cosine[number]),
+        "words": float(signals.words[number]),
+        "names": float(signals.walked_names[number]),
+        "walk": walked,
+        "prior": float(signals.prior[number]),
+        "rank": float(look.scores[place]),
+    }
+    return Passage(
+        chunk=chunk,
+        line=state.content.count("\n", 0, chunk.start) + 1,
+        end_line=state.content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
+        valid_from=state.valid_from,
+        recorded_at=state.recorded_at,
+        score=round(float(look.belief[place]), 6),
+        parts={name: round(value, 6) for name, value in parts.items()},
+        doors=_doors(look, number),
+        belief=belief.interval(belief.of_probability(float(look.belief[place]))),
+    )
+
+
+def _doors(look: Look, number: int) -> tuple[str, ...]:
+    signals, web = look.signals, look.scene.web
+    doors = []
+    for door, scores in (("meaning", signals.cosine), ("words", signals.words)):
+        better = int((scores > scores[number]).sum())
+        if scores[number] > 0 and better < FOUND_BY_DOOR:
+            doors.append(door)
+    _, targets, _ = web.graph.of(np.array([number]))
+    if np.isin(targets - web.first_entity, signals.named).any():
+        doors.append("names")
+    if not doors or ("names" not in doors and signals.walked_names[number] > 0):
+        doors.append("graph")
+    return tuple(doors)
+
+
+def _paths(run: Run, look: Look, chosen: Sequence[Passage], numbers: dict[str, int]) -> list[Path]:
+    plan = run.plan.graph
+    with run.stage("paths", plan.timeout_ms) as stage:
+        if not plan.flow or not run.plan.paths or not plan.hops:
+            stage.note(Reason.SWITCHED_OFF)
+            return []
+        if not chosen or not look.scene.web.graph.arcs_count:
+            stage.note(Reason.EMPTY_GRAPH)
+            return []
+        return Pathways(run, stage, look).to([numbers[one.id] for one in chosen])
+
+
+def _of(passages: Sequence[Passage], numbers: dict[str, int]) -> Ints:
+    return np.array([numbers[one.id] for one in passages if one.id in numbers], np.int64)
+
+
+def _coverage(look: Look, numbers: Ints) -> float:
+    """The share of the question's words, by weight, that passages have."""
+    if not look.terms or not len(numbers):
+        return 0.0
+    weight = np.array([look.scene.catalogue.rarity(term) for term in look.terms])
+    has = look.scene.tables.terms.having(look.scene.web.chunks[numbers], look.terms)
+    return float(has.max(0, initial=0.0) @ weight / max(1e-9, float(weight.sum())))
+
+
+def _conveyance(run: Run, packed: Packed, coverage: float) -> Conveyance:
+    named = {node for path in packed.paths for node in _chunks_on(path)}
+    joined = sum("names" in one.doors or one.id in named for one in packed.passages)
+    return conveyance(
+        coverage=coverage,
+        joined=joined,
+        beliefs=[one.belief.mean for one in packed.passages],
+        seconds=run.ms / 1000,
+        evidence_tokens=packed.evidence_tokens,
+        tokens=packed.tokens,
+    )
+
+
+def _chunks_on(path: Path) -> set[str]:
+    nodes = {node.name for node in path.nodes if node.kind == "chunk"}
+    return nodes | {step.chunk for step in path.steps if step.chunk}

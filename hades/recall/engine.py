@@ -1,0 +1,211 @@
+"""The engine: a question goes in, an answer object comes out.
+
+    intent → plan → seeds → walk → rank → paths → pack
+
+Each stage is a file of its own here; this one puts them in order, within the plan.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from hades.domain.answer import Mode, Neighbour, Path, Recall
+from hades.domain.graph import Reason
+from hades.domain.times import AsOf
+from hades.domain.trace import Hit
+from hades.errors import InvalidInput
+from hades.index.webs import Webs
+from hades.recall import answering, around, beaming, look
+from hades.recall.intent import choose_mode, default_plan, read_intent
+from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan
+from hades.recall.ranker import Ranker, shipped_ranker
+from hades.recall.run import Clock, Run
+from hades.recall.scene import Scene
+from hades.recall.search import Finder
+from hades.store.port import Progress, Store
+
+System = Literal["dense", "words", "hybrid", "ppr", "tiers", "full"]
+SYSTEMS: tuple[System, ...] = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+"""The ladder of baselines, each with more of the recipe than the one before."""
+
+TIERS = {"meaning": 0.4, "graph": 0.4, "belief": 0.2}
+"""Seed 004's fusion, for comparison: the ranker replaces it."""
+QUESTION_CHARACTERS_AT_MOST = 4_000
+"""What is longer is cut: the encoder reads no more than that anyway."""
+_UNHURRIED_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a question may look at."""
+
+    space: int
+    space_name: str
+    as_of: AsOf
+    tag: str | None = None
+    kind: str | None = None
+    glob: str | None = None
+
+
+class Engine:
+    """Answers questions over one memory; made once, shared by its views."""
+
+    def __init__(self, store: Store, encoder: str) -> None:
+        self._store = store
+        self.finder = Finder(store, encoder)
+        self.ranker: Ranker | None = None
+        """Another ranker than the one in the package."""
+
+    @cached_property
+    def webs(self) -> Webs:
+        """The graph arrays, as they were saved."""
+        return Webs(self._store, self.finder.catalogue.folder)
+
+    def recall(
+        self,
+        where: Where,
+        question: str,
+        *,
+        budget: int | None,
+        mode: str | None,
+        plan: Plan | Mapping[str, Any] | None,
+        on_progress: Progress | None,
+        clock: Clock = time.perf_counter,
+    ) -> Recall:
+        """The answer object for a question."""
+        asked = question[:QUESTION_CHARACTERS_AT_MOST]
+        intent, evidence = read_intent(asked)
+        chosen = choose_mode(asked) if mode is None else _mode(mode)
+        base = default_plan(intent, chosen)
+        if budget is not None:
+            plan = {**_as_mapping(plan), "budget": {**_budget_of(plan), "tokens": budget}}
+        made, notes = make_plan(base, plan)
+        run = Run(made, clock, list(notes))
+        scene = self.scene(where, on_progress)
+        if len(asked) < len(question):
+            with run.stage("question") as stage:
+                stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
+        found = self.look(run, scene, asked, made.reranker.m)
+        return answering.answer(run, found, intent, evidence, chosen, where.space_name)
+
+    def rank(
+        self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None
+    ) -> list[Hit]:
+        """The passages in the order of one system, best first, whatever it costs."""
+        if system not in SYSTEMS:
+            raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
+        scene = self.scene(where, on_progress)
+        found = self.look(Run(UNHURRIED), scene, question[:QUESTION_CHARACTERS_AT_MOST], 10_000)
+        scores = system_scores(found, system)
+        order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
+        order = order[np.isfinite(scores[order])]
+        return self.finder.hits(
+            {int(scene.web.chunks[n]): float(scores[n]) for n in order}, where.as_of
+        )
+
+    def look(self, run: Run, scene: Scene, question: str, limit: int) -> look.Look:
+        """Doors, walks and ranking."""
+        found = look.enter(run, scene, self.finder.encoder, question)
+        look.wander(run, found)
+        beaming.spread(run, found)
+        look.choose(run, found, self.ranker or shipped_ranker(), limit)
+        return found
+
+    def scene(self, where: Where, on_progress: Progress | None = None) -> Scene:
+        """The memory at the moment of a question, narrowed to what may be shown."""
+        catalogue = self.finder.catalogue
+        catalogue.catch_up(on_progress)
+        self.webs.catch_up(catalogue, on_progress)
+        web = self.webs.at(catalogue, where.space, where.as_of)
+        topics = self.finder.topics(where.space, where.as_of, where.tag, where.kind, where.glob)
+        mask = web.visible
+        if topics is not None:
+            mask = mask & catalogue.of_topics(topics)
+        return Scene(
+            self._store, where.space, where.as_of, catalogue, self.webs.tables, web, mask, topics
+        )
+
+    def forget(self) -> None:
+        """Let go of the arrays: their files are gone."""
+        self.finder.forget()
+        self.__dict__.pop("webs", None)
+
+    # Around a name
+
+    def paths(self, where: Where, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
+        """The best paths between two nodes."""
+        return around.paths(self.scene(where), source, target, limit=limit, hops=hops)
+
+    def neighbours(self, where: Where, node: int, *, limit: int, hops: int) -> list[Neighbour]:
+        """What a node is joined with, nearest first."""
+        return around.neighbours(self.scene(where), node, limit=limit, hops=hops)
+
+
+UNHURRIED = Plan(
+    retriever=Retriever(timeout_ms=_UNHURRIED_MS),
+    graph=Graph(timeout_ms=_UNHURRIED_MS),
+    reranker=Reranker(timeout_ms=_UNHURRIED_MS),
+    budget=Budget(latency_ms=_UNHURRIED_MS),
+)
+"""The default plan without its hurry: what evaluation and training use."""
+
+
+def system_scores(found: look.Look, system: str) -> Any:
+    """What one system says of every passage, by chunk number; -inf: not found."""
+    signals = found.signals
+    if system == "full":
+        # The ranked ones first, in their order; then the rest by what the doors say.
+        scores = signals.prior - 1e6
+        scores[found.numbers] = found.scores
+    else:
+        walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
+        plain = (_scaled(signals.cosine, signals.mask) + _scaled(signals.words, signals.mask)) / 2
+        scores = {
+            "dense": signals.cosine,
+            "words": np.where(signals.words > 0, signals.words, -np.inf),
+            "hybrid": plain,
+            # A walk reaches few: what it never came to follows by the prior.
+            "ppr": np.where(walked > 0, 1 + walked, signals.prior * 1e-3),
+            "tiers": TIERS["meaning"] * signals.prior
+            + TIERS["graph"] * walked
+            + TIERS["belief"] * _believed(found),
+        }[system]
+    return np.where(signals.mask, scores, -np.inf)
+
+
+def _scaled(scores: Any, mask: Any) -> Any:
+    from hades.recall.signals import minmax
+
+    scaled = np.zeros(len(scores))
+    scaled[mask] = minmax(scores[mask])
+    return scaled
+
+
+def _believed(found: look.Look) -> Any:
+    believed = np.zeros(len(found.signals.mask))
+    believed[found.numbers] = found.belief
+    return believed
+
+
+def _mode(mode: str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError as error:
+        raise InvalidInput(f"There is no mode {mode!r}: {', '.join(Mode)}.") from error
+
+
+def _as_mapping(plan: Plan | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if isinstance(plan, Plan):
+        return plan.model_dump(exclude={"reasons"})
+    return plan or {}
+
+
+def _budget_of(plan: Plan | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    budget = _as_mapping(plan).get("budget") or {}
+    return budget if isinstance(budget, Mapping) else {}

@@ -1,0 +1,198 @@
+"""Features: what the ranker knows of a passage that may answer a question.
+
+Nothing here depends on a data set, on the order of a file or on how many answers there
+are; every feature is read within the candidates of one question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.index.web import Web
+from hades.recall.signals import Signals, lent, minmax
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FEATURES: tuple[str, ...] = (
+    *("log_walk", "log_walk_names", "log_walk_prior", "walk_rank", "log_far", "far_rank"),
+    *("prior", "prior_rank", "meaning", "words", "cosine"),
+    *("coverage", "title_coverage"),
+    *("named_count", "named_weight", "named_share", "title_named"),
+    *("bridge_in", "bridge_in_prior", "bridge_in_count"),
+    *("bridge_out", "bridge_out_prior", "bridge_out_count"),
+    *("shared", "shared_prior", "pair_coverage", "pair_gain", "title_gain"),
+    *("near_strong", "second_hop", "second_hop_rank"),
+)
+STRONG = 10
+"""Bridges are counted to so many of the strongest candidates."""
+SHARED_AT_LEAST = 0.4
+"""Two passages that share names of this weight are linked."""
+_LEAST = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What is read of the candidates, besides the signals."""
+
+    numbers: Ints
+    vectors: npt.NDArray[np.float32]
+    strong_vectors: npt.NDArray[np.float32]
+    strong: Ints
+    """The numbers of the strongest passages."""
+    second: Floats
+    """Nearness to question and strongest passages together, by chunk number."""
+    has_term: npt.NDArray[np.float32]
+    """By candidate and term of the question."""
+    term_weight: Floats
+    """The terms' weights; they sum to 1."""
+    title_coverage: Floats
+
+
+def features(web: Web, signals: Signals, found: Candidates) -> npt.NDArray[np.float32]:
+    """One row a candidate, one column a feature, in the order of FEATURES."""
+    chosen: dict[str, Any] = {}
+    _walk_features(chosen, signals, found.numbers)
+    _door_features(chosen, web, signals, found)
+    graph = _CandidateGraph(web, signals, found.numbers)
+    _name_features(chosen, web, signals, graph)
+    _bridge_features(chosen, signals, found, graph)
+    _second_hop_features(chosen, found)
+    return np.stack([chosen[name] for name in FEATURES], 1).astype(np.float32)
+
+
+def _walk_features(chosen: dict[str, Any], signals: Signals, at: Ints) -> None:
+    for name, scores in (
+        ("log_walk", signals.walked),
+        ("log_walk_names", signals.walked_names),
+        ("log_walk_prior", signals.walked_prior),
+        ("log_far", signals.far),
+    ):
+        chosen[name] = np.log(scores[at] / max(1e-12, scores.max(initial=0.0)) + _LEAST)
+    chosen["walk_rank"] = _ranks(signals.walked[at])
+    chosen["far_rank"] = _ranks(signals.far[at])
+
+
+def _door_features(chosen: dict[str, Any], web: Web, signals: Signals, found: Candidates) -> None:
+    at = found.numbers
+    chosen["prior"] = signals.prior[at]
+    chosen["prior_rank"] = _ranks(signals.prior[at])
+    there = signals.mask
+    for name, scores in (("meaning", signals.cosine), ("words", signals.words)):
+        scaled = np.zeros(len(scores))
+        scaled[there] = minmax(scores[there])
+        chosen[name] = minmax(lent(web, scaled))[at]
+    chosen["cosine"] = lent(web, np.where(there, signals.cosine, 0))[at]
+    chosen["coverage"] = found.has_term @ found.term_weight
+    chosen["title_coverage"] = found.title_coverage
+
+
+class _CandidateGraph:
+    """Who mentions whom among the candidates."""
+
+    def __init__(self, web: Web, signals: Signals, at: Ints) -> None:
+        counts, targets, _ = web.graph.of(at)
+        row = np.repeat(np.arange(len(at)), counts)
+        entity = targets - web.first_entity
+        is_name = (entity >= 0) & (targets < web.first_topic)
+        row, entity = row[is_name], entity[is_name]
+        kept = ~web.hub[entity]
+        self.row, self.entity = row[kept], entity[kept]
+        self.title = web.title_of[at]
+        self.rarity = np.log1p(web.size / np.maximum(1, web.frequency))
+        self.mentions_title = self._mentions_title(web, len(at))
+        self.shared = self._shared(signals.named, len(at))
+
+    def _mentions_title(self, web: Web, m: int) -> npt.NDArray[np.float32]:
+        """[i, j] is 1 where candidate j mentions the title of candidate i, another's."""
+        usable = (self.title >= 0) & ~web.hub[self.title]
+        titles, place = np.unique(self.title[usable], return_inverse=True)
+        at = np.searchsorted(titles, self.entity)
+        at = np.minimum(at, max(0, len(titles) - 1))
+        mentioned = np.zeros((max(1, len(titles)), m), np.float32)
+        if len(titles):
+            hit = titles[at] == self.entity
+            mentioned[at[hit], self.row[hit]] = 1
+        joined = np.zeros((m, m), np.float32)
+        joined[usable] = mentioned[place]
+        joined[self.title[:, None] == self.title[None, :]] = 0
+        np.fill_diagonal(joined, 0)
+        return joined
+
+    def _shared(self, named: Ints, m: int) -> npt.NDArray[np.float32]:
+        """The weight of the names two candidates share, beyond those of the question."""
+        weight = self.rarity / max(1e-9, float(self.rarity.max(initial=0.0)))
+        asked = np.isin(self.entity, named)
+        names, place, count = np.unique(
+            self.entity[~asked], return_inverse=True, return_counts=True
+        )
+        twice = count[place] > 1
+        kept, columns = np.unique(place[twice], return_inverse=True)
+        mentions = np.zeros((m, len(kept)), np.float32)
+        mentions[self.row[~asked][twice], columns] = 1
+        shared: npt.NDArray[np.float32] = (mentions * weight[names[kept]]).astype(
+            np.float32
+        ) @ mentions.T
+        np.fill_diagonal(shared, 0)
+        return shared
+
+
+def _name_features(
+    chosen: dict[str, Any], web: Web, signals: Signals, graph: _CandidateGraph
+) -> None:
+    named = signals.named
+    asked = np.isin(graph.entity, named)
+    m = len(graph.title)
+    weight = graph.rarity[graph.entity[asked]]
+    chosen["named_count"] = np.bincount(graph.row[asked], minlength=m)
+    chosen["named_weight"] = np.bincount(graph.row[asked], weight, minlength=m)
+    total = float(graph.rarity[named].sum())
+    chosen["named_share"] = chosen["named_weight"] / max(1e-9, total)
+    chosen["title_named"] = np.isin(graph.title, named)
+
+
+def _bridge_features(
+    chosen: dict[str, Any], signals: Signals, found: Candidates, graph: _CandidateGraph
+) -> None:
+    at = found.numbers
+    joined, shared = graph.mentions_title, graph.shared
+    strength = signals.walked[at] / max(1e-12, signals.walked.max(initial=0.0))
+    prior = signals.prior[at]
+    good = np.argsort(-(strength + prior), kind="stable")[:STRONG]
+    is_good = np.zeros(len(at))
+    is_good[good] = 1
+    for name, matrix in (("bridge_in", joined), ("bridge_out", joined.T)):
+        chosen[name] = (matrix * strength).max(1)
+        chosen[f"{name}_prior"] = (matrix * prior).max(1)
+        chosen[f"{name}_count"] = np.log1p(matrix @ is_good)
+    capped = np.minimum(shared, 2)
+    chosen["shared"] = (capped * strength).max(1)
+    chosen["shared_prior"] = (capped * prior).max(1)
+    # What two linked passages say of the question together.
+    has, weight = found.has_term, found.term_weight
+    cover = chosen["coverage"]
+    lacked = np.maximum(has[:, None, :] - has[None, good, :], 0) @ weight
+    bridged = (joined + joined.T > 0)[:, good]
+    linked = bridged | (shared[:, good] > SHARED_AT_LEAST)
+    chosen["pair_coverage"] = ((cover[good][None, :] + lacked) * linked).max(1)
+    chosen["pair_gain"] = (lacked * linked * prior[good]).max(1)
+    chosen["title_gain"] = (lacked * bridged * prior[good]).max(1)
+
+
+def _second_hop_features(chosen: dict[str, Any], found: Candidates) -> None:
+    near = found.vectors @ found.strong_vectors.T
+    near[found.numbers[:, None] == found.strong[None, :]] = 0
+    chosen["near_strong"] = near.max(1, initial=0.0)
+    chosen["second_hop"] = found.second[found.numbers]
+    chosen["second_hop_rank"] = _ranks(found.second[found.numbers])
+
+
+def _ranks(scores: Floats) -> Floats:
+    """The logarithm of each one's rank, from the best down."""
+    ranks = np.empty(len(scores))
+    ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+    return np.log1p(ranks)

@@ -1,0 +1,152 @@
+"""A look at the memory for one question: signals, candidates, ranking.
+
+Each step is a stage of the run: it has its own time, can be switched off by the plan, and
+degrades with a reason. What is left is still an answer, by what is known so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.graph import Reason
+from hades.errors import HadesError
+from hades.graph.beam import BeamPath
+from hades.models.encoder import Encoder
+from hades.recall import candidates
+from hades.recall.named import names_in
+from hades.recall.ranker import Ranked, Ranker
+from hades.recall.run import Run, Stage
+from hades.recall.scene import Scene
+from hades.recall.signals import Signals, prior_of, walks
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Look:
+    """What was found for a question."""
+
+    question: str
+    scene: Scene
+    signals: Signals
+    vector: npt.NDArray[np.float32] | None
+    terms: list[str]
+    strong: Ints
+    numbers: Ints
+    """The candidates, best first."""
+    scores: Floats
+    belief: Floats
+    linked: bool = False
+    features: npt.NDArray[np.float32] | None = None
+    """Of the candidates, in their order; None when the ranker was off."""
+    beam: tuple[BeamPath, ...] = ()
+    beamed: list[int] = field(default_factory=list)
+    """What the beam came to."""
+
+
+def enter(run: Run, scene: Scene, encoder: Encoder, question: str) -> Look:
+    """The doors: meaning, words, names; and the prior they make."""
+    plan = run.plan.retriever
+    nothing = np.zeros(len(scene.mask))
+    with run.stage("seeds", plan.timeout_ms) as stage:
+        words = scene.words(question) if "words" in plan.doors else nothing
+        named = np.zeros(0, np.int64)
+        if "names" in plan.doors and not _late(stage, "names"):
+            named = names_in(question, scene.web, scene.lookup)
+        vector = None
+        if "meaning" in plan.doors and not _late(stage, "meaning"):
+            vector = _encoded(stage, scene, encoder, question)
+        cosine = nothing if vector is None else scene.cosine(vector)
+        prior = prior_of(scene.web, cosine, words, scene.mask)
+        signals = Signals(
+            scene.mask, cosine, words, prior, named, nothing, nothing, nothing, nothing
+        )
+        if "names" in plan.doors and not len(named):
+            stage.note(Reason.NOTHING_NAMED)
+        stage.found = int((prior > 0).sum())
+        terms = scene.catalogue.terms(question)
+    empty = np.zeros(0)
+    return Look(
+        question, scene, signals, vector, terms, empty.astype(np.int64), empty.astype(np.int64),
+        empty, empty,
+    )  # fmt: skip
+
+
+def _late(stage: Stage, door: str) -> bool:
+    if stage.is_over():
+        stage.stop(Reason.TIMEOUT, f"without {door}")
+        return True
+    return False
+
+
+def _encoded(
+    stage: Stage, scene: Scene, encoder: Encoder, question: str
+) -> npt.NDArray[np.float32] | None:
+    if not len(scene.catalogue.vectors):
+        stage.note(Reason.NO_EMBEDDINGS)
+        return None
+    try:
+        vector: npt.NDArray[np.float32] = encoder.encode([question])[0]
+    except HadesError as error:
+        stage.note(Reason.ENCODER_FAILED, str(error))
+        return None
+    return vector
+
+
+def wander(run: Run, look: Look) -> None:
+    """The walks through the graph."""
+    plan, web = run.plan.graph, look.scene.web
+    with run.stage("walk", plan.timeout_ms) as stage:
+        if not plan.walk:
+            stage.note(Reason.SWITCHED_OFF)
+        elif not web.graph.arcs_count:
+            stage.note(Reason.EMPTY_GRAPH)
+        elif not _late(stage, "the walk"):
+            walks(web, look.signals, plan.damping, stage.is_over)
+            for reason in look.signals.capped:
+                stage.stop(reason, "walk")
+            stage.found = int((look.signals.walked > 0).sum())
+            stage.added = int(((look.signals.walked > 0) & (look.signals.prior <= 0)).sum())
+
+
+def choose(run: Run, look: Look, ranker: Ranker, limit: int) -> None:
+    """Candidates from all signals, ranked; `limit` are kept."""
+    plan = run.plan.reranker
+    with run.stage("rank", plan.timeout_ms) as stage:
+        signals = look.signals
+        look.strong = candidates.strongest(signals)
+        second = candidates.second_hop(look.scene, look.vector, look.strong)
+        chosen = list(dict.fromkeys([*look.beamed, *candidates.gathered(signals, second)]))
+        numbers = np.sort(np.array(run.look_at(chosen, stage), np.int64))
+        stage.found = len(numbers)
+        if not len(numbers):
+            stage.note(Reason.NOTHING_FOUND)
+            return
+        if plan.on and not _late(stage, "the ranker"):
+            look.features = candidates.read(
+                look.scene, signals, numbers, look.strong, second, look.terms
+            )
+            ranked = ranker.rank(look.features)
+        else:
+            if not plan.on:
+                stage.note(Reason.SWITCHED_OFF)
+            ranked = _unranked(signals, numbers)
+        order = np.lexsort((numbers, -ranked.scores))
+        look.linked = ranked.linked
+        look.numbers, look.scores = numbers[order][:limit], ranked.scores[order][:limit]
+        look.belief = ranked.belief[order][:limit]
+        if look.features is not None:
+            look.features = look.features[order][:limit]
+        if len(numbers) > limit:
+            stage.cut += len(numbers) - limit
+
+
+def _unranked(signals: Signals, numbers: Ints) -> Ranked:
+    """The order without a ranker: the walk where there is one, and the prior."""
+    walked = signals.walked[numbers] / max(1e-12, float(signals.walked.max(initial=0.0)))
+    scores = (walked + signals.prior[numbers]) / 2
+    return Ranked(scores, np.clip(scores / 2, 0.0, 1.0), linked=False)

@@ -1,0 +1,82 @@
+"""Names in a question: which entities it speaks of.
+
+The same rules as for texts: the longest name wins, among all names and again among titles;
+a title of several words counts in any case of letters, every other name needs a capital. A
+question written without capitals is read in any case, but then a name of one word must be
+one that is hardly ever written small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.names import STOP_WORDS, words
+from hades.index.longest import CAPITAL_SHARE, longest_first
+from hades.index.web import Web
+
+WORDS_AT_MOST = 8
+QUESTION_WORDS_AT_MOST = 400
+CAPITAL_SHARE_ASKED_SMALL = 0.9
+"""How often a name of one word is written large that is found in a question without capitals."""
+
+Lookup = Callable[[Sequence[str]], list[tuple[str, int]]]
+"""The entities that go by keys: (key, entity)."""
+
+
+def names_in(question: str, web: Web, lookup: Lookup) -> npt.NDArray[np.int64]:
+    """The numbers of the entities a question names; hubs and the unheard-of are left out."""
+    own = words(question)[:QUESTION_WORDS_AT_MOST]
+    row = [word.casefold() for word in own]
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for start in range(len(row)):
+        for length in range(1, min(WORDS_AT_MOST, len(row) - start) + 1):
+            if length > 1 or row[start] not in STOP_WORDS:
+                key = " ".join(row[start : start + length])
+                spans.setdefault(key, []).append((start, length))
+    small = not any(word[0].isupper() for word in own[1:])
+    found = [
+        (number, start, length, not own[start][0].islower())
+        for key, entity in lookup(list(spans))
+        for number in _number(web, entity)
+        for start, length in spans[key]
+    ]
+    usable = [one for one in found if _is_usable(web, *one, small=small)]
+    return _longest(web, usable)
+
+
+def _number(web: Web, entity: int) -> list[int]:
+    number = web.entity_number(entity)
+    if number is None or web.hub[number] or not web.frequency[number]:
+        return []
+    return [number]
+
+
+def _is_usable(
+    web: Web, number: int, _start: int, length: int, capital: bool, *, small: bool
+) -> bool:
+    titled = bool(web.titled[number])
+    if length > 1:
+        return titled or capital or small
+    if small:
+        return bool(web.capital_share[number] >= CAPITAL_SHARE_ASKED_SMALL)
+    return capital and (titled or bool(web.capital_share[number] >= CAPITAL_SHARE))
+
+
+def _longest(web: Web, found: list[tuple[int, int, int, bool]]) -> npt.NDArray[np.int64]:
+    if not found:
+        return np.zeros(0, np.int64)
+    entity = np.array([one[0] for one in found], np.int64)
+    place = np.array([one[1] << 5 | one[2] << 1 | one[3] for one in found], np.int64)
+    titled = web.titled[entity]
+    kept = [
+        chosen[
+            longest_first(
+                np.zeros(len(chosen), np.int64), entity[chosen], place[chosen], titled[chosen]
+            )
+        ]
+        for chosen in (np.arange(len(found)), np.flatnonzero(titled))
+    ]
+    return np.unique(entity[np.concatenate(kept)])

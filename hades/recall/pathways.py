@@ -1,0 +1,117 @@
+"""Pathways: how what was found hangs together, and how it hangs on the question.
+
+Paths are sought in the small graph of what was found: the candidates that were ranked, the
+names they share or the question says, and what is stated between these. There the flow of
+PathRAG tells which paths carry the most; no further document has to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.answer import Path
+from hades.domain.graph import Reason
+from hades.graph.adjacency import Adjacency
+from hades.graph.flow import FlowPath, best_paths
+from hades.recall.look import Look
+from hades.recall.run import Run, Stage
+from hades.recall.telling import Teller
+
+Ints = npt.NDArray[np.int64]
+
+SOURCES_AT_MOST = 8
+"""Names of the question that paths start from, rarest first."""
+ARCS_A_HOP = 2
+"""From passage to passage by way of a name."""
+FOUND_NODES = 200
+"""Of the small graph at most so many nodes are flown through."""
+FLOW_LEAST = 0.005
+"""What a node must give each neighbour to pass anything on; a passage has some 20 names,
+so the paper's .05, meant for graphs of a few neighbours a node, would end at the first."""
+
+
+class Pathways:
+    """Paths from the question to the passages chosen for it."""
+
+    def __init__(self, run: Run, stage: Stage, look: Look) -> None:
+        self._run = run
+        self._stage = stage
+        self._look = look
+        self._web = look.scene.web
+
+    def to(self, passages: Sequence[int]) -> list[Path]:
+        """The best paths to passages, best first."""
+        plan = self._run.plan
+        nodes, graph = self._found(passages)
+        local = {int(node): at for at, node in enumerate(nodes)}
+        sources = [local[node] for node in self._sources(passages) if node in local]
+        pairs = [
+            (source, local[target])
+            for source in sources
+            for target in passages
+            if local[target] != source
+        ]
+        found = best_paths(
+            graph,
+            pairs,
+            keep=plan.paths * 2,
+            score=plan.graph.score,
+            theta=FLOW_LEAST,
+            nodes=FOUND_NODES,
+            longest=plan.graph.hops * ARCS_A_HOP,
+            deadline=self._stage.is_over,
+        )
+        for trim in found.trims:
+            if trim.reason == Reason.TIMEOUT:
+                self._stage.stop(Reason.TIMEOUT, str(trim))
+        self._stage.found = len(found.paths)
+        kept = self._differing(found.paths, nodes, plan.paths)
+        self._stage.cut = len(found.paths) - len(kept)
+        named = (self._web.first_entity + self._look.signals.named).tolist()
+        teller = Teller(self._look.scene, set(named))
+        return [teller.path([int(nodes[n]) for n in one.nodes], one.reliability) for one in kept]
+
+    def _found(self, passages: Sequence[int]) -> tuple[Ints, Adjacency]:
+        """The graph of what was found: its nodes, and their arcs among each other."""
+        web = self._web
+        chunks = np.unique(np.concatenate([self._look.numbers, np.array(passages, np.int64)]))
+        counts, targets, weights = web.graph.of(chunks)
+        source = np.repeat(chunks, counts)
+        seen, times = np.unique(targets, return_counts=True)
+        named = web.first_entity + self._look.signals.named
+        titles = web.first_entity + web.title_of[chunks]
+        joins = (times > 1) | np.isin(seen, named) | np.isin(seen, titles)
+        joins &= (seen >= web.first_entity) & ~web.barred[seen]
+        others = np.union1d(seen[joins], named)
+        stated = web.graph.of(others)
+        nodes = np.union1d(chunks, others)
+        first = np.concatenate([source, np.repeat(others, stated[0])])
+        second = np.concatenate([targets, stated[1]])
+        weight = np.concatenate([weights, stated[2]])
+        inside = (first < second) & np.isin(first, nodes) & np.isin(second, nodes)
+        pair = first[inside] * web.n + second[inside]
+        _, once = np.unique(pair, return_index=True)
+        return nodes, Adjacency.undirected(
+            len(nodes),
+            np.searchsorted(nodes, first[inside][once]),
+            np.searchsorted(nodes, second[inside][once]),
+            weight[inside][once],
+        )
+
+    def _sources(self, passages: Sequence[int]) -> list[int]:
+        """Where paths start: the names of the question, else the best passage."""
+        web, named = self._web, self._look.signals.named
+        rarest = named[np.lexsort((named, web.frequency[named]))][:SOURCES_AT_MOST]
+        return [int(web.first_entity + one) for one in rarest] or [int(passages[0])]
+
+    def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
+        """One path to a passage from a source; a part of another path adds nothing."""
+        kept: list[FlowPath] = []
+        for path in paths:
+            inside = any(set(path.nodes) <= set(other.nodes) for other in kept)
+            if not inside and len(kept) < limit:
+                kept.append(path)
+        return kept

@@ -1,0 +1,227 @@
+"""The ranker: two small logistic models, chosen by what the graph knows of the question.
+
+`linked`: the question names a title, or candidates mention each other's titles: all
+features count. `plain`: no such links: the order of meaning and words, corrected by a
+second hop, and shrunk towards that order. Features are standardised within the candidates
+of one question, so a model learned on one corpus reads another. The weights are a readable
+file (`ranker.json`); `hades train-ranker` makes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.errors import Corrupt
+from hades.recall.features import FEATURES
+
+Floats = npt.NDArray[np.float64]
+Table = npt.NDArray[np.float32]
+
+PLAIN: tuple[str, ...] = ("prior", "second_hop", "second_hop_rank")
+BELIEF: tuple[str, ...] = ("score", "cosine", "coverage", "rank", "linked")
+"""What a passage's probability is read from: not standardised, so that questions compare."""
+SHIPPED = Path(__file__).with_name("ranker.json")
+
+SPREAD = 0.05
+"""Added to the deviation: a feature that hardly varies says little."""
+LINKED_SHARE = 0.02
+"""Of the candidates whose title another candidate mentions, for a question to be linked."""
+LINKED_SHRINKAGE, PLAIN_SHRINKAGE, BELIEF_SHRINKAGE = 1e-5, 1e-2, 1e-4
+PLAIN_START = (1.2, 0.0, 0.0)
+"""The plain model is shrunk towards the hybrid order, not towards nothing."""
+PLAIN_SIGNS = (1, 1, -1)
+
+_TITLE_NAMED, _BRIDGE_IN = FEATURES.index("title_named"), FEATURES.index("bridge_in")
+_COSINE, _COVERAGE = FEATURES.index("cosine"), FEATURES.index("coverage")
+_PLAIN = [FEATURES.index(name) for name in PLAIN]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The candidates' scores and the probability that each is wanted."""
+
+    scores: Floats
+    belief: Floats
+    linked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to learn from: its candidates' features and which are wanted."""
+
+    features: Table
+    wanted: npt.NDArray[np.bool_]
+
+
+class Ranker:
+    """Weights, and what they make of features."""
+
+    def __init__(self, linked: Any, plain: Any, belief: Any) -> None:
+        self.linked = np.asarray(linked, float)
+        self.plain = np.asarray(plain, float)
+        self.belief = np.asarray(belief, float)
+        """One weight for each of BELIEF, and last a constant."""
+
+    def rank(self, features: Table) -> Ranked:
+        """Scores of one question's candidates."""
+        linked = is_linked(features)
+        scores = self._scores(features, linked)
+        x = belief_features(features, scores, linked)
+        return Ranked(scores, 1 / (1 + np.exp(-(x @ self.belief[:-1] + self.belief[-1]))), linked)
+
+    def _scores(self, features: Table, linked: bool) -> Floats:
+        if linked:
+            return np.asarray(standardised(features) @ self.linked, float)
+        return np.asarray(standardised(features[:, _PLAIN]) @ self.plain, float)
+
+    @classmethod
+    def train(cls, questions: Sequence[Asked]) -> Ranker:
+        """Learn from questions whose answers are known."""
+        linked = [one for one in questions if is_linked(one.features)]
+        plain = [one for one in questions if not is_linked(one.features)]
+        every = list(range(len(FEATURES)))
+        model = cls(
+            _fit_ranking(linked, every, LINKED_SHRINKAGE, np.zeros(len(FEATURES)), None),
+            _fit_ranking(plain, _PLAIN, PLAIN_SHRINKAGE, np.array(PLAIN_START), PLAIN_SIGNS),
+            np.zeros(len(BELIEF) + 1),
+        )
+        model.belief = model._fit_belief(questions)
+        return model
+
+    def _fit_belief(self, questions: Sequence[Asked]) -> Floats:
+        tables, wanted = [], []
+        for one in questions:
+            linked = is_linked(one.features)
+            scores = self._scores(one.features, linked)
+            tables.append(belief_features(one.features, scores, linked))
+            wanted.append(one.wanted)
+        x, y = np.concatenate(tables), np.concatenate(wanted).astype(float)
+        return _fit(x, y, np.full(len(y), 1 / len(y)), BELIEF_SHRINKAGE, np.zeros(len(BELIEF)))
+
+    def save(self, path: Path, trained: Mapping[str, Any]) -> None:
+        """Write the weights by name, with how they were made."""
+        data = {
+            "trained": dict(trained),
+            "linked": _by_name(FEATURES, self.linked),
+            "plain": _by_name(PLAIN, self.plain),
+            "belief": _by_name((*BELIEF, "constant"), self.belief),
+        }
+        path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Ranker:
+        """Read what `save` wrote."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            return cls(
+                [float(data["linked"][name]) for name in FEATURES],
+                [float(data["plain"][name]) for name in PLAIN],
+                [float(data["belief"][name]) for name in (*BELIEF, "constant")],
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise Corrupt(f"{path} is not a ranker that can be used: train one anew.") from error
+
+
+@cache
+def shipped_ranker() -> Ranker:
+    """The ranker in the package."""
+    return Ranker.load(SHIPPED)
+
+
+def is_linked(features: Table) -> bool:
+    """Whether the graph speaks of the question."""
+    bridged = float((features[:, _BRIDGE_IN] > 0).mean()) if len(features) else 0.0
+    return bool(features[:, _TITLE_NAMED].any() or bridged >= LINKED_SHARE)
+
+
+def standardised(features: Table) -> Table:
+    """Each feature in deviations from its mean among the candidates."""
+    spread: Table = (features - features.mean(0)) / (features.std(0) + SPREAD)
+    return spread
+
+
+def belief_features(features: Table, scores: Floats, linked: bool) -> Floats:
+    """What a passage's probability is read from."""
+    rank = np.empty(len(scores))
+    rank[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+    return np.stack(
+        [
+            scores,
+            features[:, _COSINE],
+            features[:, _COVERAGE],
+            np.log1p(rank),
+            np.full(len(scores), float(linked)),
+        ],
+        1,
+    )
+
+
+def _by_name(names: Sequence[str], weights: Floats) -> dict[str, float]:
+    return {name: round(float(weight), 4) for name, weight in zip(names, weights, strict=True)}
+
+
+def _fit_ranking(
+    questions: Sequence[Asked],
+    columns: list[int],
+    shrinkage: float,
+    start: Floats,
+    signs: Sequence[int] | None,
+) -> Floats:
+    if not questions:
+        return start
+    x = np.concatenate([standardised(one.features[:, columns]) for one in questions]).astype(float)
+    y = np.concatenate([one.wanted for one in questions]).astype(float)
+    return _fit(x, y, np.full(len(y), 1 / len(y)), shrinkage, start, signs)[:-1]
+
+
+def _fit(
+    x: Floats,
+    y: Floats,
+    weight: Floats,
+    shrinkage: float,
+    start: Floats,
+    signs: Sequence[int] | None = None,
+) -> Floats:
+    """Logistic regression by Newton's method, shrunk towards `start`.
+
+    A weight of the wrong sign is held at nothing and the rest is fitted again: with three
+    weights that is all a bounded method would do.
+    """
+    ones = np.ones((len(x), 1))
+    x = np.concatenate([x, ones], 1)
+    aim = np.append(start, -4.0)
+    strength = np.append(np.full(len(start), shrinkage), 0.0)
+    free = np.ones(len(aim), bool)
+    found = aim.copy()
+    while True:
+        found = _newton(x[:, free], y, weight, strength[free], aim[free], found[free], free)
+        wrong = [at for at, sign in enumerate(signs or ()) if free[at] and found[at] * sign < 0]
+        if not wrong:
+            return found
+        free[wrong] = False
+        found[wrong] = 0.0
+
+
+def _newton(
+    x: Floats, y: Floats, weight: Floats, strength: Floats, aim: Floats, start: Floats, free: Any
+) -> Floats:
+    at = start.copy()
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-np.clip(x @ at, -30, 30)))
+        slope = x.T @ (weight * (chance - y)) + strength * (at - aim)
+        bend = (x * (weight * chance * (1 - chance))[:, None]).T @ x + np.diag(strength + 1e-9)
+        step = np.linalg.solve(bend, slope)
+        at = at - step * min(1.0, 5.0 / max(1e-9, float(np.abs(step).max())))
+        if np.abs(step).max() < 1e-6:
+            break
+    whole = np.zeros(len(free))
+    whole[free] = at
+    return whole

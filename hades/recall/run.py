@@ -1,0 +1,117 @@
+"""A run: the clock, the document budget and the book-keeping of one question.
+
+Every stage runs inside `stage(...)`. It may ask whether its time is up, must ask before it
+looks at a document, and says what it trimmed. So the limits of the plan are kept in one
+place, and what happened can be told afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hades.domain.answer import Note, StageReport
+from hades.domain.graph import Reason
+from hades.recall.plan import Plan
+
+Clock = Callable[[], float]
+"""Seconds that only grow."""
+
+
+@dataclass(slots=True)
+class Stage:
+    """A stage under way."""
+
+    name: str
+    ends: float
+    run: Run
+    reads: int = 0
+    found: int = 0
+    added: int = 0
+    cut: int = 0
+    coverage: float = 0.0
+    dedupe_rate: float = 0.0
+    capped: bool = False
+    early_stop: bool = False
+
+    def is_over(self) -> bool:
+        """Whether its time, or the whole question's, is up."""
+        return self.run.clock() >= self.ends
+
+    def stop(self, reason: Reason, detail: str = "") -> None:
+        """Say that it ended early."""
+        self.early_stop = True
+        self.note(reason, detail)
+
+    def trim(self, reason: Reason, count: int, detail: str) -> None:
+        """Say that something was cut by a cap."""
+        self.capped = True
+        self.cut += count
+        self.note(reason, f"{count} {detail}")
+
+    def note(self, reason: Reason, detail: str = "") -> None:
+        """Say what was done another way."""
+        self.run.notes.append(Note(reason, self.name, detail))
+
+
+@dataclass(slots=True)
+class Run:
+    """One question's costs so far."""
+
+    plan: Plan
+    clock: Clock = time.perf_counter
+    notes: list[Note] = field(default_factory=list)
+    reports: list[StageReport] = field(default_factory=list)
+    seen: set[int] = field(default_factory=set)
+    """The documents looked at, by number; never more than the plan's `docs_max`."""
+    started: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    @property
+    def ms(self) -> float:
+        """Milliseconds since the question came."""
+        return (self.clock() - self.started) * 1000
+
+    @contextmanager
+    def stage(self, name: str, timeout_ms: int | None = None) -> Iterator[Stage]:
+        """Run a stage within its own time and the question's."""
+        begun = self.clock()
+        ends = self.started + self.plan.budget.latency_ms / 1000
+        if timeout_ms is not None:
+            ends = min(ends, begun + timeout_ms / 1000)
+        stage = Stage(name, ends, self)
+        before = len(self.seen)
+        yield stage
+        stage.reads = len(self.seen) - before
+        self.reports.append(
+            StageReport(
+                stage=name,
+                ms=round((self.clock() - begun) * 1000, 3),
+                reads=stage.reads,
+                found=stage.found,
+                added=stage.added,
+                cut=stage.cut,
+                dedupe_rate=round(stage.dedupe_rate, 4),
+                coverage=round(stage.coverage, 4),
+                capped=stage.capped,
+                early_stop=stage.early_stop,
+            )
+        )
+
+    def look_at(self, documents: list[int], stage: Stage) -> list[int]:
+        """Those of the documents that may still be looked at; each is counted once."""
+        allowed = []
+        for one in documents:
+            if one not in self.seen:
+                if len(self.seen) >= self.plan.budget.docs_max:
+                    continue
+                self.seen.add(one)
+            allowed.append(one)
+        if len(allowed) < len(documents):
+            gone = len(documents) - len(allowed)
+            stage.trim(Reason.BUDGET_EXHAUSTED, gone, "documents beyond docs_max")
+        return allowed

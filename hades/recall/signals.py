@@ -1,0 +1,135 @@
+"""Signals: what the doors and the walks say of every passage, for one question.
+
+The prior is what meaning and words say together. A passage lends to its neighbours in the
+same document: the turn after a question, the paragraph after a heading (LoCoMo turn recall
+at 10: 67.8 without, 77.4 with). Walks start from the names of the question and from the
+prior, and are mixed afterwards: a walk is linear in its seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.graph import Reason
+from hades.graph.ppr import walk
+from hades.index.web import Web
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+LEND, LEND_FAR = 0.4, 0.15
+"""What a chunk lends to those one and two away in its document."""
+PRIOR_SHARE, PRIOR_POWER, PRIOR_SEEDS = 0.3, 4, 200
+"""The walk's seeds: names by 1/frequency, and this share of the prior to this power."""
+DAMPING_FAR = 0.75
+"""A second walk goes further: it finds what is two names away."""
+EPSILON = 1e-5
+
+
+@dataclass(slots=True)
+class Signals:
+    """Scores by chunk number; what is not there has none."""
+
+    mask: npt.NDArray[np.bool_]
+    cosine: Floats
+    """As the encoder says; the least of all where there is no vector."""
+    words: Floats
+    prior: Floats
+    named: Ints
+    """The entities the question names, by number among the entities."""
+    walked_names: Floats
+    walked_prior: Floats
+    walked: Floats
+    """Both together."""
+    far: Floats
+    capped: list[Reason] = field(default_factory=list)
+
+
+def minmax(scores: Floats) -> Floats:
+    """The best is 1, the worst 0; all alike are 0."""
+    low, high = float(scores.min(initial=0.0)), float(scores.max(initial=0.0))
+    if len(scores):
+        low = float(scores.min())
+    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+
+
+def lent(web: Web, scores: Floats) -> Floats:
+    """Scores joined with those up to two chunks away in the same document.
+
+    Squares are added, so one strong neighbour counts for more than two weak ones.
+    """
+    square = np.maximum(scores, 0) ** 2
+    before, after = _step(square, web.previous), _step(square, web.next)
+    near, far = before + after, _step(before, web.previous) + _step(after, web.next)
+    joined: Floats = np.sqrt(square + LEND * near + LEND_FAR * far)
+    return joined
+
+
+def _step(scores: Floats, to: Ints) -> Floats:
+    return np.where(to >= 0, scores[to], 0.0)
+
+
+def prior_of(web: Web, cosine: Floats, words: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
+    """Meaning and words on one scale, lent to the neighbours in a document."""
+    doors = [minmax(door[mask]) for door in (cosine, words) if door[mask].any()]
+    joined = np.zeros(len(mask))
+    if doors:
+        joined[mask] = sum(doors[1:], doors[0]) / 2
+        joined = lent(web, joined)
+        joined[~mask] = 0
+        joined[mask] = minmax(joined[mask])
+    return joined
+
+
+def walks(
+    web: Web,
+    signals: Signals,
+    damping: float,
+    deadline: Callable[[], bool] | None,
+) -> None:
+    """Fill in the walks: from the names, from the prior, both, and the far one."""
+    barred = web.barred
+    if signals.mask is not web.visible:
+        barred = barred.copy()
+        barred[: len(signals.mask)] |= ~signals.mask
+    named, prior = signals.named, signals.prior
+    top = np.argpartition(-prior, min(PRIOR_SEEDS, len(prior) - 1))[:PRIOR_SEEDS]
+    top = np.sort(top[prior[top] > 0])
+    by_prior = prior[top] ** PRIOR_POWER
+    by_prior = by_prior / max(1e-12, by_prior.sum())
+    by_name = 1.0 / np.maximum(1, web.frequency[named])
+    by_name = by_name / max(1e-12, by_name.sum())
+
+    def go(seeds: Ints, weights: Floats, damping: float) -> Floats:
+        scores = np.zeros(len(web.chunks))
+        found = walk(
+            web.graph,
+            seeds,
+            weights,
+            damping=damping,
+            epsilon=EPSILON,
+            barred=barred,
+            deadline=deadline,
+        )
+        chunk = found.nodes < web.first_entity
+        scores[found.nodes[chunk]] = found.scores[chunk]
+        if found.capped is not None:
+            signals.capped.append(found.capped)
+        return scores
+
+    at = web.first_entity + named
+    signals.walked_names = go(at, by_name, damping)
+    signals.walked_prior = go(top, by_prior, damping)
+    share = PRIOR_SHARE / (1 + PRIOR_SHARE)
+    signals.walked = (
+        signals.walked_names * (1 - share) + signals.walked_prior * share
+        if len(named)
+        else signals.walked_prior
+    )
+    signals.far = go(
+        np.concatenate([at, top]), np.concatenate([by_name, PRIOR_SHARE * by_prior]), DAMPING_FAR
+    )

@@ -1,0 +1,114 @@
+"""The graph arrays: mended after each write, they are as if made anew."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import hades
+from hades.domain.times import NOW
+from hades.index.tables import Tables
+from hades.index.weaving import weave
+from hades.index.web import Web
+
+NAMES = ("Ada Lovelace", "Ada", "Lovelace Prize", "Mercury", "Ed Wood", "Bug Y")
+TOPICS = ("notes/ada", "notes/prize", "notes/mercury", "bugs/bug_y")
+
+sentences = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map(
+    lambda names: "# " + names[0] + "\n\n" + ". ".join(f"we met {name} there" for name in names)
+)
+writes = st.one_of(
+    st.tuples(st.just("remember"), st.sampled_from(TOPICS), sentences),
+    st.tuples(st.just("forget"), st.sampled_from(TOPICS), st.just("")),
+    st.tuples(st.just("relate"), st.sampled_from(TOPICS), st.sampled_from(NAMES)),
+    st.tuples(st.just("unrelate"), st.sampled_from(TOPICS), st.sampled_from(NAMES)),
+    st.tuples(st.just("merge"), st.just("Ada Lovelace"), st.just("Ada")),
+    st.tuples(st.just("split"), st.just("Ada"), st.just("")),
+)
+
+
+def arcs(web: Web) -> dict[tuple[int, int], float]:
+    """Every arc by the nodes themselves: numbers may differ between two webs."""
+    one, two, weight = web.graph.arcs()
+    return {
+        (web.node(int(a)), web.node(int(b))): round(float(w), 5)
+        for a, b, w in zip(one, two, weight, strict=True)
+    }
+
+
+def write(memory: hades.Memory, what: str, one: str, two: str) -> None:
+    try:
+        if what == "remember":
+            memory.remember(one, two)
+        elif what == "relate":
+            memory.relate(one, "about", two)
+        elif what == "unrelate":
+            memory.unrelate(one, "about", two)
+        elif what == "merge":
+            memory.merge(one, two)
+        else:
+            getattr(memory, what)(one)
+    except hades.HadesError:
+        pass  # nothing to forget, to end or to split
+
+
+@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(st.lists(writes, min_size=1, max_size=12))
+def test_mending_gives_what_making_anew_gives(life: list[tuple[str, str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        memory = hades.open(Path(folder) / "m.hades")
+        for number in range(12):
+            memory.remember(f"ground/{number}", f"# Ground {number}\n\nNothing but Mercury here.")
+        for step in life:
+            write(memory, *step)
+            memory._index_pending(None)
+            mended = memory._engine.scene(memory._where()).web
+            tables = Tables(memory._store, Path(folder) / "other")
+            catalogue = memory._finder.catalogue
+            tables.catch_up(catalogue.chunks["id"])
+            anew = weave(tables, catalogue.chunks["id"], mended.moment)
+            assert arcs(mended) == arcs(anew)
+            for field in ("frequency", "title_of", "previous", "next", "hub"):
+                assert np.array_equal(getattr(mended, field), getattr(anew, field)), field
+        memory.close()
+
+
+def test_the_graph_is_that_of_the_moment(memory: hades.Memory) -> None:
+    memory.remember("films/ed_wood", "# Ed Wood\n\nA film by Tim Burton.", valid_from="2020-01-01")
+    memory.remember("people/burton", "# Tim Burton\n\nHe made films.", valid_from="2021-01-01")
+    memory._index_pending(None)
+
+    def titles(view: hades.View) -> set[int]:
+        web = view._engine.scene(view._where()).web
+        return set(web.title_of[web.visible].tolist())
+
+    assert len(titles(memory)) == 2
+    assert len(titles(memory.at("2020-06-01"))) == 1
+
+
+def test_a_note_is_linked_from_texts_that_were_there_before(memory: hades.Memory) -> None:
+    memory.remember("films/ed_wood", "# Ed Wood\n\nA film by tim burton, they say.")
+    before = memory._engine.scene(memory._where()).web
+    memory.remember("people/burton", "# Tim Burton\n\nHe made films.")
+    memory._index_pending(None)
+    after = memory._engine.scene(memory._where()).web
+    assert after.graph.arcs_count > before.graph.arcs_count
+    title = int(after.title_of[after.visible].max())
+    assert after.frequency[title] == 2
+
+
+def test_an_index_of_no_memory_is_made_anew(memory: hades.Memory, path: Path) -> None:
+    memory.remember("a", "# Ed Wood\n\nText.")
+    memory.recall("Ed Wood")
+    for file in memory._store.index_folder.rglob("*.npy"):
+        file.write_bytes(b"broken")
+    with hades.open(path) as again:
+        assert again.recall("Ed Wood").passages[0].chunk.topic == "a"
+
+
+def test_now_is_what_is_asked_about_by_default(memory: hades.Memory) -> None:
+    assert memory._where().as_of == NOW

@@ -1,0 +1,101 @@
+"""How sure we are, from an edge to an answer."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hades.domain.graph import Belief
+from hades.recall.belief import (
+    Calibration,
+    Moments,
+    all_of,
+    answer_belief,
+    any_of,
+    calibrate,
+    interval,
+    of_edge,
+    of_probability,
+    passage_belief,
+    path_belief,
+)
+
+beliefs = st.builds(Belief, st.floats(0.05, 500), st.floats(0.05, 500))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "low", "high"),
+    [
+        (1, 1, 0.05, 0.95),
+        (9, 1, 0.05 ** (1 / 9), 0.95 ** (1 / 9)),  # the distribution function is x⁹
+        (1, 4, 1 - 0.95**0.25, 1 - 0.05**0.25),
+        (2, 5, 0.0628, 0.5818),  # tables of the Beta distribution
+        (0.5, 0.5, math.sin(0.05 * math.pi / 2) ** 2, math.sin(0.95 * math.pi / 2) ** 2),
+    ],
+)
+def test_the_interval_of_an_edge(a: float, b: float, low: float, high: float) -> None:
+    found = interval(of_edge(Belief(a, b)))
+    assert found.mean == pytest.approx(a / (a + b))
+    assert (found.low, found.high) == pytest.approx((low, high), abs=2e-3)
+
+
+def test_a_path_holds_when_all_its_edges_do() -> None:
+    path = path_belief([Belief(3, 1), Belief(1, 1)])
+    assert path.mean == pytest.approx(0.375)
+    chance = random.Random(7)
+    drawn = [chance.betavariate(3, 1) * chance.betavariate(1, 1) for _ in range(40_000)]
+    mean = sum(drawn) / len(drawn)
+    assert path.mean == pytest.approx(mean, abs=0.01)
+    assert path.variance == pytest.approx(sum((x - mean) ** 2 for x in drawn) / 40_000, abs=0.01)
+    drawn.sort()
+    found = interval(path)
+    assert found.low == pytest.approx(drawn[2_000], abs=0.02)
+    assert found.high == pytest.approx(drawn[38_000], abs=0.02)
+    assert path_belief([]) == Moments(1.0, 0.0)
+
+
+def test_more_evidence_makes_the_interval_narrower() -> None:
+    few, many = (interval(of_edge(Belief(2 * n, n))) for n in (1, 50))
+    assert few.mean == pytest.approx(many.mean)
+    assert few.low < many.low < many.high < few.high
+
+
+def test_a_passage_is_believed_by_its_ranker_or_its_paths() -> None:
+    alone = passage_belief(0.4)
+    sure = Moments(1.0, 0.0)
+    assert alone.mean == pytest.approx(0.4)
+    assert passage_belief(0.4, [sure], trust=0.5).mean == pytest.approx(0.7)
+    some = passage_belief(0.4, [sure] * 3)
+    assert some == passage_belief(0.4, [Moments(0.01, 0.0), *[sure] * 5])  # only the best few
+
+
+def test_an_answer_is_there_when_one_passage_has_it() -> None:
+    assert answer_belief([]).mean == 0
+    assert answer_belief([of_probability(0.5)] * 2).mean == pytest.approx(0.75)
+
+
+def test_calibration_is_monotone() -> None:
+    assert calibrate(0.0) == 0.5
+    assert calibrate(1.0, Calibration(slope=2, intercept=-2)) == 0.5
+    assert calibrate(-1e9) == pytest.approx(0)
+    assert calibrate(1e9) == 1
+
+
+@given(st.lists(beliefs, max_size=8))
+def test_beliefs_stay_probabilities(edges: list[Belief]) -> None:
+    each = [of_edge(belief) for belief in edges]
+    for found in (path_belief(edges), any_of(each), answer_belief(each), passage_belief(0.3, each)):
+        shown = interval(found)
+        assert 0 <= shown.low <= shown.mean <= shown.high <= 1
+    assert all(all_of(each).mean <= one.mean + 1e-12 for one in each)
+    assert all(any_of(each).mean >= one.mean - 1e-12 for one in each)
+
+
+@given(st.floats(0, 1), st.floats(0, 0.3))
+def test_any_moments_have_an_interval(mean: float, variance: float) -> None:
+    shown = interval(Moments(mean, variance))
+    assert 0 <= shown.low <= shown.mean <= shown.high <= 1
