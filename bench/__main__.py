@@ -9,7 +9,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-ALL = ("store", "ingest", "graph")
+ALL = ("store", "ingest", "growth", "graph")
 
 
 def main() -> None:

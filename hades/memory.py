@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
+DEFAULT_ENCODER = "minilm"
 
 _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """What a line that is JSON but not one of our records can run into."""
@@ -51,7 +52,7 @@ class Memory(View):
         space: str,
         actor: str,
         *,
-        encoder: str = "minilm",
+        encoder: str = DEFAULT_ENCODER,
         engines: dict[str, Engine] | None = None,
         owner: bool = True,
     ) -> None:
@@ -168,7 +169,8 @@ class Memory(View):
         """Take in files, folders, chat exports and corpora, and bring them up to date.
 
         What did not change costs a hash; what changed gets a new state; what went is
-        forgotten; what was renamed keeps its trace. A folder's files become topics below
+        forgotten; what was renamed keeps its trace; what was forgotten by hand stays so
+        until its source changes. A folder's files become topics below
         its name, or below `prefix`. `fields` maps the fields of records: id, title, text.
         With `history` the paths are git repositories, and every commit that touched a file
         is a state, true since that commit. One that cannot be read is named in the summary
@@ -212,11 +214,15 @@ class Memory(View):
 
         summary = Summary()
         told = ToldMentions(self._store, self._space_id)
+        file = Path(path).expanduser()
         try:
+            # Reading twice costs little beside relating; what is piped in cannot be.
+            counted = on_progress is not None and file.is_file()
+            total = sum(1 for _ in read_triples(file)) if counted else 0
             with self.batch():
-                for number, triple in enumerate(read_triples(Path(path).expanduser()), start=1):
+                for number, triple in enumerate(read_triples(file), start=1):
                     if on_progress is not None and number % 500 == 0:
-                        on_progress("relating", number, number)
+                        on_progress("relating", number, total)
                     if isinstance(triple, Bad):
                         summary.skipped.append((triple.where, triple.why))
                         continue
@@ -443,12 +449,15 @@ class Memory(View):
         reader = jsonl.Reader(source)
         with self._store.write(self._actor, "import") as write:
             try:
-                return self._store.load(write, reader, into)
+                counts = self._store.load(write, reader, into)
             except _NOT_A_RECORD as error:
                 raise InvalidInput(
                     f"{reader.where()} is not a record this version can read ({error}); "
                     "nothing was imported."
                 ) from error
+        if self._encoder == DEFAULT_ENCODER:
+            self._encoder = self._store.meta("encoder") or DEFAULT_ENCODER
+        return counts
 
     def _import_graph(self, graph: node_link.Read) -> dict[str, int]:
         with self.batch():
@@ -556,7 +565,7 @@ def open(
         space = space or settings.space
         actor = actor or settings.actor
         busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
-        encoder = encoder or (None if settings.encoder == "minilm" else settings.encoder)
+        encoder = encoder or (None if settings.encoder == DEFAULT_ENCODER else settings.encoder)
     if "://" in str(path):
         raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
     store = SqliteStore(
@@ -567,7 +576,7 @@ def open(
         clock=clock,
     )
     try:
-        encoder = encoder or store.meta("encoder") or "minilm"
+        encoder = encoder or store.meta("encoder") or DEFAULT_ENCODER
         return Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
     except BaseException:
         store.close()

@@ -40,6 +40,11 @@ class Settings(BaseModel):
     busy_timeout_s: float = Field(
         10.0, ge=0, description="Seconds a write waits for another process before it gives up."
     )
+    ranker: Path | None = Field(
+        None,
+        description="The file of weights recall ranks by, made by `hades train-ranker`. "
+        "Default: the one in the package.",
+    )
     cache: Path | None = Field(
         None,
         description="The folder of what can be made again: memories of question sets. "

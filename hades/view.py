@@ -240,6 +240,12 @@ class View(Asking):
         return self._store.check(on_progress, mend=False)
 
     @property
+    def pending(self) -> int:
+        """How many states of this space wait to be indexed; a search for writing does it."""
+        self._require_space()
+        return self._store.passages.pending_count(self._space_id)
+
+    @property
     def change(self) -> int:
         """The number of the last committed write."""
         return self._store.change()

@@ -297,3 +297,24 @@ def test_taking_knowledge_in_and_finding_it(shell: Shell, tmp_path: Path) -> Non
     assert "no door" in shell.refused("search", "x", "--door", "window")
     assert "empty" in shell.refused("search", " ")
     assert "Unknown encoder" in shell.refused("reembed", "nonsense")
+
+
+def test_an_unknown_kind_is_refused_with_those_there_are(shell: Shell) -> None:
+    shell("remember", "a", "one")
+    said = shell.refused("search", "one", "--kind", "nope")
+    assert "note, document, code, conversation, record, paper" in said
+    assert "1. a:1" in shell("search", "one", "--kind", "note")
+
+
+def test_a_search_for_reading_says_what_it_cannot_see(shell: Shell) -> None:
+    shell("remember", "a", "one")
+    assert shell.run("search", "one").stderr == ""
+    shell("remember", "b", "two")
+    shell("remember", "c", "three")
+    found = shell.run("search", "two", "--read-only")
+    assert found.stderr == "2 notes wait to be indexed: search once without --read-only.\n"
+    assert "b:1" not in found.stdout
+    with hades.open(shell.path, read_only=True) as memory:
+        assert memory.pending == 2
+    assert "1. b:1" in shell("search", "two")
+    assert shell.run("search", "two", "--read-only").stderr == ""

@@ -263,3 +263,35 @@ def test_an_export_never_overwrites(full: hades.Memory, tmp_path: Path) -> None:
     with pytest.raises(hades.InvalidInput, match="folder"):
         full.export(io.StringIO(), "arango")
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_an_export_keeps_the_encoder_and_how_far_a_history_was_read(
+    memory: hades.Memory, tmp_path: Path
+) -> None:
+    store = memory._store
+    memory.create_space("code")
+    with store.transaction():
+        store.set_meta("encoder", "folder:/models/other")
+        store.set_meta("history:2:repo:/src/repo", "abc123")
+    memory.in_space("code").remember("a", "one")
+    memory.export(tmp_path / "all.jsonl")
+    with hades.open(tmp_path / "copy.hades") as copy:
+        copy.import_(tmp_path / "all.jsonl")
+        assert _dump(copy) == _dump(memory)
+        assert copy._store.meta("encoder") == "folder:/models/other"
+        assert copy._store.meta("generation") != store.meta("generation")
+    with hades.open(tmp_path / "busy.hades") as busy:
+        busy.create_space("own")
+        busy.in_space("own").remember("mine", "kept")
+        busy.import_(tmp_path / "all.jsonl")
+        assert busy._store.meta("encoder") is None
+        assert busy._store.meta("history:3:repo:/src/repo") == "abc123"
+
+
+def test_an_address_to_send_texts_to_is_not_imported(memory: hades.Memory, tmp_path: Path) -> None:
+    with memory._store.transaction():
+        memory._store.set_meta("encoder", "openai:https://elsewhere.example/v1#any")
+    memory.export(tmp_path / "all.jsonl")
+    with hades.open(tmp_path / "copy.hades") as copy:
+        copy.import_(tmp_path / "all.jsonl")
+        assert copy._store.meta("encoder") is None

@@ -94,16 +94,12 @@ class Door:
     @contextmanager
     def progress(self) -> Iterator[Progress]:
         """A progress bar on the terminal; silent where there is none."""
-        from rich.progress import Progress as Bar
+        from hades.cli.bar import Bars
 
         silent = self.json or not sys.stderr.isatty()
-        with Bar(console=console(stderr=True), transient=True, disable=silent) as bar:
-            task = bar.add_task("", total=None)
-
-            def told(what: str, done: int, total: int) -> None:
-                bar.update(task, description=what, completed=done, total=total)
-
-            yield told
+        bars = Bars(console(stderr=True), disable=silent)
+        with bars.progress:
+            yield bars.told
 
     def confirm(self, question: str, yes: bool) -> None:
         """Ask before something that cannot be undone."""

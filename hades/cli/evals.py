@@ -112,3 +112,36 @@ def show_measured(measured: Measured, out: Console) -> None:
             "–" if scores.ece is None else f"{scores.ece:.3f}",
         )
     out.print(rows)
+
+
+@command(app, "train-ranker", of_memory=False)
+def train_ranker(
+    door: Door,
+    folders: Annotated[list[Path], typer.Argument(help="Sets to learn from.")],
+    to: Annotated[Path, typer.Option("--to", help="The file of weights to write.")],
+    fold: Annotated[
+        int | None, typer.Option("--fold", help="0 or 1: learn from this half of the questions.")
+    ] = None,
+) -> None:
+    """Learn the ranker's weights from question sets; `ranker` in the settings uses them.
+
+    Report only on questions it has not seen: the other half, or other sets.
+    """
+    from hades.evals.sets import load_set
+    from hades.evals.train import train
+    from hades.settings import load_settings
+
+    sets = [load_set(folder) for folder in folders]
+    if fold is not None:
+        sets = [one.half(fold) for one in sets]
+    settings = load_settings()
+    with door.progress() as progress:
+        counts = train(
+            sets,
+            to,
+            cache=settings.cache_folder(),
+            encoder=settings.encoder,
+            on_progress=progress,
+        )
+    lines = [f"{name}: {count:,} questions" for name, count in counts.items()]
+    door.show({"file": str(to), "questions": counts}, lambda out: out.print("\n".join(lines)))

@@ -53,6 +53,7 @@ class _Block:
 
     passage: Passage
     head: str
+    head_tokens: int
     text: str
     text_tokens: int
 
@@ -100,16 +101,22 @@ def _ledger(
     paths: Sequence[Path], at_most: int, budget: int, counter: Tokenizer, notes: list[Note]
 ) -> list[_Line]:
     """The paths that are shown, best first, each within its own limit and all within theirs."""
-    once = {str(path): path for path in reversed(paths)}
-    ranked = sorted(once, key=lambda text: (-once[text].reliability, -once[text].score, text))
+    ordered = sorted(paths, key=lambda path: (path.reliability, path.score, str(path)))
+    # The last of equals stays: the most reliable.
+    ranked = list({str(path): path for path in ordered}.values())
+    ranked.sort(key=lambda path: (-path.reliability, -path.score, str(path)))
     if len(ranked) > at_most:
         notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(ranked) - at_most} paths"))
+    wanted = ranked[:at_most]
+    forms = [form for number, path in enumerate(wanted, 1) for form in _forms(number, path)]
+    tokens = counter.count(forms)
     room = min(LEDGER_TOKENS_AT_MOST, int(budget * LEDGER_SHARE_AT_MOST))
     lines: list[_Line] = []
-    for number, text in enumerate(ranked[:at_most], start=1):
-        line = _line(number, once[text], counter)
-        if line.tokens > room:
-            left = len(ranked[:at_most]) - len(lines)
+    for at, path in enumerate(wanted):
+        both = [_Line(path, forms[one], tokens[one]) for one in (2 * at, 2 * at + 1)]
+        line = _line(both, min(room, PATH_TOKENS_AT_MOST), counter)
+        if line is None:
+            left = len(wanted) - len(lines)
             notes.append(Note(Reason.EVICTED, STAGE, f"{left} paths beyond their tokens"))
             break
         room -= line.tokens
@@ -117,17 +124,23 @@ def _ledger(
     return lines
 
 
-def _line(number: int, path: Path, counter: Tokenizer) -> _Line:
-    """A path on one line; the words that state it go first when it is too long."""
+def _forms(number: int, path: Path) -> tuple[str, str]:
+    """A path on one line, with the words that state it and without."""
     bare = replace(path, steps=tuple(replace(step, snippet="") for step in path.steps))
-    shown = [
-        f"(P{number}) {path.reliability:.2f}: {' '.join(str(p).split())}" for p in (path, bare)
-    ]
-    for text, tokens in zip(shown, counter.count(shown), strict=True):
-        if tokens <= PATH_TOKENS_AT_MOST:
-            return _Line(path, text, tokens)
-    text = cut_words(shown[1], PATH_TOKENS_AT_MOST, counter)
-    return _Line(path, text, counter.count([text])[0])
+    lead = f"(P{number}) {path.reliability:.2f}: "
+    return lead + " ".join(str(path).split()), lead + " ".join(str(bare).split())
+
+
+def _line(forms: Sequence[_Line], room: int, counter: Tokenizer) -> _Line | None:
+    """The fuller form that fits; one that is too long for any line is cut."""
+    for line in forms:
+        if line.tokens <= room:
+            return line
+    shortest = forms[-1]
+    if shortest.tokens <= PATH_TOKENS_AT_MOST or room < PATH_TOKENS_AT_MOST:
+        return None
+    text = cut_words(shortest.text, PATH_TOKENS_AT_MOST, counter)
+    return _Line(shortest.path, text, counter.count([text])[0])
 
 
 def _fill(
@@ -139,10 +152,11 @@ def _fill(
     wanted = passages[:at_most]
     heads = [_head(number, passage) for number, passage in enumerate(wanted, start=1)]
     texts = [passage.chunk.text.strip() for passage in wanted]
-    head_tokens, text_tokens = counter.count(heads), counter.count(texts)
+    counted = counter.count([*heads, *texts])
+    head_tokens, text_tokens = counted[: len(heads)], counted[len(heads) :]
     blocks: list[_Block] = []
     for at, passage in enumerate(wanted):
-        block = _Block(passage, heads[at], texts[at], text_tokens[at])
+        block = _Block(passage, heads[at], head_tokens[at], texts[at], text_tokens[at])
         room -= head_tokens[at]
         if block.text_tokens > room:
             part = _cut(block, room, counter, notes) if _worth(at, room) else None
@@ -196,9 +210,9 @@ def _fitted(
     counter: Tokenizer,
     notes: list[Note],
 ) -> Packed:
-    """The context, counted as a whole: a tokenizer may count a whole higher than its parts."""
+    """The context; where a tokenizer counts a whole higher than its parts, more must go."""
     context = _composed(asked, lines, blocks)
-    tokens = counter.count([context])[0]
+    tokens = _counted(context, asked, lines, blocks, counter)
     while tokens > budget:
         if lines:
             gone = lines.pop()
@@ -209,7 +223,7 @@ def _fitted(
         else:
             asked = cut_words(asked, budget, counter)
         context = _composed(asked, lines, blocks)
-        tokens = counter.count([context])[0]
+        tokens = _counted(context, asked, lines, blocks, counter)
         if not context:
             break
     return Packed(
@@ -221,6 +235,18 @@ def _fitted(
         paths=tuple(line.path for line in lines),
         notes=tuple(notes),
     )
+
+
+def _counted(
+    context: str, asked: str, lines: list[_Line], blocks: list[_Block], counter: Tokenizer
+) -> int:
+    """The tokens of a context: its parts' where they add up, since counting is the dearest part."""
+    if not counter.additive:
+        return counter.count([context])[0]
+    titles = [_PATHS] * bool(lines) + [_PASSAGES] * bool(blocks)
+    parts = [line.tokens for line in lines]
+    parts += [block.head_tokens + block.text_tokens for block in blocks]
+    return sum(counter.count([asked, *titles])) + sum(parts)
 
 
 def _composed(asked: str, lines: list[_Line], blocks: list[_Block]) -> str:

@@ -24,12 +24,18 @@ ELLIPSIS = "…"
 class Tokenizer(Protocol):
     """What packing asks of a tokenizer."""
 
+    @property
+    def additive(self) -> bool:
+        """True when the parts of a text between white space always add up to its count."""
+
     def count(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has, without the marks a model puts around it."""
 
 
 class BuiltIn:
-    """The tokenizer of the built-in encoder."""
+    """The tokenizer of the built-in encoder, which never looks across white space."""
+
+    additive = True
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has."""
@@ -40,6 +46,8 @@ class BuiltIn:
 
 class FromFile:
     """A `tokenizer.json` as model makers publish it."""
+
+    additive = False
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():

@@ -110,16 +110,12 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A node joined with another, directly or by way of others."""
+    """A node that stands around another, with the path that leads to it."""
 
     node: Node
     hops: int
-    weight: float
-    """Of the strongest arc that leads to it."""
-    relation: str = ""
-    """How it is joined, where it is joined directly."""
-    text: str = ""
-    """The beginning of a chunk's text."""
+    score: float
+    path: Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from hades.domain.names import STOP_WORDS
+
 _CLOSING = "\"'”’»)\\]」』）》"
 _END = re.compile(
     rf"""
@@ -32,9 +34,9 @@ _ABBREVIATIONS = frozenset(
     bzw usw nr str hr fr bd hrsg vgl ggf inkl mme mlle mm av núm sra dra""".split()  # noqa: SIM905
 )
 """Words that are written with a point; English, and a few of its neighbours'."""
-_MAY_END = frozenset(("etc", "al", "inc", "ltd", "co", "corp", "jr", "sr", "st", "usw", "ave"))
+_MAY_END = frozenset(("etc", "al", "inc", "ltd", "co", "corp", "jr", "sr", "usw", "ave"))
 """Of these, such as also stand last: they end a sentence before a capital letter."""
-_NEXT = re.compile(r"\s*[\"“'‘«(\[]*(\S)")
+_NEXT = re.compile(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
@@ -64,9 +66,9 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _ends(text: str, point: int, end: int, marks: str) -> bool:
     """Whether a mark ends a sentence, by the word before it and the letter after it."""
     after = _NEXT.match(text, end)
-    follows = after[1] if after else ""
-    if not follows:
+    if after is None:
         return True
+    follows = after[1][0]
     if marks != ".":
         return not follows.islower()
     if follows.islower():
@@ -78,8 +80,8 @@ def _ends(text: str, point: int, end: int, marks: str) -> bool:
         return True
     plain = word[0].casefold().replace(".", "")
     if plain in _ABBREVIATIONS:
-        return plain in _MAY_END and follows.isupper() and plain != "st"
+        return plain in _MAY_END and follows.isupper() and text[end : end + 2] != " ("
     if _INITIALS.fullmatch(word[0]) and word[0] != "I":
-        # The U.S. may end a sentence, but J. R. R. Tolkien is one name.
-        return False
+        # J. R. R. Tolkien is one name; `Bug Y. The` is none.
+        return len(after[1]) > 1 and after[1].casefold() in STOP_WORDS
     return not _LIST_NUMBER.search(before)

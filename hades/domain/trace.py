@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 
 DEFAULT_IMPORTANCE = 0.5
+TOPIC_KINDS = ("note", "document", "code", "conversation", "record", "paper")
+"""What a topic can be: a note is remembered by hand, the rest is as its reader says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ FORMAT = 1
 SAVED_AFTER_ROWS = 2_000
 """So many new rows are worth saving the arrays again; fewer are read from the store."""
 _WORDS_BATCH = 5_000
+_VECTORS_BATCH = 20_000
 
 _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
     "chunks": ("id", {"id": np.int64, "topic": np.int64, "space": np.int64}),
@@ -95,16 +96,14 @@ class Catalogue:
                 self._save()
 
     def _catch_up_vectors(self) -> int:
-        rows = [
-            (node >> 3, vector)
-            for node, vector in self._store.feed.vectors(self._encoder, self._change)
-            if node & 7 == NodeKind.CHUNK
-        ]
-        if rows:
-            ids = np.array([row[0] for row in rows], np.int64)
-            flat = np.frombuffer(b"".join(row[1] for row in rows), np.float16)
-            self.vectors.put(ids, flat.reshape(len(rows), -1))
-        return len(rows)
+        return self.vectors.put_all(self._new_vectors())
+
+    def _new_vectors(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
+        for rows in self._store.feed.vectors(self._encoder, self._change, _VECTORS_BATCH):
+            kept = [row for row in rows if row[0] & 7 == NodeKind.CHUNK]
+            ids = np.array([node >> 3 for node, _ in kept], np.int64)
+            flat = np.frombuffer(b"".join(vector for _, vector in kept), np.float16)
+            yield ids, flat.reshape(len(kept), self.vectors.dims)
 
     def _drop_purged(self) -> None:
         purged = [
@@ -158,15 +157,21 @@ class Catalogue:
                 self._words.reload()
             self._words_token = token
             rows = self._store.feed.since("presences", since)
-            for first in range(0, len(rows), _WORDS_BATCH):
-                batch = rows[first : first + _WORDS_BATCH]
-                self._words.put((), self._presences(batch))
-                if on_progress is not None:
-                    on_progress("indexing words", min(first + _WORDS_BATCH, len(rows)), len(rows))
+            if rows:
+                self._words.put(self._presences(rows, on_progress))
             self._note_words(change)
             self._words_seen = change
 
-    def _presences(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Presence]:
+    def _presences(
+        self, rows: Sequence[tuple[Any, ...]], on_progress: Progress | None
+    ) -> Iterator[Presence]:
+        for first in range(0, len(rows), _WORDS_BATCH):
+            batch = rows[first : first + _WORDS_BATCH]
+            yield from self._with_texts(batch)
+            if on_progress is not None:
+                on_progress("indexing words", first + len(batch), len(rows))
+
+    def _with_texts(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Presence]:
         wanted = sorted({row[1] for row in rows})
         texts = self._store.passages.texts(wanted)
         headings = self._store.passages.headings(wanted)
@@ -222,6 +227,14 @@ class Catalogue:
     def of_topics(self, topics: Sequence[int]) -> Mask:
         """Which chunks belong to topics."""
         return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
+
+    def among(self, mask: Mask, chunks: Sequence[int]) -> list[bool]:
+        """Of each chunk, by id, whether a mask lets it in."""
+        ids, wanted = self.chunks["id"], np.array(chunks, np.int64)
+        if not len(ids):
+            return [False] * len(wanted)
+        at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+        return [bool(let_in) for let_in in (ids[at] == wanted) & mask[at]]
 
     def nearest(
         self, question: npt.NDArray[np.float32], mask: Mask, limit: int
@@ -302,6 +315,7 @@ class Catalogue:
         for table, columns in self._columns.items():
             columns.save(folder, table)
         self.vectors.save(folder)
+        self.vectors.load(folder)  # mapped now: what was just made need not stay in memory
 
     def _stand(self, generation: str) -> dict[str, Any]:
         return {"format": FORMAT, "encoder": self._encoder, "generation": generation}

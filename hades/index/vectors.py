@@ -4,19 +4,24 @@ Vectors are kept as int8 with one scale each, 384 bytes a passage, and scanned i
 by a numba kernel that skips what the mask rules out, so filters cost nothing in accuracy.
 The best are ranked again with the vectors as the encoder gave them. An exact scan takes
 3 ms for 100,000 passages on one core; a graph index of the same takes minutes to build,
-misses some, and cannot filter by time. Few vectors, and the first question of a process,
-are scanned by numpy: loading the kernel would take longer.
+misses some, and cannot filter by time. Many vectors are first narrowed down by sketches
+of one bit a dimension. Few vectors, and the first question of a process, are scanned by
+numpy: loading the kernel would take longer.
 """
 
 from __future__ import annotations
 
+import mmap
 import threading
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hades.index.columns import Columns
+from hades.index.sketch import fewest_differ, sketch, words_of
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -27,6 +32,14 @@ EXACT_AT_LEAST = 400
 """So many of the nearest are exact where all are asked for."""
 KERNEL_FROM_ROWS = 10_000
 """Below this numpy takes no more than a few milliseconds."""
+SKETCH_FROM_ROWS = 300_000
+"""From here on the int8 scan takes longer than an answer should: 10 ms (docs/benchmarks.md)."""
+SKETCHED_AT_LEAST = 8_000
+SKETCHED_EACH = 200
+"""So many rows for each wanted are looked at closer: recall of the exact nearest ≥ .98
+(1M vectors spread around real ones; docs/benchmarks.md)."""
+_COUNTS_BITS = hasattr(np, "bitwise_count")
+"""Numpy 1 cannot: it scans all codes."""
 _BLOCK_ROWS = 8_192
 
 
@@ -45,6 +58,7 @@ class Vectors:
         self._rows = Columns("chunk", {"chunk": np.int64, "scale": np.float32})
         self._codes = np.zeros((0, dims), np.int8)
         self._full = np.zeros((0, dims), np.float16)
+        self._bits = np.zeros((0, words_of(dims)), np.uint64)
         self._asked = 0
         self._kernel: threading.Thread | None = None
 
@@ -58,16 +72,35 @@ class Vectors:
 
     def put(self, chunks: npt.NDArray[np.int64], vectors: npt.NDArray[np.float16]) -> None:
         """Take in vectors; a chunk that has one already gets the new one."""
-        if not len(chunks):
-            return
-        self.drop(chunks)
-        order = np.argsort(chunks, kind="stable")
-        chunks, vectors = chunks[order], vectors[order]
-        at = np.searchsorted(self._rows["chunk"], chunks)
-        codes, scales = quantise(vectors.astype(np.float32))
-        self._codes = np.insert(self._codes, at, codes, axis=0)
-        self._full = np.insert(self._full, at, vectors, axis=0)
-        self._rows.put_arrays({"chunk": chunks, "scale": scales})
+        self.put_all([(chunks, vectors)])
+
+    def put_all(
+        self, batches: Iterable[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]
+    ) -> int:
+        """The same, batch by batch; how many. A chunk comes in one of them only."""
+        chunks: list[npt.NDArray[np.int64]] = []
+        scales: list[Floats] = []
+        parts: dict[str, list[Any]] = {"_codes": [], "_full": [], "_bits": []}
+        for ids, vectors in batches:
+            codes, scale = quantise(vectors.astype(np.float32))
+            chunks.append(ids)
+            scales.append(scale)
+            for name, part in zip(parts, (codes, vectors, sketch(vectors)), strict=True):
+                parts[name].append(part)
+        new = np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
+        if not len(new):
+            return 0
+        self.drop(new)
+        joined = np.concatenate([self._rows["chunk"], new])
+        order = np.argsort(joined, kind="stable")
+        is_sorted = bool((order[1:] > order[:-1]).all())
+        self._rows.put_arrays({"chunk": new, "scale": np.concatenate(scales)})
+        # Joined once, one array after the other: a million vectors are more than a gigabyte.
+        for name, part in parts.items():
+            made = np.concatenate([getattr(self, name), *part])
+            setattr(self, name, made if is_sorted else made[order])
+            part.clear()
+        return len(new)
 
     def drop(self, chunks: npt.NDArray[np.int64]) -> None:
         """Let vectors go."""
@@ -75,6 +108,7 @@ class Vectors:
         if not stay.all():
             self._rows.keep(stay)
             self._codes, self._full = self._codes[stay], self._full[stay]
+            self._bits = self._bits[stay]
 
     def nearest(
         self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, limit: int
@@ -86,11 +120,9 @@ class Vectors:
         limit = min(limit, len(self))
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        near = self._scan(question, numbers, mask)
-        wanted = min(limit * RERANKED, len(near))
-        best = np.argpartition(-near, wanted - 1)[:wanted]
-        best = best[np.isfinite(near[best])]
+        best = self._candidates(question, numbers, mask, limit * RERANKED)
         exact = self._full[best].astype(np.float32) @ question
+        self._let_go()
         # Ties go to the older chunk, so that an order never depends on the partition.
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
@@ -102,7 +134,7 @@ class Vectors:
         """
         by_number = np.full(len(mask), -np.inf, np.float32)
         if len(self):
-            near = self._scan(question, numbers, mask)
+            near = self._scan(question, numbers, mask, self._kernel_is_ready())
             wanted = min(EXACT_AT_LEAST, len(near))
             best = np.argpartition(-near, wanted - 1)[:wanted]
             best = best[np.isfinite(near[best])]
@@ -110,20 +142,47 @@ class Vectors:
             by_number[numbers] = near
         return by_number
 
-    def _scan(self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask) -> Floats:
+    def _candidates(
+        self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, wanted: int
+    ) -> npt.NDArray[np.int64]:
+        """The rows nearest by their int8 codes."""
+        kernel = self._kernel_is_ready()
+        looked_at = max(SKETCHED_AT_LEAST, wanted // RERANKED * SKETCHED_EACH)
+        if len(self) < SKETCH_FROM_ROWS or looked_at * RERANKED > len(self) or not _COUNTS_BITS:
+            near = self._scan(question, numbers, mask, kernel)
+            best = np.argpartition(-near, min(wanted, len(near)) - 1)[:wanted]
+            return best[np.isfinite(near[best])]
+        bits = sketch(question[None, :])[0]
+        rows = fewest_differ(self._bits, bits, numbers, mask, looked_at, kernel=kernel)
+        near = (self._codes[rows].astype(np.float32) @ question) * self._rows["scale"][rows]
+        return rows[np.argsort(-near, kind="stable")[:wanted]]
+
+    def _scan(
+        self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, kernel: bool
+    ) -> Floats:
         """How near every row is; what the mask rules out is infinitely far."""
         near = np.empty(len(self), np.float32)
-        if self._kernel_is_ready():
+        if kernel:
             from hades.index.scan import scan
 
-            code, _ = quantise(question[None, :])
+            code, scale = quantise(question[None, :])
             scan(self._codes, self._rows["scale"], code[0].astype(np.int32), numbers, mask, near)
+            near *= scale[0]
             return near
         for first in range(0, len(near), _BLOCK_ROWS):
             block = self._full[first : first + _BLOCK_ROWS].astype(np.float32)
             near[first : first + _BLOCK_ROWS] = block @ question
         near[~mask[numbers]] = -np.inf
         return near
+
+    def _let_go(self) -> None:
+        """Of many full vectors few are read, but the system maps their neighbours along.
+
+        Given back, they stay in its cache and no longer count as memory of this process.
+        """
+        mapped = getattr(self._full, "_mmap", None)
+        if mapped is not None and len(self) >= SKETCH_FROM_ROWS and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
     def _kernel_is_ready(self) -> bool:
         """The second question of a process begins to load the kernel, beside its work."""
@@ -146,11 +205,13 @@ class Vectors:
         self._rows.save(folder, "vectors")
         np.save(folder / "vectors.codes.npy", self._codes)
         np.save(folder / "vectors.full.npy", self._full)
+        np.save(folder / "vectors.bits.npy", self._bits)
 
     def load(self, folder: Path) -> None:
         """Read what `save` wrote, mapped rather than copied."""
         self._rows.load(folder, "vectors")
         self._codes = np.load(folder / "vectors.codes.npy", mmap_mode="r")
         self._full = np.load(folder / "vectors.full.npy", mmap_mode="r")
-        if not len(self._codes) == len(self._full) == len(self._rows):
+        self._bits = np.load(folder / "vectors.bits.npy", mmap_mode="r")
+        if not len(self._codes) == len(self._full) == len(self._bits) == len(self._rows):
             raise ValueError("the vectors are not complete")

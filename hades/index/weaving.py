@@ -107,6 +107,7 @@ def _finished(
     hub = frequency > max(HUB_SHARE * size, HUB_AT_LEAST)
     barred = np.zeros(n, np.bool_)
     barred[first_entity : first_entity + len(hub)] = hub
+    barred.flags.writeable = False  # so that walks remember the sums under it
     return Web(
         moment=moment, chunks=chunks, entities=entities, first_entity=first_entity,
         first_topic=first_topic, n=n, roots=roots, names=names, frequency=frequency,

@@ -71,13 +71,15 @@ class Words:
         self._searcher = self._index.searcher()
         self._rarity: dict[str, float] = {}
 
-    def put(self, gone: Iterable[int], presences: Iterable[Presence]) -> None:
-        """Replace presences by id, drop others, and make it all visible at once."""
+    def put(self, presences: Iterable[Presence]) -> None:
+        """Take presences in, replacing them by id, and make it all visible at once."""
+        self.reload()
+        # Looking for what to replace takes longer than the rest.
+        is_empty = self._searcher.num_docs == 0
         writer = self._index.writer(_HEAP_BYTES, 1)
-        for presence in gone:
-            writer.delete_documents_by_query(self._is("id", presence))
         for found in presences:
-            writer.delete_documents_by_query(self._is("id", found.id))
+            if not is_empty:
+                writer.delete_documents_by_query(self._is("id", found.id))
             document = tantivy.Document()
             document.add_unsigned("id", found.id)
             document.add_unsigned("chunk", found.chunk)

@@ -58,7 +58,7 @@ class History:
                 if len(batch) == BATCH_STATES:
                     self._take_all(repo, prefix, batch, summary)
                     done += len(batch)
-                    self._told("reading commits", done, done)
+                    self._told("reading commits", done, 0)
                     batch.clear()
         except Unreadable as error:
             raise InvalidInput(str(error)) from error

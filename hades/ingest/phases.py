@@ -66,14 +66,14 @@ class Phases:
 
     def cut(self) -> int:
         """Cut states into chunks; how many states."""
-        done = 0
+        done, total = 0, self._store.passages.pending_count(self._space, Phase.CHUNKS)
         for batch in self._waiting(Phase.CHUNKS):
             with self._store.transaction():
                 for pending in batch:
                     with self._store.write(self._actor, "cut", self._space) as write:
                         self._cut(write, pending)
             done += len(batch)
-            self._told("cutting", done, done)
+            self._told("cutting", done, total)
         return done
 
     def _cut(self, write: Write, pending: Pending) -> None:
@@ -121,7 +121,7 @@ class Phases:
 
     def link(self) -> int:
         """Find names and links in the texts; how many states."""
-        done = 0
+        done, total = 0, self._store.passages.pending_count(self._space, Phase.EDGES)
         for batch in self._waiting(Phase.EDGES):
             with self._store.transaction():
                 for pending in batch:
@@ -129,7 +129,7 @@ class Phases:
                         self._introduce(write, pending)
                         self._store.passages.advance(pending.state, None)
             done += len(batch)
-            self._told("reading names", done, done)
+            self._told("reading names", done, total)
         if done:
             self._match()
         return done
@@ -221,10 +221,11 @@ class Phases:
 
     def _match_range(self, what: str, names: _Dictionary, after: int, up_to: int) -> None:
         at, done = after, 0
+        total = len(self._store.links.chunks_between(self._space, after, up_to, 1 << 30))
         while batch := self._store.links.chunks_between(self._space, at, up_to, BATCH_CHUNKS):
             self._match_batch(names, batch)
             at, done = batch[-1], done + len(batch)
-            self._told(what, done, done)
+            self._told(what, done, total)
 
     def _match_batch(self, names: _Dictionary, batch: Sequence[int]) -> None:
         links = self._store.links

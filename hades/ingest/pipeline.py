@@ -91,10 +91,33 @@ class Pipeline:
 
     def _take_root(self, root: Root, summary: Summary, dry_run: bool) -> None:
         known = self._store.sources.of_root(self._space, root.name)
+        fresh, gone = self._look(root, known, summary)
+        renamed = self._renamed(fresh, gone)
+        if dry_run:
+            self._foresee(root, fresh, known, renamed, summary)
+        else:
+            for first in range(0, len(fresh), BATCH_DOCUMENTS):
+                with self._store.transaction():
+                    for item in fresh[first : first + BATCH_DOCUMENTS]:
+                        self._take(root, item, known, renamed, summary)
+                self._told("reading", min(first + BATCH_DOCUMENTS, len(fresh)), len(fresh))
+        for topic in gone.keys() - set(renamed.values()):
+            if not dry_run:
+                with self._store.write(self._actor, "remove", self._space) as write:
+                    self._store.traces.add(write, self._space, topic, Draft(content=None))
+            summary.removed += 1
+
+    def _look(
+        self, root: Root, known: Mapping[str, bytes], summary: Summary
+    ) -> tuple[list[Item], dict[str, bytes]]:
+        """What is new or changed at a root, and what is gone from it."""
+        forgotten = self._store.sources.forgotten(self._space, root.name)
         gone = dict(known)
         seen_all = True
         fresh: list[Item] = []
-        for found in gather(root):
+        for seen, found in enumerate(gather(root), start=1):
+            if seen % BATCH_DOCUMENTS == 0:
+                self._told("looking", seen, 0)
             if isinstance(found, Bad):
                 summary.skipped.append((found.where, found.why))
                 # A file that cannot be read now keeps what was read; where a folder or a
@@ -102,46 +125,56 @@ class Pipeline:
                 seen_all = seen_all and gone.pop(found.where, None) is not None
                 continue
             gone.pop(found.topic, None)
-            if known.get(found.topic) == found.fingerprint:
+            # What somebody forgot stays forgotten until its source says something else.
+            if found.fingerprint in (known.get(found.topic), forgotten.get(found.topic)):
                 summary.unchanged += 1
             else:
                 fresh.append(found)
-        if not seen_all:
-            gone = {}
-        if dry_run:
-            new = sum(item.topic not in known for item in fresh)
-            summary.added, summary.changed = new, len(fresh) - new
-            summary.removed = len(gone)
-            return
-        self._rename(root, fresh, gone, summary)
-        for first in range(0, len(fresh), BATCH_DOCUMENTS):
-            with self._store.transaction():
-                for item in fresh[first : first + BATCH_DOCUMENTS]:
-                    self._take(root, item, item.topic in known, summary)
-            self._told("reading", min(first + BATCH_DOCUMENTS, len(fresh)), len(fresh))
-        for topic in gone:
-            with self._store.write(self._actor, "remove", self._space) as write:
-                self._store.traces.add(write, self._space, topic, Draft(content=None))
-            summary.removed += 1
+        return fresh, gone if seen_all else {}
 
-    def _rename(
-        self, root: Root, fresh: list[Item], gone: dict[str, bytes], summary: Summary
-    ) -> None:
-        """A file that went and one of the same content that came are one, renamed."""
+    def _renamed(self, fresh: Iterable[Item], gone: Mapping[str, bytes]) -> dict[str, str]:
+        """A file that went and one of the same content that came are one: new name to old."""
         by_fingerprint = {mark: topic for topic, mark in gone.items()}
-        for item in list(fresh):
-            old = by_fingerprint.pop(item.fingerprint, None)
-            if old is None or self._store.traces.exists(self._space, item.topic):
-                continue
-            with self._store.write(self._actor, "rename", self._space) as write:
-                self._store.sources.rename(write, self._space, old, item.topic)
-            del gone[old]
-            summary.renamed += 1
+        renamed = {}
+        for item in fresh:
+            is_new = not self._store.traces.exists(self._space, item.topic)
+            if is_new and item.fingerprint in by_fingerprint:
+                renamed[item.topic] = by_fingerprint.pop(item.fingerprint)
+        return renamed
 
-    def _take(self, root: Root, item: Item, is_known: bool, summary: Summary) -> None:
+    def _foresee(
+        self,
+        root: Root,
+        fresh: Iterable[Item],
+        known: Mapping[str, bytes],
+        renamed: Mapping[str, str],
+        summary: Summary,
+    ) -> None:
+        """Count what taking these in would do; they are read, so that bad ones are named."""
+        for item in fresh:
+            try:
+                self._refuse_foreign(root, item.topic)
+                clean_name(item.read().topic)
+            except (Unreadable, HadesError) as error:
+                summary.skipped.append((item.topic, str(error)))
+            else:
+                _count(item.topic, known, renamed, summary)
+
+    def _take(
+        self,
+        root: Root,
+        item: Item,
+        known: Mapping[str, bytes],
+        renamed: Mapping[str, str],
+        summary: Summary,
+    ) -> None:
         try:
             self._refuse_foreign(root, item.topic)
             document = item.read()
+            if item.topic in renamed:
+                with self._store.write(self._actor, "rename", self._space) as write:
+                    old = renamed[item.topic]
+                    self._store.sources.rename(write, self._space, old, item.topic)
             with self._store.write(self._actor, "ingest", self._space) as write:
                 state, appended = self._store.traces.add(
                     write, self._space, clean_name(document.topic), _draft(document)
@@ -154,17 +187,15 @@ class Pipeline:
                     document.kind,
                     document.title,
                 )
-                if appended:
+                # Headings and links may hold the name of the file: renamed, it is cut anew.
+                if appended or item.topic in renamed:
                     self._store.passages.outline(
                         self._space, document.topic, state.version, pack_document(document)
                     )
         except (Unreadable, HadesError) as error:
             summary.skipped.append((item.topic, str(error)))
-            return
-        if is_known:
-            summary.changed += 1
         else:
-            summary.added += 1
+            _count(item.topic, known, renamed, summary)
 
     def _refuse_foreign(self, root: Root, topic: str) -> None:
         """Do not write over what came from elsewhere under the same name."""
@@ -175,6 +206,17 @@ class Pipeline:
             return
         whose = "was written by hand" if owner is None else f"comes from {owner}"
         raise InvalidInput(f"A topic of that name {whose}: give another --prefix.")
+
+
+def _count(
+    topic: str, known: Mapping[str, bytes], renamed: Mapping[str, str], summary: Summary
+) -> None:
+    if topic in renamed:
+        summary.renamed += 1
+    elif topic in known:
+        summary.changed += 1
+    else:
+        summary.added += 1
 
 
 def _draft(document: Document) -> Draft:

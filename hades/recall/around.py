@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from hades.domain.answer import Neighbour, Path
+from hades.graph.adjacency import Neighbours
 from hades.graph.paths import between
-from hades.graph.reach import expand
+from hades.graph.reach import Reached, expand
 from hades.recall.scene import Scene
 from hades.recall.telling import Teller
 
 ARCS_A_HOP = 2
 ARCS_AT_MOST = 10
-TEXT_CHARACTERS = 120
 
 
 def paths(scene: Scene, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
@@ -42,26 +42,34 @@ def neighbours(scene: Scene, node: int, *, limit: int, hops: int) -> list[Neighb
     if not start:
         return []
     reached = expand(web.graph, np.array(start), hops, limit + len(start), _barred(scene, {*start}))
-    _, targets, weights = web.graph.of(np.array(start))
-    strongest: dict[int, float] = {}
-    for one, weight in zip(targets.tolist(), weights.tolist(), strict=True):
-        strongest[one] = max(weight, strongest.get(one, 0.0))
+    ways = _ways(web.graph, reached)
     teller = Teller(scene)
-    met = [
-        (int(one), int(hop))
-        for one, hop in zip(reached.nodes, reached.hops, strict=True)
-        if hop > 0
-    ]
-    return [
-        Neighbour(
-            node=teller.node(one),
-            hops=hop,
-            weight=round(strongest.get(one, 0.0), 4),
-            relation=teller.step(start[0], one).relation if one in strongest else "",
-            text=teller.text(one)[:TEXT_CHARACTERS],
-        )
-        for one, hop in met[:limit]
-    ]
+    found = []
+    for one, hop in zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True):
+        if hop:
+            numbers, strength = ways[one]
+            path = teller.path(numbers, strength)
+            found.append(Neighbour(teller.node(one), hop, round(strength, 4), path))
+    return found[:limit]
+
+
+def _ways(graph: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:
+    """By node: the way to it by the strongest arcs, and the product of their weights."""
+    hop_of = dict(zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True))
+    ways = {one: ([one], 1.0) for one, hop in hop_of.items() if not hop}
+    counts, targets, weights = graph.of(reached.nodes)
+    ends = np.cumsum(counts)
+    for at, (one, hop) in enumerate(hop_of.items()):
+        own = slice(ends[at] - counts[at], ends[at])
+        before = [
+            (weight * ways[other][1], -other)
+            for other, weight in zip(targets[own].tolist(), weights[own].tolist(), strict=True)
+            if hop and hop_of.get(other) == hop - 1
+        ]
+        if before:
+            strength, other = max(before)
+            ways[one] = ([*ways[-other][0], one], strength)
+    return ways
 
 
 def _numbers(scene: Scene, node: int) -> list[int]:

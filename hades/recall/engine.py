@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path as FilePath
 from typing import Any, Literal
 
 import numpy as np
@@ -18,20 +19,22 @@ import numpy as np
 from hades.domain.answer import Mode, Neighbour, Path, Recall
 from hades.domain.graph import Reason
 from hades.domain.times import AsOf
-from hades.domain.trace import Hit
+from hades.domain.trace import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.index.webs import Webs
 from hades.recall import answering, around, beaming, look
+from hades.recall.features import FEATURES
 from hades.recall.intent import choose_mode, default_plan, read_intent
+from hades.recall.pathways import flowing
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan
-from hades.recall.ranker import Ranker, shipped_ranker
+from hades.recall.ranker import Ranker, Table, shipped_ranker
 from hades.recall.run import Clock, Run
 from hades.recall.scene import Scene
 from hades.recall.search import Finder
 from hades.store.port import Progress, Store
 
-System = Literal["dense", "words", "hybrid", "ppr", "tiers", "full"]
-SYSTEMS: tuple[System, ...] = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+System = Literal["dense", "words", "hybrid", "ppr", "paths", "tiers", "full"]
+SYSTEMS: tuple[System, ...] = ("dense", "words", "hybrid", "ppr", "paths", "tiers", "full")
 """The ladder of baselines, each with more of the recipe than the one before."""
 
 TIERS = {"meaning": 0.4, "graph": 0.4, "belief": 0.2}
@@ -56,11 +59,10 @@ class Where:
 class Engine:
     """Answers questions over one memory; made once, shared by its views."""
 
-    def __init__(self, store: Store, encoder: str) -> None:
+    def __init__(self, store: Store, encoder: str, ranker: FilePath | None = None) -> None:
         self._store = store
         self.finder = Finder(store, encoder)
-        self.ranker: Ranker | None = None
-        """Another ranker than the one in the package."""
+        self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
 
     @cached_property
     def webs(self) -> Webs:
@@ -109,12 +111,22 @@ class Engine:
             {int(scene.web.chunks[n]): float(scores[n]) for n in order}, where.as_of
         )
 
+    def examine(self, where: Where, question: str) -> tuple[list[Chunk], Table]:
+        """The candidates for a question and their features: what a ranker learns from."""
+        scene = self.scene(where)
+        found = self.look(Run(UNHURRIED), scene, question[:QUESTION_CHARACTERS_AT_MOST], 10_000)
+        ids = scene.web.chunks[found.numbers].tolist()
+        chunks = self._store.passages.find(ids, where.as_of)
+        if found.features is None:
+            return [], np.zeros((0, len(FEATURES)), np.float32)
+        return [chunks[one] for one in ids], found.features
+
     def look(self, run: Run, scene: Scene, question: str, limit: int) -> look.Look:
         """Doors, walks and ranking."""
         found = look.enter(run, scene, self.finder.encoder, question)
         look.wander(run, found)
         beaming.spread(run, found)
-        look.choose(run, found, self.ranker or shipped_ranker(), limit)
+        look.choose(run, found, self.ranker, limit)
         return found
 
     def scene(self, where: Where, on_progress: Progress | None = None) -> Scene:
@@ -163,6 +175,9 @@ def system_scores(found: look.Look, system: str) -> Any:
         # The ranked ones first, in their order; then the rest by what the doors say.
         scores = signals.prior - 1e6
         scores[found.numbers] = found.scores
+    elif system == "paths":
+        flown = flowing(found)
+        scores = np.where(flown > 0, 1 + flown, signals.prior * 1e-3)
     else:
         walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
         plain = (_scaled(signals.cosine, signals.mask) + _scaled(signals.words, signals.mask)) / 2

@@ -107,15 +107,16 @@ class Finder:
             for first in range(len(row) - length + 1)
         }
         keys |= {name_key(key) for key in keys}
-        there = set(self.catalogue.chunks["id"][mask].tolist())
+        mentioned = self._store.links.mentioned(space, sorted(keys))
+        there = self.catalogue.among(mask, [chunk for _, chunk in mentioned])
         chunks: dict[int, list[int]] = {}
-        for entity, chunk in self._store.links.mentioned(space, sorted(keys)):
-            if chunk in there:
+        for (entity, chunk), is_there in zip(mentioned, there, strict=True):
+            if is_there:
                 chunks.setdefault(entity, []).append(chunk)
         scores: dict[int, float] = {}
-        for mentioned in chunks.values():
-            for chunk in mentioned:
-                scores[chunk] = scores.get(chunk, 0.0) + 1 / len(mentioned)
+        for found in chunks.values():
+            for chunk in found:
+                scores[chunk] = scores.get(chunk, 0.0) + 1 / len(found)
         return scores
 
     def _hits(self, found: dict[str, dict[int, float]], as_of: AsOf, limit: int) -> list[Hit]:

@@ -140,6 +140,8 @@ def test_another_tokenizer_can_take_its_place(tmp_path: FilePath) -> None:
 class Greedy:
     """Counts a whole higher than its parts, as byte-pair encodings may."""
 
+    additive = False
+
     def count(self, texts: Sequence[str]) -> list[int]:
         return [len(text) // 3 + text.count("\n") * 2 for text in texts]
 
@@ -190,3 +192,11 @@ def test_a_cut_text_is_a_beginning_that_fits(text: str, at_most: int) -> None:
         kept = shorten(text, at_most, TOKENS)
         assert TOKENS.count([kept])[0] <= at_most
         assert kept == text or text.startswith(kept.removesuffix("…").removesuffix(" "))
+
+
+@given(st.lists(st.text(max_size=30), max_size=6), st.sampled_from(["\n", "\n\n", " "]))
+def test_the_built_in_tokenizer_never_looks_across_white_space(
+    parts: list[str], space: str
+) -> None:
+    assert TOKENS.additive
+    assert TOKENS.count([space.join(parts)])[0] == sum(TOKENS.count(parts))

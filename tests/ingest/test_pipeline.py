@@ -377,6 +377,7 @@ def test_a_dry_run_writes_nothing(folder: Path, memory: hades.Memory) -> None:
         lambda m: m.search(""),
         lambda m: m.search("x", limit=0),
         lambda m: m.search("x", door="window"),
+        lambda m: m.search("x", kind="nope"),
     ],
 )
 def test_wrong_calls_are_refused(memory: hades.Memory, wrong: Any) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hades.ingest.document import Document, Link, Name, Origin, Unreadable
-from hades.ingest.lines import line_of, line_spans
+from hades.ingest.lines import line_spans
 from hades.ingest.readers import READERS, reader_for
 from hades.ingest.readers.links import LINKS_AT_MOST, resolve
 from hades.ingest.readers.markdown import read_markdown
@@ -130,6 +130,15 @@ def test_the_title_comes_from_the_first_heading_the_front_matter_or_the_file() -
     assert markdown("text\n\n# One\n\n# Two").title == "One"
     assert markdown("---\ntitle: From above\n---\n## Part").title == "From above"
     assert markdown("just text", "wiki/Approach X.md").title == "Approach X"
+
+
+def test_a_readme_is_titled_by_its_heading_or_its_folder() -> None:
+    assert markdown("# Zebra\n\ntext", "tools/README.md").title == "Zebra"
+    readme = markdown("just text", "docs/tools/README.md")
+    assert (readme.title, [name.text for name in readme.names]) == ("tools", ["tools"])
+    assert markdown("just text", "README.md").names == ()
+    headed = markdown("# README\n\ntext", "tools/readme.md")
+    assert [*headed.names, *(name for block in headed.blocks for name in block.names)] == []
 
 
 def test_a_title_from_the_front_matter_stands_above_all_headings() -> None:
@@ -273,7 +282,6 @@ def test_lines_end_as_editors_count_them() -> None:
         "c",
         "\x0cd\u2028e",
     ]
-    assert [line_of(content, content.index(c)) for c in "abcde"] == [1, 2, 3, 4, 4]
 
 
 LINES = (

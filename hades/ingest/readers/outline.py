@@ -14,6 +14,9 @@ NAME_CHARACTERS_AT_MOST = 120
 
 BETWEEN = " > "
 
+_SPEAKS_FOR_ITS_FOLDER = frozenset({"readme", "index"})
+"""Every folder has one: as a name it would join all of them."""
+
 
 def one_line(text: str, characters: int = HEADING_CHARACTERS_AT_MOST) -> str:
     """Text as a single line of plain characters, shortened with an ellipsis.
@@ -34,14 +37,23 @@ def plain(text: str) -> str:
 
 
 def stem_of(topic: str) -> str:
-    """The file name without its suffix: the title of what has no other."""
-    return PurePosixPath(topic).stem or topic
+    """The file name without its suffix, or its folder's: the title of what has no other.
+
+    >>> stem_of("wiki/Approach X.md"), stem_of("hades/README.md"), stem_of("README")
+    ('Approach X', 'hades', 'README')
+    """
+    path = PurePosixPath(topic)
+    if path.stem.lower() in _SPEAKS_FOR_ITS_FOLDER and path.parent.name:
+        return path.parent.name
+    return path.stem or topic
 
 
 def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[Name, ...]:
-    """The name, or none when the text is too long for one or has no word in it."""
+    """The name, or none when the text is too long for one, has no word in it or says nothing."""
     text = one_line(text, NAME_CHARACTERS_AT_MOST + 1)
     if len(text) > NAME_CHARACTERS_AT_MOST or not any(c.isalnum() for c in text):
+        return ()
+    if text.lower() in _SPEAKS_FOR_ITS_FOLDER:
         return ()
     return (Name(text, origin, kind),)
 

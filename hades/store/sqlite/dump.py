@@ -29,6 +29,7 @@ _TABLES = {
     "changes": "SELECT c.number, c.at, a.name AS actor, c.action, c.space, c.subject "
     "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
     "inverses": "SELECT * FROM inverses ORDER BY relation",
+    "meta": "SELECT * FROM meta WHERE key != 'generation' ORDER BY key",
     "entities": "SELECT * FROM entities ORDER BY id",
     "names": "SELECT * FROM names ORDER BY id",
     "topics": "SELECT id, space, name, entity, kind, title FROM topics ORDER BY id",
@@ -178,6 +179,8 @@ class Loader:
             self._engine.run(
                 "INSERT OR IGNORE INTO inverses VALUES (?, ?)", row["relation"], row["inverse"]
             )
+        elif table == "meta":
+            self._meta(row)
         else:
             self._insert(table, row)
         self.counts[table] = self.counts.get(table, 0) + 1
@@ -278,6 +281,21 @@ class Loader:
         row |= {"encoding": encoding, "body": body, "depth": depth, "digest": digest}
         self._trace = (row["topic"], content, depth)
         self._insert("states", row)
+
+    def _meta(self, row: dict[str, Any]) -> None:
+        """What the memory knows of itself; one in use keeps its own.
+
+        How far a repository's history was read goes with its space. An encoder that is an
+        address is not taken over: a file from elsewhere must not decide where texts are sent.
+        """
+        self._fits("meta", row)
+        key, value = row["key"], row["value"]
+        if key.startswith("history:"):
+            _, space, rest = key.split(":", 2)
+            key = f"history:{self._spaces[int(space)]}:{rest}"
+        elif not self._fresh or key == "generation" or "://" in value:
+            return
+        self._engine.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", key, value)
 
     def _embedding(self, row: dict[str, Any]) -> None:
         known = self._engine.row("SELECT id FROM encoders WHERE name = ?", row["encoder"])

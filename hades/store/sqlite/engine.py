@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +121,15 @@ class Engine:
         """All rows of a statement."""
         try:
             return self.connection.execute(sql, values).fetchall()
+        except FAULTS as error:
+            raise translate(error, self.path) from error
+
+    def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
+        """The rows of a statement as they are read, so many at once."""
+        try:
+            with closing(self.connection.execute(sql, values)) as cursor:
+                while rows := cursor.fetchmany(at_once):
+                    yield rows
         except FAULTS as error:
             raise translate(error, self.path) from error
 

@@ -5,6 +5,7 @@ An open end is FOREVER here, so that it can be compared as a number.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from hades.domain.times import FOREVER
@@ -71,11 +72,12 @@ class SqliteFeed:
             *(valid, known, space),
         )
 
-    def vectors(self, encoder: str, change: int) -> list[tuple[int, bytes]]:
-        """(node, vector) of an encoder, written after a change."""
-        return self._engine.rows(
+    def vectors(self, encoder: str, change: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
+        """(node, vector) of an encoder, written after a change, so many at once."""
+        return self._engine.batches(
+            at_once,
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
-            "WHERE e.name = ? AND v.change > ? ORDER BY v.node",
+            "WHERE e.name = ? AND v.change > ?",
             *(encoder, change),
         )
 

@@ -68,14 +68,13 @@ class SqlitePassages:
         )
         return [Pending(*row) for row in rows]
 
-    def pending_count(self, space: int | None) -> int:
-        """How many states still wait for something."""
-        if space is None:
-            return int(self._engine.row("SELECT count(*) FROM pending")[0])
+    def pending_count(self, space: int | None, phase: int | None = None) -> int:
+        """How many states still wait for something, or for one phase."""
         row = self._engine.row(
             "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
-            "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
-            space,
+            "JOIN topics t ON t.id = s.topic "
+            "WHERE (?1 IS NULL OR t.space = ?1) AND (?2 IS NULL OR p.phase = ?2)",
+            *(space, phase),
         )
         return int(row[0])
 
@@ -89,10 +88,10 @@ class SqlitePassages:
             )
 
     def outline(self, space: int, topic: str, version: int, outline: bytes) -> None:
-        """Keep what a reader said of a state until it is cut and linked."""
+        """Keep what a reader said of a state until it is cut and linked, again if it was."""
         self._engine.run(
-            "UPDATE pending SET outline = ? WHERE state = (SELECT s.id FROM states s "
-            "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ?)",
+            "INSERT OR REPLACE INTO pending SELECT s.id, 1, ? FROM states s "
+            "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ?",
             *(outline, space, topic, version),
         )
 
@@ -109,6 +108,7 @@ class SqlitePassages:
         if row is None:
             raise NotFound(f"There is no state {state}.")
         topic, valid_from = row
+        before = set(self.placed(state))
         self._engine.run("DELETE FROM placements WHERE state = ?", state)
         placed = []
         for ordinal, cut in enumerate(cuts):
@@ -118,7 +118,7 @@ class SqlitePassages:
                 *(state, ordinal, chunk, cut.start, cut.end),
             )
             placed.append((chunk, is_new))
-        self._settle(write, state, valid_from, {chunk for chunk, _ in placed})
+        self._settle(write, state, valid_from, before, {chunk for chunk, _ in placed})
         return placed
 
     def _chunk(self, write: Write, topic: int, cut: Cut) -> tuple[int, bool]:
@@ -134,8 +134,13 @@ class SqlitePassages:
         )
         return row, True
 
-    def _settle(self, write: Write, state: int, valid_from: int, now_there: set[int]) -> None:
-        """Bring the times of the chunks up to date: those that came, and those that went."""
+    def _settle(
+        self, write: Write, state: int, valid_from: int, before: set[int], now_there: set[int]
+    ) -> None:
+        """Bring the times of the chunks up to date: those that came, and those that went.
+
+        `before` are those of an earlier cutting of this very state.
+        """
         held, valid_to = self._engine.row(_HELD_BEFORE, state)
         recorded_at, encoding = self._engine.row(
             "SELECT recorded_at, encoding FROM states WHERE id = ?", state
@@ -143,11 +148,11 @@ class SqlitePassages:
         if encoding is None and valid_from == recorded_at:
             # Forgotten: whatever was there or planned is gone from here on.
             rows = self._engine.rows(_THERE_AFTER, state, valid_from)
-            before, valid_to = {int(row[0]) for row in rows}, None
-        else:
-            order = [] if held is None else self.placed(held)
-            before = set(order)
-            self._note_moves(write, [c for c in order if c in now_there], state, before)
+            before, valid_to = before | {int(row[0]) for row in rows}, None
+        elif held is not None:
+            order = self.placed(held)
+            self._note_moves(write, [c for c in order if c in now_there], state, set(order))
+            before = before | set(order)
         for chunk in sorted(before - now_there):
             self._take_out(write, chunk, valid_from, valid_to, recorded_at)
         for chunk in sorted(now_there - before):

@@ -26,6 +26,19 @@ class SqliteSources:
         )
         return dict(rows)
 
+    def forgotten(self, space: int, root: str) -> dict[str, bytes]:
+        """The topics of a root that somebody forgot, with what their source said then.
+
+        Those whose source went are not among them: the log says who let a topic go.
+        """
+        rows = self._engine.rows(
+            "SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic "
+            "JOIN states s ON s.id = t.latest JOIN changes c ON c.number = s.change "
+            "WHERE t.space = ? AND o.root = ? AND s.encoding IS NULL AND c.action = 'forget'",
+            *(space, root),
+        )
+        return dict(rows)
+
     def root_of(self, space: int, topic: str) -> str | None:
         """Where a topic came from; None when it was written by hand."""
         row = self._engine.row(

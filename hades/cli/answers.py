@@ -1,0 +1,160 @@
+"""How answers look on a terminal: passages, paths, reasons, and the stages as a waterfall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hades.cli.show import clean, table
+from hades.domain.answer import (
+    Answer,
+    Interval,
+    Neighbour,
+    Passage,
+    Path,
+    Recall,
+    StageReport,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TEXT_CHARACTERS_SHOWN = 300
+BAR_CHARACTERS = 32
+
+
+def recall(console: Console, found: Recall, *, explain: bool = False) -> None:
+    """A recall: what kind of question, the passages, the paths, what was trimmed."""
+    _head(console, found)
+    for number, passage in enumerate(found.passages, start=1):
+        _passage(console, number, passage, explain=explain)
+    if not found.passages:
+        console.print("nothing found")
+    if found.paths:
+        console.print("[bold]paths[/]")
+        paths(console, found.paths)
+    for note in found.reasons:
+        console.print(f"[yellow]{clean(str(note))}[/]")
+    if explain:
+        _explain(console, found)
+
+
+def _head(console: Console, found: Recall) -> None:
+    allowed = found.plan.get("budget", {}).get("tokens")
+    tokens = f"{found.tokens:,} tokens" + (f" of {allowed:,}" if allowed else "")
+    console.print(
+        f"[bold]{found.intent.value}[/] [dim]({clean(found.evidence)})[/], {found.mode.value}  "
+        f"{tokens}  belief {_sure(found.belief)}  {found.ms:.1f} ms"
+    )
+
+
+def _sure(belief: Interval) -> str:
+    return f"{belief.mean:.2f} ({belief.low:.2f}–{belief.high:.2f})"
+
+
+def _place(passage: Passage) -> str:
+    chunk = passage.chunk
+    lines = f"{passage.line}"
+    if passage.end_line != passage.line:
+        lines += f"–{passage.end_line}"
+    return f"{clean(chunk.topic)}@{chunk.version}:{lines}"
+
+
+def _passage(console: Console, number: int, passage: Passage, *, explain: bool) -> None:
+    console.print(
+        f"[bold]{number}. {_place(passage)}[/]  {passage.score:.3f}  "
+        f"[dim]{' '.join(passage.doors)}  belief {_sure(passage.belief)}  "
+        f"{passage.valid_from:%Y-%m-%d}[/]"
+    )
+    if passage.chunk.heading:
+        console.print(f"   [cyan]{clean(passage.chunk.heading)}[/]")
+    text = " ".join(passage.chunk.text.split())
+    shown = text[:TEXT_CHARACTERS_SHOWN]
+    console.print("   " + clean(shown + (" …" if len(text) > len(shown) else "")))
+    if explain and passage.parts:
+        console.print(f"   [dim]{_parts(passage)}[/]")
+
+
+def _parts(scored: Passage | Path) -> str:
+    ranked = sorted(scored.parts.items(), key=lambda part: (-abs(part[1]), part[0]))
+    return "  ".join(f"{clean(name)} {value:+.3g}" for name, value in ranked)
+
+
+def paths(console: Console, found: Sequence[Path]) -> None:
+    """Paths, best first: number, reliability, the way, and why it was chosen."""
+    for number, path in enumerate(found, start=1):
+        why = f"  [dim]{clean(path.rationale)}[/]" if path.rationale else ""
+        console.print(f"P{number}  {path.reliability:.2f}  {clean(str(path))}{why}")
+    if not found:
+        console.print("no paths")
+
+
+def neighbours(console: Console, found: Sequence[Neighbour]) -> None:
+    """What stands around a thing, nearest first."""
+    rows = table("name", "kind", "hops", "score", "by way of")
+    for one in found:
+        rows.add_row(
+            clean(one.node.name),
+            one.node.kind,
+            str(one.hops),
+            f"{one.score:.3f}",
+            clean(str(one.path)),
+        )
+    console.print(rows if found else "no neighbours")
+
+
+def answer(console: Console, found: Answer) -> None:
+    """The sentences that answer, then the places they stand in."""
+    for sentence in found.sentences:
+        console.print(f"{clean(sentence.text)} [dim]\\[{sentence.citation}][/]")
+    if not found.sentences:
+        console.print("nothing found that answers this")
+        return
+    console.print()
+    for number in sorted({sentence.citation for sentence in found.sentences}):
+        passage = found.recall.passages[number - 1]
+        console.print(
+            f"[dim]\\[{number}] {_place(passage)}  {passage.valid_from:%Y-%m-%d}  "
+            f"belief {_sure(passage.belief)}[/]"
+        )
+
+
+def _explain(console: Console, found: Recall) -> None:
+    whole = max(sum(stage.ms for stage in found.telemetry), 1e-9)
+    width = max((len(stage.stage) for stage in found.telemetry), default=0)
+    before = 0.0
+    console.print("[bold]stages[/]")
+    for stage in found.telemetry:
+        bar = _bar(before / whole, stage.ms / whole)
+        console.print(f"{clean(stage.stage):<{width}} │{bar}│ {stage.ms:7.1f} ms  {_did(stage)}")
+        before += stage.ms
+    conveyed = found.conveyance
+    console.print(
+        f"[dim]conveyance {conveyed.value:.3g}: what {conveyed.what:.2f}, where "
+        f"{conveyed.where:.2f}, how {conveyed.how:.2f}, {conveyed.seconds:.3f} s, context "
+        f"{conveyed.context:.2f}[/]"
+    )
+
+
+def _bar(start: float, share: float) -> str:
+    """A stage's part of the time, where it lies; even the shortest has a mark."""
+    first = min(int(start * BAR_CHARACTERS), BAR_CHARACTERS - 1)
+    length = min(max(round(share * BAR_CHARACTERS), 1), BAR_CHARACTERS - first)
+    return (" " * first + "█" * length).ljust(BAR_CHARACTERS)
+
+
+def _did(stage: StageReport) -> str:
+    counts = {
+        "found": stage.found,
+        "added": stage.added,
+        "cut": stage.cut,
+        "reads": stage.reads,
+    }
+    told = [f"{name} {count:,}" for name, count in counts.items() if count]
+    if stage.dedupe_rate:
+        told.append(f"doubles {stage.dedupe_rate:.0%}")
+    if stage.coverage:
+        told.append(f"coverage {stage.coverage:.0%}")
+    told += ["capped"] if stage.capped else []
+    told += ["stopped early"] if stage.early_stop else []
+    return "  ".join(told)

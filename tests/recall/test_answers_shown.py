@@ -1,0 +1,116 @@
+"""How answers look on a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path as FilePath
+
+import pytest
+from making import passage, path, recall
+from rich.console import Console
+from typer.testing import CliRunner
+
+import hades
+from hades.cli import answers, app
+from hades.cli.recall import read_plan
+from hades.domain.answer import Answer, Neighbour, Sentence
+from hades.domain.graph import Node
+
+FOUND = recall(
+    "Why was X rejected?",
+    [
+        passage("It triggers [bold]Bug Y[/].\nSo it was rejected.", "design/x", heading="Decision"),
+        passage("long " * 200, "notes"),
+    ],
+    [replace(path("design/x", "Bug Y", reliability=0.7), rationale="named in the question")],
+)
+
+
+def shown(draw: Callable[[Console], None]) -> str:
+    out = io.StringIO()
+    draw(Console(file=out, width=400, soft_wrap=True, highlight=False))
+    return out.getvalue()
+
+
+def test_a_recall() -> None:
+    lines = shown(lambda out: answers.recall(out, FOUND)).splitlines()
+    assert lines[0] == (
+        "lookup (no rule applies), execution  7 tokens  belief 0.80 (0.60–0.90)  8.0 ms"
+    )
+    assert lines[1] == (
+        "1. design/x@2:1–2  0.900  meaning graph  belief 0.80 (0.60–0.90)  2024-03-01"
+    )
+    assert lines[2:4] == ["   Decision", "   It triggers [bold]Bug Y[/]. So it was rejected."]
+    assert lines[5].endswith(" …")
+    assert lines[6:] == [
+        "paths",
+        "P1  0.70  design/x --[leads_to]--> Bug Y  named in the question",
+        "pack: evicted (2 passages, 90 tokens)",
+    ]
+
+
+def test_the_stages_are_a_waterfall() -> None:
+    lines = shown(lambda out: answers.recall(out, FOUND, explain=True)).splitlines()
+    assert "   meaning +0.7  words +0.2" in lines
+    first, second = lines[-3:-1]
+    assert first.startswith("seeds │████████        ")
+    assert first.endswith("2.0 ms  found 12  added 12  reads 12  coverage 50%")
+    assert second.startswith("paths │        ████████████████████████│")
+    assert second.endswith("6.0 ms  found 9  added 4  cut 5  coverage 75%  capped")
+    assert lines[-1].startswith("conveyance 21.9: what 0.80")
+
+
+def test_a_recall_without_anything() -> None:
+    empty = replace(recall("?"), telemetry=(), reasons=())
+    assert "nothing found" in shown(lambda out: answers.recall(out, empty, explain=True))
+
+
+def test_an_answer_names_its_places() -> None:
+    said = Answer("Why?", (Sentence("So it was rejected.", 0.9, 1),), FOUND)
+    assert shown(lambda out: answers.answer(out, said)).splitlines() == [
+        "So it was rejected. [1]",
+        "",
+        "[1] design/x@2:1–2  2024-03-01  belief 0.80 (0.60–0.90)",
+    ]
+    none = Answer("Why?", (), FOUND)
+    assert shown(lambda out: answers.answer(out, none)) == "nothing found that answers this\n"
+
+
+def test_paths_and_neighbours() -> None:
+    near = Neighbour(Node("entity", "Bug Y"), 1, 0.5, path("design/x", "Bug Y"))
+    out = shown(lambda out: answers.neighbours(out, [near]))
+    assert "Bug Y  entity  1     0.500  design/x --[leads_to]--> Bug Y" in out
+    assert shown(lambda out: answers.neighbours(out, [])) == "no neighbours\n"
+    assert shown(lambda out: answers.paths(out, [])) == "no paths\n"
+
+
+def test_a_plan_from_the_command_line(tmp_path: FilePath) -> None:
+    assert read_plan('{"graph": {"hops": 1}}') == {"graph": {"hops": 1}}
+    file = tmp_path / "plan.json"
+    file.write_text('{"q": 1}')
+    assert read_plan(f"@{file}") == {"q": 1}
+    for wrong in ("hops", "[1]", f"@{tmp_path / 'none'}", f"@{tmp_path}"):
+        with pytest.raises(hades.InvalidInput, match="plan"):
+            read_plan(wrong)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("recall", "  "),
+        ("recall", "why?", "--mode", "fast"),
+        ("ask", "why?", "--plan", "{"),
+        ("paths", "", "b"),
+        ("neighbours", " "),
+    ],
+    ids=" ".join,
+)
+def test_refusals_are_one_sentence(words: tuple[str, ...], path: FilePath) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "x")
+    result = CliRunner().invoke(app, [*words, "--memory", str(path)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("hades: ")
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,146 @@
+"""The calls of the older designs, over a view."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from making import passage, path, recall
+
+import hades
+from hades.domain.answer import Recall
+from hades.recall import compat
+
+
+class Answers:
+    """A view that answers everything alike, and keeps what it was asked."""
+
+    def __init__(self, memory: hades.Memory, found: Recall) -> None:
+        self.memory = memory
+        self.found = found
+        self.asked: dict[str, Any] = {}
+        self.change, self.log = memory.change, memory.log
+
+    def recall(self, question: str, **options: Any) -> Recall:
+        self.asked |= options
+        return replace(self.found, question=question)
+
+    def at(self, time: Any = None, *, known: Any = None) -> Answers:
+        self.memory.at(time, known=known)
+        self.asked |= {"at": time, "known": known}
+        return self
+
+
+@pytest.fixture
+def view(memory: hades.Memory) -> Any:
+    memory.remember("design/x", "Rejected")
+    memory.remember("design/x", "Viable")
+    paths = [
+        path("design/x", "Bug Y", reliability=0.4, snippet="it triggers Bug Y"),
+        path("Bug Y", "data", reliability=0.7),
+    ]
+    return Answers(memory, recall("?", [passage("Because of Bug Y.", "design/x")], paths))
+
+
+def test_paths_in_the_old_shape(view: Any) -> None:
+    found = compat.retrieve_paths(view, "Why?", max_paths=2)
+    assert found["success"] is True
+    assert (found["query"], found["count"], found["pruned_from"]) == ("Why?", 2, 14)
+    best, other = found["paths"]
+    assert (best["reliability"], other["reliability"]) == (0.7, 0.4)
+    assert other["path"] == 'design/x --[leads_to; "it triggers Bug Y"]--> Bug Y'
+    assert other["vertices"] == [
+        {"_id": "topic/design/x", "name": "design/x", "description": ""},
+        {"_id": "entity/Bug Y", "name": "Bug Y", "description": "it triggers Bug Y"},
+    ]
+    assert (other["edges"][0]["_from"], other["edges"][0]["_to"]) == (
+        "topic/design/x",
+        "entity/Bug Y",
+    )
+    assert other["edges"][0]["weight"] == 1.0
+    assert view.asked["plan"] == {"paths": 2}
+
+
+def test_an_edge_read_backwards_keeps_its_ends(view: Any) -> None:
+    one = path("a", "b")
+    back = replace(one, steps=(replace(one.steps[0], forward=False),))
+    view.found = recall("?", [], [back])
+    edge = compat.retrieve_paths(view, "Why?")["paths"][0]["edges"][0]
+    assert (edge["_from"], edge["_to"]) == ("entity/b", "topic/a")
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ("tag:decision", {"tag": "decision"}),
+        ("kind:code", {"kind": "code"}),
+        ("glob:*.md", {"glob": "*.md"}),
+        ("docs/*", {"glob": "docs/*"}),
+        ("decision", {"tag": "decision"}),
+    ],
+)
+def test_a_domain_narrows(view: Any, given: str, asked: dict[str, str]) -> None:
+    compat.retrieve_paths(view, "Why?", domain_filter=given)
+    assert {key: view.asked[key] for key in ("tag", "kind", "glob") if key in view.asked} == asked
+
+
+def test_as_of_a_change_or_a_time(view: Any) -> None:
+    compat.retrieve_paths(view, "Why?", as_of_version="2024-03")
+    assert view.asked["at"] == "2024-03"
+    first = view.log(10)[-1]
+    assert compat.retrieve_paths(view, "Why?", as_of_version=first.number)["success"]
+    assert view.asked["known"] == first.at
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"as_of_version": 99}, {"as_of_version": "someday"}, {"max_paths": 0}], ids=str
+)
+def test_a_refusal_is_told_in_the_result(view: Any, wrong: dict[str, Any]) -> None:
+    found = compat.retrieve_paths(view, "Why?", **wrong)
+    assert found["success"] is False
+    assert found["error"].endswith(".")
+    assert compat.retrieve_and_format(view, "Why?", **wrong).startswith("Error retrieving paths: ")
+
+
+def test_the_most_reliable_path_is_read_last(view: Any) -> None:
+    prompt = compat.retrieve_and_format(view, "Why?")
+    assert prompt.splitlines() == [
+        "Query: Why?",
+        "",
+        "Relevant information:",
+        "",
+        'Path (0.40): design/x --[leads_to; "it triggers Bug Y"]--> Bug Y',
+        "  - Bug Y: it triggers Bug Y",
+        "",
+        "Most relevant path (0.70): Bug Y --[leads_to]--> data",
+    ]
+    view.found = recall("?")
+    assert compat.retrieve_and_format(view, "Why?") == "No paths found for query: Why?"
+
+
+def test_a_path_without_reliability_gets_the_old_score() -> None:
+    """S-A-T .925 and S-A-C-T .821: the golden numbers of the old score."""
+    paths = [
+        {"path": "S-A-T", "edges": [{"weight": 1}, {}]},
+        {"path": "S-A-C-T", "edges": [{}, {}, {}]},
+        {"path": "S"},
+    ]
+    before = [dict(one) for one in paths]
+    lines = compat.format_paths_for_prompt(paths, "?").splitlines()
+    assert "Path (0.00): S" in lines
+    assert "Path (0.82): S-A-C-T" in lines
+    assert "Most relevant path (0.93): S-A-T" in lines
+    assert paths == before
+
+
+def test_passages_in_the_old_shape(view: Any) -> None:
+    (one,) = compat.retrieve(view, "Why?", top_k=3, alpha=0.85)
+    assert (one.chunk_id, one.text, one.rank) == ("design/x@2#0", "Because of Bug Y.", 1)
+    assert one.entities == ["Bug Y"]
+    assert one.metadata["file_path"] == "design/x"
+    assert view.asked["plan"] == {"final_context": 3, "graph": {"damping": 0.85}}
+    compat.retrieve_multi_hop(view, "Why?", max_hops=3, top_k=1)
+    assert view.asked["plan"]["graph"] == {"hops": 3}
+    with pytest.raises(hades.InvalidInput):
+        compat.retrieve(view, "Why?", top_k=0)
