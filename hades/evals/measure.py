@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hades.domain.trace import Hit
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
 from hades.evals.sets import EvalSet, Question
-from hades.recall.engine import SYSTEMS as RANKED
 from hades.store.port import Progress
 from hades.view import View
 
@@ -96,14 +95,11 @@ class Measured:
 
 
 def chosen_systems(names: Iterable[str]) -> tuple[str, ...]:
-    """The systems somebody asked for, in the order of the ladder; all there are when none is."""
+    """The systems somebody asked for, in the order of the ladder; all when none is named."""
     asked = set(names)
     if unknown := sorted(asked - set(SYSTEMS)):
         raise InvalidInput(f"There is no system {unknown[0]!r}: {', '.join(SYSTEMS)}.")
-    offered = [name for name in SYSTEMS if name in RANKED]
-    if missing := sorted(asked - set(offered)):
-        raise Unavailable(f"This version does not rank by {missing[0]}: {', '.join(offered)}.")
-    return tuple(name for name in offered if name in asked or not asked)
+    return tuple(name for name in SYSTEMS if name in asked or not asked)
 
 
 def measure(

@@ -15,7 +15,7 @@ from hades.cli import app
 from hades.domain.trace import Chunk, Hit
 from hades.errors import HadesError, InvalidInput
 from hades.evals import Index, Measured, load_set, measure, open_set
-from hades.evals.measure import Asked, chosen_systems, ranking, score
+from hades.evals.measure import SYSTEMS, Asked, ranking, score
 from hades.evals.metrics import expected_calibration_error
 from hades.evals.picture import can_draw, ladder
 from hades.evals.report import to_markdown, write_report
@@ -236,7 +236,7 @@ def test_full_recall_is_what_a_caller_would_get(coast: Path, tmp_path: Path) -> 
     with open_set(loaded, tmp_path / "cache") as opened:
         measured = measure(loaded, opened)
         recalls = [opened.view(one).recall(one.text) for one in loaded.questions]
-    assert tuple(measured.systems) == chosen_systems([]), "all of them unless some are named"
+    assert tuple(measured.systems) == SYSTEMS, "all of them unless some are named"
     full = measured.systems["full"]
     assert full.values["recall@50"] == 1.0
     assert full.context_tokens == pytest.approx(sum(one.tokens for one in recalls) / 3)
