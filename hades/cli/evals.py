@@ -39,6 +39,13 @@ def evaluate(
     triples: Annotated[
         bool, typer.Option("--triples", help="Take in the set's triples.jsonl as well.")
     ] = False,
+    held_out: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--held-out",
+            help="Two rankers: one that has not seen half 0, one that has not seen half 1.",
+        ),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option("--report", help="Write a page, data and picture here.")
     ] = None,
@@ -49,6 +56,7 @@ def evaluate(
     """
     from hades.evals import load_set, measure, open_set
     from hades.evals.measure import chosen_systems
+    from hades.recall.ranker import Ranker
     from hades.settings import load_settings
 
     chosen = chosen_systems(_named(systems))
@@ -68,7 +76,10 @@ def evaluate(
             on_progress=progress,
         ) as opened,
     ):
-        measured = measure(eval_set, opened, chosen, progress)
+        rankers = None
+        if held_out is not None:
+            rankers = Ranker.load(held_out[0]), Ranker.load(held_out[1])
+        measured = measure(eval_set, opened, chosen, progress, rankers)
     door.show(measured.plain(), lambda out: show_measured(measured, out))
     if report is not None:
         _write(measured, report)

@@ -20,6 +20,7 @@ from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
 from hades.evals.sets import EvalSet, Question
+from hades.recall.ranker import Ranker
 from hades.store.port import Progress
 from hades.view import View
 
@@ -107,11 +108,16 @@ def measure(
     opened: OpenSet,
     systems: Sequence[str] = (),
     on_progress: Progress | None = None,
+    held_out: tuple[Ranker, Ranker] | None = None,
 ) -> Measured:
-    """Ask every question of every system, or of those named."""
+    """Ask every question of every system, or of those named.
+
+    With `held_out` a question is ranked by the ranker of its half: the first must not have
+    seen half 0, the second not half 1.
+    """
     scores = {}
     for system in chosen_systems(systems):
-        ask = _asker(system, opened)
+        ask = _asker(system, opened, held_out)
         ask(eval_set.questions[0])  # loads what is loaded once; not timed
         asked = []
         for number, question in enumerate(eval_set.questions, start=1):
