@@ -154,10 +154,14 @@ def ranking(hits: Iterable[Hit], id_of: IdOf) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_of(hit.chunk) for hit in hits))[:RANKS]
 
 
-def _asker(system: str, opened: OpenSet) -> Callable[[Question], Asked]:
+def _asker(
+    system: str, opened: OpenSet, held_out: tuple[Ranker, Ranker] | None
+) -> Callable[[Question], Asked]:
     limit = _chunks_asked(opened)
 
     def ask(question: Question) -> Asked:
+        if held_out is not None:
+            opened.rank_by(held_out[question.fold])
         view = opened.view(question)
         start = time.perf_counter()
         hits = view.rank(question.text, limit, system=system)
