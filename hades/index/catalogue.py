@@ -8,6 +8,7 @@ Arrays are saved beside the memory so that opening a large one does not read it 
 from __future__ import annotations
 
 import atexit
+import copy
 import json
 import secrets
 import shutil
@@ -69,6 +70,15 @@ class Catalogue:
     def chunks(self) -> Columns:
         """id, topic and space of each chunk; its place here is its number."""
         return self._columns["chunks"]
+
+    def held(self) -> Catalogue:
+        """Everything as it is now: a later catching up does not show in it."""
+        made = copy.copy(self)
+        made._columns = {name: columns.held() for name, columns in self._columns.items()}
+        made.vectors = self.vectors.held()
+        made._words = self._words.held()
+        made._masks = {}
+        return made
 
     # Catching up
 

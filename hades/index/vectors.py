@@ -11,6 +11,7 @@ numpy: loading the kernel would take longer.
 
 from __future__ import annotations
 
+import copy
 import mmap
 import threading
 from collections.abc import Iterable
@@ -50,6 +51,28 @@ def quantise(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     return np.rint(vectors / scales).astype(np.int8), scales[:, 0]
 
 
+class _Kernel:
+    """Whether the kernel is loaded; shared by all that is held of the same vectors."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._loading: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def is_ready(self, rows: int) -> bool:
+        """The second question of a process begins to load the kernel, beside its work."""
+        with self._lock:
+            self._asked += 1
+            if rows < KERNEL_FROM_ROWS or self._asked < 2:
+                return False
+            if self._loading is None:
+                from hades.index import scan
+
+                self._loading = threading.Thread(target=scan.warm, daemon=True)
+                self._loading.start()
+            return not self._loading.is_alive()
+
+
 class Vectors:
     """The vectors of one encoder, by chunk."""
 
@@ -59,8 +82,7 @@ class Vectors:
         self._codes = np.zeros((0, dims), np.int8)
         self._full = np.zeros((0, dims), np.float16)
         self._bits = np.zeros((0, words_of(dims)), np.uint64)
-        self._asked = 0
-        self._kernel: threading.Thread | None = None
+        self._kernel = _Kernel()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -69,6 +91,12 @@ class Vectors:
     def chunks(self) -> npt.NDArray[np.int64]:
         """The chunk of each row."""
         return self._rows["chunk"]
+
+    def held(self) -> Vectors:
+        """The vectors as they are now, whatever is put later."""
+        made = copy.copy(self)
+        made._rows = self._rows.held()
+        return made
 
     def put(self, chunks: npt.NDArray[np.int64], vectors: npt.NDArray[np.float16]) -> None:
         """Take in vectors; a chunk that has one already gets the new one."""
@@ -134,7 +162,7 @@ class Vectors:
         """
         by_number = np.full(len(mask), -np.inf, np.float32)
         if len(self):
-            near = self._scan(question, numbers, mask, self._kernel_is_ready())
+            near = self._scan(question, numbers, mask, self._kernel.is_ready(len(self)))
             wanted = min(EXACT_AT_LEAST, len(near))
             best = np.argpartition(-near, wanted - 1)[:wanted]
             best = best[np.isfinite(near[best])]
@@ -146,7 +174,7 @@ class Vectors:
         self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, wanted: int
     ) -> npt.NDArray[np.int64]:
         """The rows nearest by their int8 codes."""
-        kernel = self._kernel_is_ready()
+        kernel = self._kernel.is_ready(len(self))
         looked_at = max(SKETCHED_AT_LEAST, wanted // RERANKED * SKETCHED_EACH)
         if len(self) < SKETCH_FROM_ROWS or looked_at * RERANKED > len(self) or not _COUNTS_BITS:
             near = self._scan(question, numbers, mask, kernel)
@@ -182,18 +210,6 @@ class Vectors:
         mapped = getattr(self._full, "_mmap", None)
         if mapped is not None and len(self) >= SKETCH_FROM_ROWS and hasattr(mmap, "MADV_DONTNEED"):
             mapped.madvise(mmap.MADV_DONTNEED)
-
-    def _kernel_is_ready(self) -> bool:
-        """The second question of a process begins to load the kernel, beside its work."""
-        self._asked += 1
-        if len(self) < KERNEL_FROM_ROWS or self._asked < 2:
-            return False
-        if self._kernel is None:
-            from hades.index import scan
-
-            self._kernel = threading.Thread(target=scan.warm, daemon=True)
-            self._kernel.start()
-        return not self._kernel.is_alive()
 
     def full(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The vectors of rows, as the encoder gave them."""

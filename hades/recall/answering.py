@@ -13,14 +13,11 @@ from hades.domain.graph import Reason
 from hades.domain.trace import Chunk
 from hades.recall import belief
 from hades.recall.conveyance import conveyance
-from hades.recall.look import Look
+from hades.recall.look import FOUND_BY_DOOR, Look
 from hades.recall.pathways import Pathways
 from hades.recall.run import Run, Stage
 
 Ints = npt.NDArray[np.int64]
-
-FOUND_BY_DOOR = 50
-"""A door led to a passage that is among so many of its best."""
 
 
 def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, space: str) -> Recall:
@@ -101,9 +98,10 @@ def _say_what_is_missing(stage: Stage, look: Look, made: Sequence[Passage]) -> N
     scene = look.scene
     if not made and not scene.web.size:
         stage.note(Reason.NOTHING_KNOWN, "nothing was known at that time")
-    waiting = scene.store.passages.pending_count(scene.space) if scene.store.read_only else 0
+    waiting = scene.store.passages.pending_count(scene.space)
     if waiting:
-        stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: open the memory for writing once")
+        why = "open the memory for writing once" if scene.store.read_only else "ask again later"
+        stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
 
 
 def _passage(look: Look, place: int, chunk: Chunk) -> Passage:
@@ -125,11 +123,17 @@ def _passage(look: Look, place: int, chunk: Chunk) -> Passage:
         end_line=state.content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
         valid_from=state.valid_from,
         recorded_at=state.recorded_at,
-        score=round(float(look.belief[place]), 6),
+        score=round(_score(look, place), 6),
         parts={name: round(value, 6) for name, value in parts.items()},
         doors=_doors(look, number),
         belief=belief.interval(belief.of_probability(float(look.belief[place]))),
     )
+
+
+def _score(look: Look, place: int) -> float:
+    """What the ranker says on a scale of 0 to 1: the best candidate is 1, the last 0."""
+    low, high = float(look.scores.min()), float(look.scores.max())
+    return (float(look.scores[place]) - low) / (high - low) if high > low else 1.0
 
 
 def _doors(look: Look, number: int) -> tuple[str, ...]:
@@ -168,7 +172,7 @@ def _coverage(look: Look, numbers: Ints) -> float:
     if not look.terms or not len(numbers):
         return 0.0
     weight = np.array([look.scene.catalogue.rarity(term) for term in look.terms])
-    has = look.scene.tables.terms.having(look.scene.web.chunks[numbers], look.terms)
+    has = look.scene.terms.having(look.scene.web.chunks[numbers], look.terms)
     return float(has.max(0, initial=0.0) @ weight / max(1e-9, float(weight.sum())))
 
 

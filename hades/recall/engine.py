@@ -8,7 +8,8 @@ Each stage is a file of its own here; this one puts them in order, within the pl
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -87,12 +88,12 @@ class Engine:
             plan = {**_as_mapping(plan), "budget": {**_budget_of(plan), "tokens": budget}}
         made, notes = make_plan(base, plan)
         run = Run(made, clock, list(notes))
-        scene = self.scene(where, on_progress)
-        if len(asked) < len(question):
-            with run.stage("question") as stage:
-                stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
-        found = self.look(run, scene, asked, made.reranker.m)
-        return answering.answer(run, found, intent, evidence, chosen, where.space_name)
+        with self.scene(where, on_progress) as scene:
+            if len(asked) < len(question):
+                with run.stage("question") as stage:
+                    stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
+            found = self.look(run, scene, asked, made.reranker.m)
+            return answering.answer(run, found, intent, evidence, chosen, where.space_name)
 
     def rank(
         self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None
@@ -100,14 +101,14 @@ class Engine:
         """The passages in the order of one system, best first, whatever it costs."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
-        scene = self.scene(where, on_progress)
-        found = self.look(Run(UNHURRIED), scene, question[:QUESTION_CHARACTERS_AT_MOST], 10_000)
-        scores = system_scores(found, system)
-        order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
-        order = order[np.isfinite(scores[order])]
-        return self.finder.hits(
-            {int(scene.web.chunks[n]): float(scores[n]) for n in order}, where.as_of
-        )
+        asked = question[:QUESTION_CHARACTERS_AT_MOST]
+        with self.scene(where, on_progress) as scene:
+            scores = system_scores(self.look(Run(UNHURRIED), scene, asked, 10_000), system)
+            order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
+            order = order[np.isfinite(scores[order])]
+            return self.finder.hits(
+                {int(scene.web.chunks[n]): float(scores[n]) for n in order}, where.as_of
+            )
 
     def look(self, run: Run, scene: Scene, question: str, limit: int) -> look.Look:
         """Doors, walks and ranking."""
@@ -117,19 +118,22 @@ class Engine:
         look.choose(run, found, self.ranker or shipped_ranker(), limit)
         return found
 
-    def scene(self, where: Where, on_progress: Progress | None = None) -> Scene:
-        """The memory at the moment of a question, narrowed to what may be shown."""
-        catalogue = self.finder.catalogue
-        catalogue.catch_up(on_progress)
-        self.webs.catch_up(catalogue, on_progress)
-        web = self.webs.at(catalogue, where.space, where.as_of)
-        topics = self.finder.topics(where.space, where.as_of, where.tag, where.kind, where.glob)
-        mask = web.visible
-        if topics is not None:
-            mask = mask & catalogue.of_topics(topics)
-        return Scene(
-            self._store, where.space, where.as_of, catalogue, self.webs.tables, web, mask, topics
-        )
+    @contextmanager
+    def scene(self, where: Where, on_progress: Progress | None = None) -> Iterator[Scene]:
+        """The memory at the moment of a question, narrowed to what may be shown.
+
+        Inside, the store and the picture of the indexes stay at that moment.
+        """
+        with ExitStack() as moment:
+            with self.finder.caught_up(moment, on_progress) as indexes:
+                self.webs.catch_up(indexes, on_progress)
+                web = self.webs.at(indexes, where.space, where.as_of)
+                catalogue, terms = indexes.held(), self.webs.tables.terms.held()
+            topics = self.finder.topics(where.space, where.as_of, where.tag, where.kind, where.glob)
+            mask = web.visible
+            if topics is not None:
+                mask = mask & catalogue.of_topics(topics)
+            yield Scene(self._store, where.space, where.as_of, catalogue, terms, web, mask, topics)
 
     def forget(self) -> None:
         """Let go of the arrays: their files are gone."""
@@ -140,11 +144,13 @@ class Engine:
 
     def paths(self, where: Where, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
         """The best paths between two nodes."""
-        return around.paths(self.scene(where), source, target, limit=limit, hops=hops)
+        with self.scene(where) as scene:
+            return around.paths(scene, source, target, limit=limit, hops=hops)
 
     def neighbours(self, where: Where, node: int, *, limit: int, hops: int) -> list[Neighbour]:
         """What a node is joined with, nearest first."""
-        return around.neighbours(self.scene(where), node, limit=limit, hops=hops)
+        with self.scene(where) as scene:
+            return around.neighbours(scene, node, limit=limit, hops=hops)
 
 
 UNHURRIED = Plan(

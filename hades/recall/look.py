@@ -25,6 +25,9 @@ from hades.recall.signals import Signals, prior_of, walks
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+FOUND_BY_DOOR = 50
+"""A door led to a passage that is among so many of its best."""
+
 
 @dataclass(slots=True)
 class Look:
@@ -67,13 +70,23 @@ def enter(run: Run, scene: Scene, encoder: Encoder, question: str) -> Look:
         )
         if "names" in plan.doors and not len(named):
             stage.note(Reason.NOTHING_NAMED)
-        stage.found = int((prior > 0).sum())
+        stage.found = len(_found_by_doors(signals, scene))
         terms = scene.catalogue.terms(question)
     empty = np.zeros(0)
     return Look(
         question, scene, signals, vector, terms, empty.astype(np.int64), empty.astype(np.int64),
         empty, empty,
     )  # fmt: skip
+
+
+def _found_by_doors(signals: Signals, scene: Scene) -> Ints:
+    """What each door found, its best ones, all together."""
+    _, mentioning, _ = scene.web.graph.of(scene.web.first_entity + signals.named)
+    mentioning = mentioning[mentioning < scene.web.first_entity]
+    doors = [
+        candidates.best(one, signals.mask, FOUND_BY_DOOR) for one in (signals.cosine, signals.words)
+    ]
+    return np.unique(np.concatenate([*doors, mentioning[signals.mask[mentioning]]]))
 
 
 def _late(stage: Stage, door: str) -> bool:
@@ -107,7 +120,7 @@ def wander(run: Run, look: Look) -> None:
             stage.note(Reason.EMPTY_GRAPH)
         elif not _late(stage, "the walk"):
             walks(web, look.signals, plan.damping, stage.is_over)
-            for reason in look.signals.capped:
+            for reason in dict.fromkeys(look.signals.capped):
                 stage.stop(reason, "walk")
             stage.found = int((look.signals.walked > 0).sum())
             stage.added = int(((look.signals.walked > 0) & (look.signals.prior <= 0)).sum())
@@ -118,7 +131,7 @@ def choose(run: Run, look: Look, ranker: Ranker, limit: int) -> None:
     plan = run.plan.reranker
     with run.stage("rank", plan.timeout_ms) as stage:
         signals = look.signals
-        look.strong = candidates.strongest(signals)
+        look.strong = np.array(run.look_at(candidates.strongest(signals).tolist(), stage), np.int64)
         second = candidates.second_hop(look.scene, look.vector, look.strong)
         chosen = list(dict.fromkeys([*look.beamed, *candidates.gathered(signals, second)]))
         numbers = np.sort(np.array(run.look_at(chosen, stage), np.int64))

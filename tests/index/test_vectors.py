@@ -38,8 +38,8 @@ def test_the_scan_is_exact_with_and_without_the_kernel(many: Vectors) -> None:
         found, near = many.nearest(question, numbers, mask, 10)
         assert found.tolist() == best.tolist()
         assert np.allclose(near, exact[best])
-        if many._kernel is not None:
-            many._kernel.join()
+        if many._kernel._loading is not None:
+            many._kernel._loading.join()
     assert many._kernel_is_ready()
 
 
