@@ -229,6 +229,20 @@ class Catalogue:
         self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
         return mask
 
+    def since(self, numbers: npt.NDArray[np.int64], as_of: AsOf) -> npt.NDArray[np.int64]:
+        """Since when chunks that are there at a moment, by ascending number, hold."""
+        valid, known = self.moment(as_of)
+        ids, rows = self.chunks["id"][numbers], self._columns["presences"]
+        own = np.flatnonzero(np.isin(rows["chunk"], ids))
+        for first, last, moment in (
+            ("recorded_at", "retired_at", known),
+            ("valid_from", "valid_to", valid),
+        ):
+            own = own[(rows[first][own] <= moment) & (rows[last][own] > moment)]
+        found = np.zeros(len(numbers), np.int64)
+        np.maximum.at(found, np.searchsorted(ids, rows["chunk"][own]), rows["valid_from"][own])
+        return found
+
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known); an open end is later than any of them."""
         valid, known = self._store.moment(as_of)

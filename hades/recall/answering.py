@@ -11,7 +11,7 @@ from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall
 from hades.domain.graph import Reason
 from hades.domain.trace import Chunk
-from hades.recall import belief
+from hades.recall import belief, past
 from hades.recall.conveyance import conveyance
 from hades.recall.look import FOUND_BY_DOOR, Look
 from hades.recall.pathways import Pathways
@@ -25,6 +25,7 @@ def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, spac
     numbers: dict[str, int] = {}
     chosen = _passages(run, look, numbers)
     paths = _paths(run, look, chosen, numbers)
+    chosen += past.earlier(run, look, chosen, intent)
     with run.stage("pack") as stage:
         plan = run.plan
         packed = pack(
@@ -32,7 +33,7 @@ def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, spac
             chosen,
             paths,
             budget=plan.budget.tokens,
-            passages_at_most=plan.final_context,
+            passages_at_most=plan.final_context + plan.history,
             paths_at_most=plan.paths,
         )
         run.notes += packed.notes
@@ -42,6 +43,7 @@ def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, spac
     moments = [
         belief.of_probability(passage.belief.mean, belief.RANKER_STRENGTH)
         for passage in packed.passages
+        if passage.id in numbers
     ]
     as_of = look.scene.as_of
     return Recall(
@@ -117,6 +119,8 @@ def _passage(look: Look, place: int, chunk: Chunk) -> Passage:
         "prior": float(signals.prior[number]),
         "rank": float(look.scores[place]),
     }
+    if look.recency is not None:
+        parts["recency"] = float(look.recency[place])
     return Passage(
         chunk=chunk,
         line=state.content.count("\n", 0, chunk.start) + 1,
@@ -127,6 +131,7 @@ def _passage(look: Look, place: int, chunk: Chunk) -> Passage:
         parts={name: round(value, 6) for name, value in parts.items()},
         doors=_doors(look, number),
         belief=belief.interval(belief.of_probability(float(look.belief[place]))),
+        valid_to=state.valid_to,
     )
 
 
@@ -178,11 +183,12 @@ def _coverage(look: Look, numbers: Ints) -> float:
 
 def _conveyance(run: Run, packed: Packed, coverage: float) -> Conveyance:
     named = {node for path in packed.paths for node in _chunks_on(path)}
-    joined = sum("names" in one.doors or one.id in named for one in packed.passages)
+    ranked = [one for one in packed.passages if "history" not in one.parts]
+    joined = sum("names" in one.doors or one.id in named for one in ranked)
     return conveyance(
         coverage=coverage,
         joined=joined,
-        beliefs=[one.belief.mean for one in packed.passages],
+        beliefs=[one.belief.mean for one in ranked],
         seconds=run.ms / 1000,
         evidence_tokens=packed.evidence_tokens,
         tokens=packed.tokens,

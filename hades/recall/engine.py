@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hades.domain.answer import Mode, Neighbour, Path, Recall
+from hades.domain.answer import Intent, Mode, Neighbour, Path, Recall
 from hades.domain.graph import Reason
 from hades.domain.times import AsOf
 from hades.domain.trace import Hit
@@ -84,15 +84,17 @@ class Engine:
         intent, evidence = read_intent(asked)
         chosen = choose_mode(asked) if mode is None else _mode(mode)
         base = default_plan(intent, chosen)
-        if budget is not None:
-            plan = {**_as_mapping(plan), "budget": {**_budget_of(plan), "tokens": budget}}
         made, notes = make_plan(base, plan)
+        if budget is not None:
+            whole = made.model_dump(exclude={"reasons"})
+            made, more = make_plan(made, {**whole, "budget": {**whole["budget"], "tokens": budget}})
+            notes = (*notes, *more)
         run = Run(made, clock, list(notes))
         with self.scene(where, on_progress) as scene:
             if len(asked) < len(question):
                 with run.stage("question") as stage:
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
-            found = self.look(run, scene, asked, made.reranker.m)
+            found = self.look(run, scene, asked, made.reranker.m, recent=intent is Intent.RECENT)
             return answering.answer(run, found, intent, evidence, chosen, where.space_name)
 
     def rank(
@@ -110,12 +112,14 @@ class Engine:
                 {int(scene.web.chunks[n]): float(scores[n]) for n in order}, where.as_of
             )
 
-    def look(self, run: Run, scene: Scene, question: str, limit: int) -> look.Look:
+    def look(
+        self, run: Run, scene: Scene, question: str, limit: int, *, recent: bool = False
+    ) -> look.Look:
         """Doors, walks and ranking."""
         found = look.enter(run, scene, self.finder.encoder, question)
         look.wander(run, found)
         beaming.spread(run, found)
-        look.choose(run, found, self.ranker or shipped_ranker(), limit)
+        look.choose(run, found, self.ranker or shipped_ranker(), limit, recent=recent)
         return found
 
     @contextmanager
@@ -204,14 +208,3 @@ def _mode(mode: str) -> Mode:
         return Mode(mode)
     except ValueError as error:
         raise InvalidInput(f"There is no mode {mode!r}: {', '.join(Mode)}.") from error
-
-
-def _as_mapping(plan: Plan | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if isinstance(plan, Plan):
-        return plan.model_dump(exclude={"reasons"})
-    return plan or {}
-
-
-def _budget_of(plan: Plan | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    budget = _as_mapping(plan).get("budget") or {}
-    return budget if isinstance(budget, Mapping) else {}
