@@ -30,8 +30,8 @@ RANKED_FROM_CANDIDATES = 20
 four, one word more or less turns its order around."""
 RECENT_WEIGHT = 1.0
 """What the newest candidate gains over the oldest when a question asks for what is recent, in
-points of the ranker, whose scores lie within some three of each other. A judgement: no set
-of questions asks for that."""
+points of the ranker, whose scores lie some three apart; without it, as much as all the rest
+together. A judgement: no set of questions asks for that."""
 DAY_MICROSECONDS = 86_400_000_000
 FOUND_BY_DOOR = 50
 """A door led to a passage that is among so many of its best."""
