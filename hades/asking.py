@@ -7,13 +7,15 @@ asking is here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hades.domain.answer import Answer, Neighbour, Path, Recall
+from hades.domain.graph import Reason
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.times import AsOf
 from hades.domain.trace import TOPIC_KINDS, Chunk, Hit
-from hades.errors import InvalidInput, NotFound
+from hades.errors import InvalidInput, NotFound, Unavailable
 from hades.store.port import Progress, Store
 
 if TYPE_CHECKING:
@@ -55,18 +57,17 @@ class Asking:
         clean_number(limit, "limit", least=1)
         doors = chosen_doors(door)
         self._ready(question, tag, kind, glob, on_progress)
-        with self._store.snapshot():
-            return self._finder.search(
-                self._space_id,
-                question,
-                self.as_of,
-                limit=limit,
-                doors=doors,
-                tag=tag,
-                kind=kind,
-                glob=glob,
-                on_progress=on_progress,
-            )
+        return self._finder.search(
+            self._space_id,
+            question,
+            self.as_of,
+            limit=limit,
+            doors=doors,
+            tag=tag,
+            kind=kind,
+            glob=glob,
+            on_progress=on_progress,
+        )
 
     def recall(
         self,
@@ -89,15 +90,14 @@ class Asking:
         """
         clean_number(budget, "budget", least=1)
         self._ready(question, tag, kind, glob, on_progress)
-        with self._store.snapshot():
-            return self._engine.recall(
-                self._where(tag, kind, glob),
-                question,
-                budget=budget,
-                mode=mode,
-                plan=plan,
-                on_progress=on_progress,
-            )
+        return self._engine.recall(
+            self._where(tag, kind, glob),
+            question,
+            budget=budget,
+            mode=mode,
+            plan=plan,
+            on_progress=on_progress,
+        )
 
     def ask(
         self,
@@ -124,7 +124,8 @@ class Asking:
             glob=glob,
             on_progress=on_progress,
         )
-        return answer(found, self._finder.encoder)
+        deaf = any(note.reason is Reason.ENCODER_FAILED for note in found.reasons)
+        return answer(found, None if deaf else self._finder.encoder)
 
     def rank(
         self,
@@ -143,33 +144,29 @@ class Asking:
         """
         clean_number(limit, "limit", least=1)
         self._ready(question, tag, kind, glob, on_progress)
-        with self._store.snapshot():
-            where = self._where(tag, kind, glob)
-            return self._engine.rank(where, question, system, limit, on_progress)
+        where = self._where(tag, kind, glob)
+        return self._engine.rank(where, question, system, limit, on_progress)
 
     def examine(self, question: str) -> tuple[list[Chunk], Any]:
         """The candidates for a question and the features a ranker sees of them."""
         self._ready(question, None, None, None, None)
-        with self._store.snapshot():
-            return self._engine.examine(self._where(), question)
+        return self._engine.examine(self._where(), question)
 
     def paths(self, source: str, target: str, limit: int = 5, *, hops: int = 3) -> list[Path]:
         """The best paths between two topics or entities, best first."""
         clean_number(limit, "limit", least=1)
         clean_number(hops, "hops", least=1)
-        self._index_pending(None)
-        with self._store.snapshot():
-            ends = self._named_node(source), self._named_node(target)
-            return self._engine.paths(self._where(), *ends, limit=limit, hops=hops)
+        self._bring_up_to_date(None)
+        ends = self._named_node(source), self._named_node(target)
+        return self._engine.paths(self._where(), *ends, limit=limit, hops=hops)
 
     def neighbours(self, name: str, limit: int = 20, *, hops: int = 1) -> list[Neighbour]:
         """What a topic or entity is joined with in the graph, nearest first."""
         clean_number(limit, "limit", least=1)
         clean_number(hops, "hops", least=1)
-        self._index_pending(None)
-        with self._store.snapshot():
-            node = self._named_node(name)
-            return self._engine.neighbours(self._where(), node, limit=limit, hops=hops)
+        self._bring_up_to_date(None)
+        node = self._named_node(name)
+        return self._engine.neighbours(self._where(), node, limit=limit, hops=hops)
 
     # Inside
 
@@ -179,8 +176,9 @@ class Asking:
             from hades.recall.engine import Engine
             from hades.settings import load_settings
 
-            ranker = load_settings().ranker
-            self._engines[self._encoder] = Engine(self._store, self._encoder, ranker)
+            # Two threads may come here at once: the first one's stays.
+            made = Engine(self._store, self._encoder, load_settings().ranker)
+            self._engines.setdefault(self._encoder, made)
         return self._engines[self._encoder]
 
     @property
@@ -211,10 +209,15 @@ class Asking:
                 clean_name(pattern, "pattern")
         if kind is not None and kind not in TOPIC_KINDS:
             raise InvalidInput(f"There is no kind {kind!r}: {', '.join(TOPIC_KINDS)}.")
+        self._bring_up_to_date(on_progress)
+
+    def _bring_up_to_date(self, on_progress: Progress | None) -> None:
+        """Index what was remembered since; what cannot be encoded now waits."""
         if self._store.in_transaction:
             raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
         self._require_space()
-        self._index_pending(on_progress)
+        with suppress(Unavailable):  # the answer tells: not_indexed, encoder_failed
+            self._index_pending(on_progress)
 
     def _named_node(self, name: str) -> int:
         clean_name(name)
@@ -237,11 +240,12 @@ class Asking:
         from hades.ingest.summary import Summary
 
         finder, space = self._finder, self._space_id
-        Pipeline(
-            self._store,
-            space,
-            "hades",
-            lambda: finder.encoder,
-            on_progress,
-            lambda names: finder.saying(space, names),
-        ).index(Summary())
+        with finder.indexing:
+            Pipeline(
+                self._store,
+                space,
+                "hades",
+                lambda: finder.encoder,
+                on_progress,
+                lambda names: finder.saying(space, names),
+            ).index(Summary())

@@ -1,10 +1,11 @@
-"""Answers made by hand, for tests of what is done with them."""
+"""What tests are about: a story to remember, and answers made by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import hades
 from hades.domain.answer import (
     Conveyance,
     Intent,
@@ -22,6 +23,38 @@ from hades.domain.trace import Chunk
 
 LIKELY = Interval(0.8, 0.6, 0.9)
 SPRING = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+T1, T2 = "2024-01-10", "2024-02-20"
+
+
+def remember_story(memory: hades.Memory) -> None:
+    """Approach X is rejected because of Bug Y; a refactoring fixes it, and X is viable."""
+    memory.remember(
+        "design/approach_x",
+        "Considered approach X but rejected due to Bug Y.",
+        tags=["decision"],
+        valid_from=T1,
+    )
+    memory.remember("bugs/bug_y", "Bug Y causes data corruption in approach X.", valid_from=T1)
+    memory.relate(
+        "design/approach_x",
+        "rejected_because",
+        "bugs/bug_y",
+        evidence="Approach X rejected because it triggers Bug Y",
+        valid_from=T1,
+    )
+    memory.remember("lunch", "The soup was good, said the cook.", valid_from=T1)
+    memory.remember("refactoring/q1", "Refactored the data layer, Bug Y is gone.", valid_from=T2)
+    memory.remember("bugs/bug_y", "Bug Y fixed: the data layer was refactored.", valid_from=T2)
+    memory.change_fact(
+        "design/approach_x",
+        "rejected_because",
+        to="refactoring/q1",
+        content="Approach X is viable after the fix of Bug Y.",
+        evidence="Approach X now viable due to refactoring",
+        at=T2,
+    )
 
 
 def passage(text: str, topic: str = "notes/a", *, heading: str = "", line: int = 1) -> Passage:

@@ -195,6 +195,8 @@ def _head(number: int, passage: Passage) -> str:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
     where = f"[{number}] {topic}@{passage.chunk.version}, {_lines(passage.line, passage.end_line)}"
     head = f"{where}, {passage.valid_from:%Y-%m-%d}"
+    if passage.valid_to is not None:
+        head += f" to {passage.valid_to:%Y-%m-%d}"
     return f"{head} · {heading[:HEAD_CHARACTERS_AT_MOST]}" if heading else head
 
 

@@ -55,11 +55,14 @@ class Passage:
     valid_from: datetime
     recorded_at: datetime
     score: float
+    """The ranker's order, on a scale of 0 to 1; how sure we are is `belief`."""
     parts: Mapping[str, float]
     """meaning, words, names, walk, rank …: what the score is made of."""
     doors: tuple[str, ...]
-    """Which ways led to it: meaning, words, names, graph."""
+    """Which ways led to it: meaning, words, names, graph; history: an earlier version."""
     belief: Interval
+    valid_to: datetime | None = None
+    """Until when it held; None: it holds."""
 
     @property
     def id(self) -> str:

@@ -28,7 +28,7 @@ from hades.recall.ranker import Ranker
 from hades.store.port import Progress
 from hades.view import View
 
-FORMAT = 1
+FORMAT = 2
 """Part of every hash: raised when the same corpus should give another memory."""
 PREFIX = "passage"
 """First part of the topics; a passage's id is the rest."""

@@ -132,6 +132,7 @@ class _Search:
         self._least, self._barred, self._counted = least_weight, barred, counted
         self._seen: set[int] = set()
         self._words: dict[int, float] = {}
+        self._lists: dict[int, tuple[list[tuple[int, float]], int]] = {}
         self.trims, self.read = Trims(), 0
 
     def starts(self, seeds: Nodes, scores: Scores) -> list[BeamPath]:
@@ -199,14 +200,23 @@ class _Search:
         return score - mix.depth * path.hops
 
     def _strongest(self, path: BeamPath) -> list[tuple[int, float]]:
-        targets, weights, _ = self._rows[path.nodes[-1]]
-        arcs = [
-            (node, weight)
-            for node, weight in zip(targets, weights, strict=True)
-            if weight >= self._least and node not in path.nodes
-        ]
-        self.trims.add(Reason.CAP_EXCEEDED, "fanout", len(arcs) - self._caps.fanout)
-        return heapq.nsmallest(self._caps.fanout, arcs, key=lambda arc: (-arc[1], arc[0]))
+        listed, others = self._listed(path.nodes[-1])
+        arcs = [arc for arc in listed if arc[0] not in path.nodes]
+        self.trims.add(Reason.CAP_EXCEEDED, "fanout", len(arcs) + others - self._caps.fanout)
+        return arcs[: self._caps.fanout]
+
+    def _listed(self, node: int) -> tuple[list[tuple[int, float]], int]:
+        """The strongest arcs of a node, as many as any path may need, and how many others.
+
+        Made once for each node: one may have a million arcs, and every path leads there.
+        """
+        if node not in self._lists:
+            targets, weights, _ = self._rows[node]
+            arcs = [arc for arc in zip(targets, weights, strict=True) if arc[1] >= self._least]
+            most = self._caps.fanout + self._caps.hops + 1
+            best = heapq.nsmallest(most, arcs, key=lambda arc: (-arc[1], arc[0]))
+            self._lists[node] = best, len(arcs) - len(best)
+        return self._lists[node]
 
     def _may_read(self, node: int) -> bool:
         """Count a node that was not looked at before; False when the budget is spent."""

@@ -147,7 +147,10 @@ def best_paths(
             ends=ends.keys(), hubs=hubs, barred=barred, trims=trims,
         )  # fmt: skip
         scoring = Scoring(field, decay=alpha if score == "decay" else None)
-        for target in ends:
+        for done, target in enumerate(ends):
+            if done and deadline and deadline():
+                trims.add(Reason.TIMEOUT, "targets", len(ends) - done)
+                break
             found += best_between(field, target, scoring, per_pair, longest, trims)
     paths = [FlowPath(nodes, reliability, parts) for reliability, nodes, parts in found]
     if score == "decay":

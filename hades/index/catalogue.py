@@ -8,6 +8,7 @@ Arrays are saved beside the memory so that opening a large one does not read it 
 from __future__ import annotations
 
 import atexit
+import copy
 import json
 import secrets
 import shutil
@@ -69,6 +70,15 @@ class Catalogue:
     def chunks(self) -> Columns:
         """id, topic and space of each chunk; its place here is its number."""
         return self._columns["chunks"]
+
+    def held(self) -> Catalogue:
+        """Everything as it is now: a later catching up does not show in it."""
+        made = copy.copy(self)
+        made._columns = {name: columns.held() for name, columns in self._columns.items()}
+        made.vectors = self.vectors.held()
+        made._words = self._words.held()
+        made._masks = {}
+        return made
 
     # Catching up
 
@@ -220,6 +230,20 @@ class Catalogue:
         later = turns[turns > valid]
         self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
         return mask
+
+    def since(self, numbers: npt.NDArray[np.int64], as_of: AsOf) -> npt.NDArray[np.int64]:
+        """Since when chunks that are there at a moment, by ascending number, hold."""
+        valid, known = self.moment(as_of)
+        ids, rows = self.chunks["id"][numbers], self._columns["presences"]
+        own = np.flatnonzero(np.isin(rows["chunk"], ids))
+        for first, last, moment in (
+            ("recorded_at", "retired_at", known),
+            ("valid_from", "valid_to", valid),
+        ):
+            own = own[(rows[first][own] <= moment) & (rows[last][own] > moment)]
+        found = np.zeros(len(numbers), np.int64)
+        np.maximum.at(found, np.searchsorted(ids, rows["chunk"][own]), rows["valid_from"][own])
+        return found
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known); an open end is later than any of them."""

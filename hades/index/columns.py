@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ Array = npt.NDArray[Any]
 
 
 class Columns:
-    """Named arrays of one length, sorted by `key`, which tells rows apart."""
+    """Named arrays of one length, sorted by `key`, which tells rows apart.
+
+    An array is never written to, only replaced: so what `held` gives stays as it is.
+    """
 
     def __init__(self, key: str, types: Mapping[str, Any]) -> None:
         self._key = key
@@ -27,6 +31,10 @@ class Columns:
 
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
+
+    def held(self) -> Columns:
+        """The rows as they are now, whatever is put later."""
+        return copy.copy(self)
 
     def put(self, rows: Sequence[Sequence[Any]]) -> None:
         """Take rows in; those whose key is known already replace it."""
@@ -67,7 +75,7 @@ class Columns:
 
     def set(self, name: str, values: Array) -> None:
         """Give every row another value in one column."""
-        self._arrays[name] = values.astype(self._types[name])
+        self._arrays = {**self._arrays, name: values.astype(self._types[name])}
 
     def drop(self, keys: Array) -> None:
         """Let rows go, by key."""

@@ -7,6 +7,7 @@ word, sorted within the chunk.
 
 from __future__ import annotations
 
+import copy
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -33,6 +34,12 @@ class Terms:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def held(self) -> Terms:
+        """The words as they are now, whatever is put later."""
+        made = copy.copy(self)
+        made._rows = self._rows.held()
+        return made
 
     def put(self, chunks: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Take in the stems of chunks; a chunk's words never change, so a known one is left."""

@@ -11,6 +11,7 @@ numpy: loading the kernel would take longer.
 
 from __future__ import annotations
 
+import copy
 import mmap
 import threading
 from collections.abc import Iterable
@@ -52,6 +53,28 @@ def quantise(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     return np.rint(vectors / scales).astype(np.int8), scales[:, 0]
 
 
+class _Kernel:
+    """Whether the kernel is loaded; shared by all that is held of the same vectors."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._loading: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def is_ready(self, rows: int) -> bool:
+        """The second question of a process begins to load the kernel, beside its work."""
+        with self._lock:
+            self._asked += 1
+            if rows < KERNEL_FROM_ROWS or self._asked < 2:
+                return False
+            if self._loading is None:
+                from hades.index import scan
+
+                self._loading = threading.Thread(target=scan.warm, daemon=True)
+                self._loading.start()
+            return not self._loading.is_alive()
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """Some rows: codes, the vectors as the encoder gave them, and sketches of them."""
@@ -78,8 +101,7 @@ class Vectors:
         self.dims = dims
         self._rows = Columns("chunk", {"chunk": np.int64, "scale": np.float32})
         self._saved = self._new = _nothing(dims)
-        self._asked = 0
-        self._kernel: threading.Thread | None = None
+        self._kernel = _Kernel()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -88,6 +110,12 @@ class Vectors:
     def chunks(self) -> npt.NDArray[np.int64]:
         """The chunk of each row."""
         return self._rows["chunk"]
+
+    def held(self) -> Vectors:
+        """The vectors as they are now, whatever is put later."""
+        made = copy.copy(self)
+        made._rows = self._rows.held()
+        return made
 
     def put(self, chunks: npt.NDArray[np.int64], vectors: npt.NDArray[np.float16]) -> None:
         """Take in vectors; a chunk that has one already gets the new one."""
@@ -153,7 +181,11 @@ class Vectors:
         by_number = np.full(len(mask), -np.inf, np.float32)
         if not len(self):
             return by_number
-        kernel, first, scales = self._kernel_is_ready(), len(self._saved), self._rows["scale"]
+        kernel, first, scales = (
+            self._kernel.is_ready(len(self)),
+            len(self._saved),
+            self._rows["scale"],
+        )
         near = np.concatenate(
             [
                 _scan(part, scales[own], question, numbers[own], mask, kernel)
@@ -175,7 +207,7 @@ class Vectors:
         self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, wanted: int
     ) -> npt.NDArray[np.int64]:
         """The rows nearest by their int8 codes."""
-        kernel = self._kernel_is_ready()
+        kernel = self._kernel.is_ready(len(self))
         first = len(self._saved)
         rows, near = self._best_of(self._saved, 0, question, numbers, mask, wanted, kernel)
         if len(self._new):
@@ -217,18 +249,6 @@ class Vectors:
         mapped = getattr(self._saved.full, "_mmap", None)
         if mapped is not None and len(self) >= SKETCH_FROM_ROWS and hasattr(mmap, "MADV_DONTNEED"):
             mapped.madvise(mmap.MADV_DONTNEED)
-
-    def _kernel_is_ready(self) -> bool:
-        """The second question of a process begins to load the kernel, beside its work."""
-        self._asked += 1
-        if len(self) < KERNEL_FROM_ROWS or self._asked < 2:
-            return False
-        if self._kernel is None:
-            from hades.index import scan
-
-            self._kernel = threading.Thread(target=scan.warm, daemon=True)
-            self._kernel.start()
-        return not self._kernel.is_alive()
 
     def full(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The vectors of rows, as the encoder gave them."""

@@ -8,6 +8,7 @@ find where a new name stands in old texts.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -71,6 +72,10 @@ class Words:
         self._searcher = self._index.searcher()
         self._rarity: dict[str, float] = {}
 
+    def held(self) -> Words:
+        """The index as it is now, whatever is put later."""
+        return copy.copy(self)
+
     def put(self, presences: Iterable[Presence]) -> None:
         """Take presences in, replacing them by id, and make it all visible at once."""
         self.reload()
@@ -101,7 +106,7 @@ class Words:
         """See what others have written."""
         self._index.reload()
         self._searcher = self._index.searcher()
-        self._rarity.clear()
+        self._rarity = {}
 
     def best(
         self, question: str, moment: Moment, limit: int, topics: Sequence[int] | None = None

@@ -11,16 +11,13 @@ from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall
 from hades.domain.graph import Reason
 from hades.domain.trace import Chunk
-from hades.recall import belief
+from hades.recall import belief, past
 from hades.recall.conveyance import conveyance
-from hades.recall.look import Look
+from hades.recall.look import FOUND_BY_DOOR, Look
 from hades.recall.pathways import Pathways
 from hades.recall.run import Run, Stage
 
 Ints = npt.NDArray[np.int64]
-
-FOUND_BY_DOOR = 50
-"""A door led to a passage that is among so many of its best."""
 
 
 def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, space: str) -> Recall:
@@ -28,6 +25,7 @@ def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, spac
     numbers: dict[str, int] = {}
     chosen = _passages(run, look, numbers)
     paths = _paths(run, look, chosen, numbers)
+    chosen += past.earlier(run, look, chosen, intent)
     with run.stage("pack") as stage:
         plan = run.plan
         packed = pack(
@@ -35,7 +33,7 @@ def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, spac
             chosen,
             paths,
             budget=plan.budget.tokens,
-            passages_at_most=plan.final_context,
+            passages_at_most=plan.final_context + plan.history,
             paths_at_most=plan.paths,
         )
         run.notes += packed.notes
@@ -45,6 +43,7 @@ def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, spac
     moments = [
         belief.of_probability(passage.belief.mean, belief.RANKER_STRENGTH)
         for passage in packed.passages
+        if passage.id in numbers
     ]
     as_of = look.scene.as_of
     return Recall(
@@ -101,9 +100,10 @@ def _say_what_is_missing(stage: Stage, look: Look, made: Sequence[Passage]) -> N
     scene = look.scene
     if not made and not scene.web.size:
         stage.note(Reason.NOTHING_KNOWN, "nothing was known at that time")
-    waiting = scene.store.passages.pending_count(scene.space) if scene.store.read_only else 0
+    waiting = scene.store.passages.pending_count(scene.space)
     if waiting:
-        stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: open the memory for writing once")
+        why = "open the memory for writing once" if scene.store.read_only else "ask again later"
+        stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
 
 
 def _passage(look: Look, place: int, chunk: Chunk) -> Passage:
@@ -119,17 +119,26 @@ def _passage(look: Look, place: int, chunk: Chunk) -> Passage:
         "prior": float(signals.prior[number]),
         "rank": float(look.scores[place]),
     }
+    if look.recency is not None:
+        parts["recency"] = float(look.recency[place])
     return Passage(
         chunk=chunk,
         line=state.content.count("\n", 0, chunk.start) + 1,
         end_line=state.content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
         valid_from=state.valid_from,
         recorded_at=state.recorded_at,
-        score=round(float(look.belief[place]), 6),
+        score=round(_score(look, place), 6),
         parts={name: round(value, 6) for name, value in parts.items()},
         doors=_doors(look, number),
         belief=belief.interval(belief.of_probability(float(look.belief[place]))),
+        valid_to=state.valid_to,
     )
+
+
+def _score(look: Look, place: int) -> float:
+    """What the ranker says on a scale of 0 to 1: the best candidate is 1, the last 0."""
+    low, high = float(look.scores.min()), float(look.scores.max())
+    return (float(look.scores[place]) - low) / (high - low) if high > low else 1.0
 
 
 def _doors(look: Look, number: int) -> tuple[str, ...]:
@@ -168,17 +177,18 @@ def _coverage(look: Look, numbers: Ints) -> float:
     if not look.terms or not len(numbers):
         return 0.0
     weight = np.array([look.scene.catalogue.rarity(term) for term in look.terms])
-    has = look.scene.tables.terms.having(look.scene.web.chunks[numbers], look.terms)
+    has = look.scene.terms.having(look.scene.web.chunks[numbers], look.terms)
     return float(has.max(0, initial=0.0) @ weight / max(1e-9, float(weight.sum())))
 
 
 def _conveyance(run: Run, packed: Packed, coverage: float) -> Conveyance:
     named = {node for path in packed.paths for node in _chunks_on(path)}
-    joined = sum("names" in one.doors or one.id in named for one in packed.passages)
+    ranked = [one for one in packed.passages if "history" not in one.parts]
+    joined = sum("names" in one.doors or one.id in named for one in ranked)
     return conveyance(
         coverage=coverage,
         joined=joined,
-        beliefs=[one.belief.mean for one in packed.passages],
+        beliefs=[one.belief.mean for one in ranked],
         seconds=run.ms / 1000,
         evidence_tokens=packed.evidence_tokens,
         tokens=packed.tokens,

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from hades.domain.answer import Neighbour, Path
+from hades.domain.graph import NodeKind
 from hades.graph.adjacency import Neighbours
 from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
@@ -73,13 +74,15 @@ def _ways(graph: Neighbours, reached: Reached) -> dict[int, tuple[list[int], flo
 
 
 def _numbers(scene: Scene, node: int) -> list[int]:
-    """The numbers that stand for a node: itself, or a topic's own chunks where it has no node."""
+    """The numbers that stand for a node: itself, or a topic's chunks where nothing is stated."""
     web = scene.web
     number = web.number(node)
-    if number is not None:
+    if number is not None and web.graph.of(np.array([number]))[0][0]:
         return [number]
+    if node & 7 != NodeKind.TOPIC:
+        return []
     chunks = scene.store.passages.ever_of(node >> 3)
-    numbers = (web.number(chunk << 3 | 2) for chunk in chunks)
+    numbers = (web.number(chunk << 3 | NodeKind.CHUNK) for chunk in chunks)
     return [one for one in numbers if one is not None and web.visible[one]]
 
 

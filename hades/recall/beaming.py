@@ -38,6 +38,9 @@ def spread(run: Run, look: Look) -> None:
             return
         seeds = _seeds(look, run.plan.retriever.k, run.plan.retriever.mmr)
         seeds = np.array(run.look_at(seeds.tolist(), stage), np.int64)
+        if not len(seeds):
+            stage.note(Reason.NOTHING_FOUND, "no seeds")
+            return
         barred = web.barred
         if look.signals.mask is not web.visible:
             barred = barred.copy()

@@ -87,7 +87,7 @@ def read(
         strong_vectors=scene.catalogue.vectors_of(strong),
         strong=strong,
         second=second,
-        has_term=scene.tables.terms.having(scene.web.chunks[numbers], terms),
+        has_term=scene.terms.having(scene.web.chunks[numbers], terms),
         term_weight=weight,
         title_coverage=_title_coverage(scene, numbers, terms),
     )

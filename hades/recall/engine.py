@@ -8,7 +8,8 @@ Each stage is a file of its own here; this one puts them in order, within the pl
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
@@ -16,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hades.domain.answer import Mode, Neighbour, Path, Recall
+from hades.domain.answer import Intent, Mode, Neighbour, Path, Recall
 from hades.domain.graph import Reason
 from hades.domain.times import AsOf
 from hades.domain.trace import Chunk, Hit
@@ -85,16 +86,18 @@ class Engine:
         intent, evidence = read_intent(asked)
         chosen = choose_mode(asked) if mode is None else _mode(mode)
         base = default_plan(intent, chosen)
-        if budget is not None:
-            plan = {**_as_mapping(plan), "budget": {**_budget_of(plan), "tokens": budget}}
         made, notes = make_plan(base, plan)
+        if budget is not None:
+            whole = made.model_dump(exclude={"reasons"})
+            made, more = make_plan(made, {**whole, "budget": {**whole["budget"], "tokens": budget}})
+            notes = (*notes, *more)
         run = Run(made, clock, list(notes))
-        scene = self.scene(where, on_progress)
-        if len(asked) < len(question):
-            with run.stage("question") as stage:
-                stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
-        found = self.look(run, scene, asked, made.reranker.m)
-        return answering.answer(run, found, intent, evidence, chosen, where.space_name)
+        with self.scene(where, on_progress) as scene:
+            if len(asked) < len(question):
+                with run.stage("question") as stage:
+                    stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
+            found = self.look(run, scene, asked, made.reranker.m, recent=intent is Intent.RECENT)
+            return answering.answer(run, found, intent, evidence, chosen, where.space_name)
 
     def rank(
         self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None
@@ -102,46 +105,52 @@ class Engine:
         """The passages in the order of one system, best first, whatever it costs."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
-        scene = self.scene(where, on_progress)
-        found = self.look(Run(UNHURRIED), scene, question[:QUESTION_CHARACTERS_AT_MOST], 10_000)
-        scores = system_scores(found, system)
-        order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
-        order = order[np.isfinite(scores[order])]
-        return self.finder.hits(
-            {int(scene.web.chunks[n]): float(scores[n]) for n in order}, where.as_of
-        )
+        asked = question[:QUESTION_CHARACTERS_AT_MOST]
+        with self.scene(where, on_progress) as scene:
+            scores = system_scores(self.look(Run(UNHURRIED), scene, asked, 10_000), system)
+            order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
+            order = order[np.isfinite(scores[order])]
+            return self.finder.hits(
+                {int(scene.web.chunks[n]): float(scores[n]) for n in order}, where.as_of
+            )
 
     def examine(self, where: Where, question: str) -> tuple[list[Chunk], Table]:
         """The candidates for a question and their features: what a ranker learns from."""
-        scene = self.scene(where)
-        found = self.look(Run(UNHURRIED), scene, question[:QUESTION_CHARACTERS_AT_MOST], 10_000)
-        ids = scene.web.chunks[found.numbers].tolist()
-        chunks = self._store.passages.find(ids, where.as_of)
-        if found.features is None:
-            return [], np.zeros((0, len(FEATURES)), np.float32)
-        return [chunks[one] for one in ids], found.features
+        asked = question[:QUESTION_CHARACTERS_AT_MOST]
+        with self.scene(where) as scene:
+            found = self.look(Run(UNHURRIED), scene, asked, 10_000)
+            ids = scene.web.chunks[found.numbers].tolist()
+            chunks = self._store.passages.find(ids, where.as_of)
+            if found.features is None:
+                return [], np.zeros((0, len(FEATURES)), np.float32)
+            return [chunks[one] for one in ids], found.features
 
-    def look(self, run: Run, scene: Scene, question: str, limit: int) -> look.Look:
+    def look(
+        self, run: Run, scene: Scene, question: str, limit: int, *, recent: bool = False
+    ) -> look.Look:
         """Doors, walks and ranking."""
         found = look.enter(run, scene, self.finder.encoder, question)
         look.wander(run, found)
         beaming.spread(run, found)
-        look.choose(run, found, self.ranker, limit)
+        look.choose(run, found, self.ranker, limit, recent=recent)
         return found
 
-    def scene(self, where: Where, on_progress: Progress | None = None) -> Scene:
-        """The memory at the moment of a question, narrowed to what may be shown."""
-        catalogue = self.finder.catalogue
-        catalogue.catch_up(on_progress)
-        self.webs.catch_up(catalogue, on_progress)
-        web = self.webs.at(catalogue, where.space, where.as_of)
-        topics = self.finder.topics(where.space, where.as_of, where.tag, where.kind, where.glob)
-        mask = web.visible
-        if topics is not None:
-            mask = mask & catalogue.of_topics(topics)
-        return Scene(
-            self._store, where.space, where.as_of, catalogue, self.webs.tables, web, mask, topics
-        )
+    @contextmanager
+    def scene(self, where: Where, on_progress: Progress | None = None) -> Iterator[Scene]:
+        """The memory at the moment of a question, narrowed to what may be shown.
+
+        Inside, the store and the picture of the indexes stay at that moment.
+        """
+        with ExitStack() as moment:
+            with self.finder.caught_up(moment, on_progress) as indexes:
+                self.webs.catch_up(indexes, on_progress)
+                web = self.webs.at(indexes, where.space, where.as_of)
+                catalogue, terms = indexes.held(), self.webs.tables.terms.held()
+            topics = self.finder.topics(where.space, where.as_of, where.tag, where.kind, where.glob)
+            mask = web.visible
+            if topics is not None:
+                mask = mask & catalogue.of_topics(topics)
+            yield Scene(self._store, where.space, where.as_of, catalogue, terms, web, mask, topics)
 
     def forget(self) -> None:
         """Let go of the arrays: their files are gone."""
@@ -152,11 +161,13 @@ class Engine:
 
     def paths(self, where: Where, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
         """The best paths between two nodes."""
-        return around.paths(self.scene(where), source, target, limit=limit, hops=hops)
+        with self.scene(where) as scene:
+            return around.paths(scene, source, target, limit=limit, hops=hops)
 
     def neighbours(self, where: Where, node: int, *, limit: int, hops: int) -> list[Neighbour]:
         """What a node is joined with, nearest first."""
-        return around.neighbours(self.scene(where), node, limit=limit, hops=hops)
+        with self.scene(where) as scene:
+            return around.neighbours(scene, node, limit=limit, hops=hops)
 
 
 UNHURRIED = Plan(
@@ -213,14 +224,3 @@ def _mode(mode: str) -> Mode:
         return Mode(mode)
     except ValueError as error:
         raise InvalidInput(f"There is no mode {mode!r}: {', '.join(Mode)}.") from error
-
-
-def _as_mapping(plan: Plan | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if isinstance(plan, Plan):
-        return plan.model_dump(exclude={"reasons"})
-    return plan or {}
-
-
-def _budget_of(plan: Plan | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    budget = _as_mapping(plan).get("budget") or {}
-    return budget if isinstance(budget, Mapping) else {}

@@ -1,8 +1,8 @@
 """Pathways: how what was found hangs together, and how it hangs on the question.
 
 Paths are sought in the small graph of what was found: the candidates that were ranked, the
-names they share or the question says, and what is stated between these. There the flow of
-PathRAG tells which paths carry the most; no further document has to be read.
+names they share or the question says, their topics, and what is stated between these. There
+the flow of PathRAG tells which paths carry the most; no further document has to be read.
 """
 
 from __future__ import annotations
@@ -64,16 +64,13 @@ class Pathways:
         chosen = np.array(passages, np.int64)
         nodes, graph = found_graph(self._look, chosen)
         local = {int(node): at for at, node in enumerate(nodes)}
-        sources = [local[node] for node in sources_of(self._look, chosen) if node in local]
-        pairs = [
-            (source, local[target])
-            for source in sources
-            for target in passages
-            if local[target] != source
-        ]
+        named = sources_of(self._look, chosen)
+        asked, topics = self._topics(nodes, passages, named)
+        pairs = [(one, other) for one in named for other in passages]
+        pairs += [(one, other) for one in asked for other in topics]
         found = best_paths(
             graph,
-            pairs,
+            [(local[one], local[other]) for one, other in pairs if one != other],
             keep=plan.paths * 2,
             score=plan.graph.score,
             theta=FLOW_LEAST,
@@ -87,18 +84,37 @@ class Pathways:
         self._stage.found = len(found.paths)
         kept = self._differing(found.paths, nodes, plan.paths)
         self._stage.cut = len(found.paths) - len(kept)
-        named = (self._web.first_entity + self._look.signals.named).tolist()
-        teller = Teller(self._look.scene, set(named))
+        says = {int(self._web.first_entity + one) for one in self._look.signals.named}
+        teller = Teller(self._look.scene, {*says, *(asked if says else ())})
         return [teller.path([int(nodes[n]) for n in one.nodes], one.reliability) for one in kept]
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
         """One path to a passage from a source; a part of another path adds nothing."""
         kept: list[FlowPath] = []
-        for path in paths:
+        # That a name titles its passage is worth a line only where there is nothing else.
+        telling = [path for path in paths if not self._is_title(nodes[list(path.nodes)])]
+        for path in telling or paths:
             inside = any(set(path.nodes) <= set(other.nodes) for other in kept)
             if not inside and len(kept) < limit:
                 kept.append(path)
         return kept
+
+    def _topics(
+        self, nodes: Ints, passages: Sequence[int], named: Sequence[int]
+    ) -> tuple[list[int], list[int]]:
+        """The topics the question asks about, and all found of which something is stated."""
+        web = self._web
+        asked = [one for one in passages if web.first_entity + web.title_of[one] in named]
+        _, own, _ = web.graph.of(np.array(asked or passages[:1], np.int64))
+        return (
+            np.unique(own[own >= web.first_topic]).tolist(),
+            nodes[nodes >= web.first_topic].tolist(),
+        )
+
+    def _is_title(self, nodes: Ints) -> bool:
+        web, chunk, name = self._web, int(nodes.min()), int(nodes.max())
+        is_mention = chunk < web.first_entity <= name < web.first_topic
+        return len(nodes) == 2 and is_mention and web.first_entity + web.title_of[chunk] == name
 
 
 def found_graph(look: Look, passages: Ints) -> tuple[Ints, Adjacency]:
@@ -111,6 +127,7 @@ def found_graph(look: Look, passages: Ints) -> tuple[Ints, Adjacency]:
     named = web.first_entity + look.signals.named
     titles = web.first_entity + web.title_of[chunks]
     joins = (times > 1) | np.isin(seen, named) | np.isin(seen, titles)
+    joins |= seen >= web.first_topic
     joins &= (seen >= web.first_entity) & ~web.barred[seen]
     others = np.union1d(seen[joins], named)
     stated = web.graph.of(others)

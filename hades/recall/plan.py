@@ -77,9 +77,7 @@ class Plan(_Part):
     reranker: Reranker = Reranker()
     final_context: int = Field(default=6, ge=1, le=20, description="passages in the context")
     paths: int = Field(default=5, ge=0, le=20, description="paths in the context")
-    history: int = Field(
-        default=0, ge=0, le=20, description="earlier versions shown for each topic"
-    )
+    history: int = Field(default=0, ge=0, le=20, description="earlier versions shown besides")
     level: int = Field(default=0, ge=0, le=3, description="consolidation level wanted (seed 003)")
     budget: Budget = Budget()
     reasons: tuple[str, ...] = ()

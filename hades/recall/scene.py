@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from hades.domain.times import AsOf
 from hades.index.catalogue import Catalogue
-from hades.index.tables import Tables
-from hades.index.web import Web
+from hades.index.terms import Terms
+from hades.index.web import Web, is_at
 from hades.store.port import Store
 
 Floats = npt.NDArray[np.float64]
@@ -23,13 +23,13 @@ WORDS_FOUND_AT_MOST = 400
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything a question may look at."""
+    """Everything a question may look at: a picture, whatever is written meanwhile."""
 
     store: Store
     space: int
     as_of: AsOf
     catalogue: Catalogue
-    tables: Tables
+    terms: Terms
     web: Web
     mask: npt.NDArray[np.bool_]
     """Chunks that are there and pass the filters, by number."""
@@ -52,7 +52,9 @@ class Scene:
         if best:
             ids = np.array([chunk for chunk, _ in best], np.int64)
             at = np.searchsorted(self.web.chunks, ids)
-            scores[at] = [score for _, score in best]
+            # Another process may have brought the words further than this picture.
+            there = is_at(self.web.chunks, at, ids)
+            scores[at[there]] = np.array([score for _, score in best])[there]
         return np.where(self.mask, scores, 0.0)
 
     def lookup(self, keys: Sequence[str]) -> list[tuple[str, int]]:

@@ -7,7 +7,9 @@ their own, since most questions name few things.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Literal
 
@@ -35,6 +37,9 @@ class Finder:
     def __init__(self, store: Store, encoder: str) -> None:
         self._store = store
         self._encoder_setting = encoder
+        self.indexing = threading.Lock()
+        """Held while what was remembered is indexed: once is enough."""
+        self._catching_up = threading.RLock()
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -48,12 +53,29 @@ class Finder:
 
     def forget(self) -> None:
         """Let go of the indexes: their files are gone."""
-        self.__dict__.pop("catalogue", None)
+        with self._catching_up:
+            self.__dict__.pop("catalogue", None)
+
+    @contextmanager
+    def caught_up(
+        self, moment: ExitStack, on_progress: Progress | None = None
+    ) -> Iterator[Catalogue]:
+        """The indexes up to date with the store, which `moment` holds from here on.
+
+        One thread at a time, so that no snapshot is older than the indexes. What is looked
+        at afterwards must be held (`Catalogue.held`): the next to ask brings them further.
+        """
+        with self._catching_up:
+            moment.enter_context(self._store.snapshot())
+            self.catalogue.catch_up(on_progress)
+            yield self.catalogue
 
     def saying(self, space: int, names: Sequence[str]) -> set[int]:
         """The chunks of a space that say one of these names, whenever they were there."""
-        self.catalogue.catch_up()
-        return self.catalogue.naming(space, names)
+        with self._catching_up:
+            self.catalogue.catch_up()
+            held = self.catalogue.held()
+        return held.naming(space, names)
 
     def search(
         self,
@@ -69,22 +91,23 @@ class Finder:
         on_progress: Progress | None,
     ) -> list[Hit]:
         """The best passages for a question at a moment, best first."""
-        self.catalogue.catch_up(on_progress)
-        topics = self.topics(space, as_of, tag, kind, glob)
-        mask = self.catalogue.visible(space, as_of)
-        if topics is not None:
-            mask = mask & self.catalogue.of_topics(topics)
-        found: dict[str, dict[int, float]] = {}
-        wanted = min(limit, len(self.catalogue.chunks)) * OVERFETCH
-        if "meaning" in doors:
-            vector = self.encoder.encode([question])[0]
-            found["meaning"] = dict(self.catalogue.nearest(vector, mask, wanted))
-        if "words" in doors:
-            best = self.catalogue.saying(question, space, as_of, wanted, topics)
-            found["words"] = dict(best)
-        if "names" in doors:
-            found["names"] = self._by_name(space, question, mask)
-        return self._hits(found, as_of, limit)
+        with ExitStack() as moment:
+            with self.caught_up(moment, on_progress) as indexes:
+                mask, catalogue = indexes.visible(space, as_of), indexes.held()
+            topics = self.topics(space, as_of, tag, kind, glob)
+            if topics is not None:
+                mask = mask & catalogue.of_topics(topics)
+            found: dict[str, dict[int, float]] = {}
+            wanted = min(limit, len(catalogue.chunks)) * OVERFETCH
+            if "meaning" in doors:
+                vector = self.encoder.encode([question])[0]
+                found["meaning"] = dict(catalogue.nearest(vector, mask, wanted))
+            if "words" in doors:
+                best = catalogue.saying(question, space, as_of, wanted, topics)
+                found["words"] = dict(best)
+            if "names" in doors:
+                found["names"] = self._by_name(space, question, catalogue, mask)
+            return self._hits(found, as_of, limit)
 
     def topics(
         self, space: int, as_of: AsOf, tag: str | None, kind: str | None, glob: str | None
@@ -98,7 +121,9 @@ class Finder:
             chosen = like if chosen is None else chosen & like
         return None if chosen is None else sorted(chosen)
 
-    def _by_name(self, space: int, question: str, mask: Mask) -> dict[int, float]:
+    def _by_name(
+        self, space: int, question: str, catalogue: Catalogue, mask: Mask
+    ) -> dict[int, float]:
         """Chunks that mention what the question names; a rarer name counts for more."""
         row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
         keys = {
@@ -108,7 +133,7 @@ class Finder:
         }
         keys |= {name_key(key) for key in keys}
         mentioned = self._store.links.mentioned(space, sorted(keys))
-        there = self.catalogue.among(mask, [chunk for _, chunk in mentioned])
+        there = catalogue.among(mask, [chunk for _, chunk in mentioned])
         chunks: dict[int, list[int]] = {}
         for (entity, chunk), is_there in zip(mentioned, there, strict=True):
             if is_there:

@@ -106,6 +106,9 @@ def walks(
 
     def go(seeds: Ints, weights: Floats, damping: float) -> Floats:
         scores = np.zeros(len(web.chunks))
+        if deadline is not None and deadline():
+            signals.capped.append(Reason.TIMEOUT)
+            return scores
         found = walk(
             web.graph,
             seeds,

@@ -97,10 +97,11 @@ class Teller:
             return Step("next", self._node(two), 1.0, forward), CERTAIN, 1
         if self._is_chunk(one) or self._is_chunk(two):
             return Step("says", self._node(two), 1.0, self._is_chunk(two)), CERTAIN, 1
-        edge = self._edge(one, two)
+        edge, forward = self._edge(one, two), True
+        if edge is None:
+            edge, forward = self._edge(two, one), False
         if edge is None:
             return Step("same as", self._node(two), 1.0), CERTAIN, 1
-        forward = edge.source == self._node(one)
         step = Step(
             edge.relation,
             self._node(two),
@@ -111,13 +112,12 @@ class Teller:
         )
         return step, edge.belief, 1
 
-    def _edge(self, one: int, two: int) -> Edge | None:
-        wanted = EdgeFilter(node=self._web.node(one))
-        other = self._node(two)
-        for edge in self._scene.store.edges.find(self._scene.space, wanted, self._scene.as_of):
-            if other in (edge.source, edge.target):
-                return edge
-        return None
+    def _edge(self, source: int, target: int) -> Edge | None:
+        """The strongest edge from one node to another, the older of equals."""
+        ends = self._web.node(source), self._web.node(target)
+        wanted = EdgeFilter(node=ends[0], direction="out", target=ends[1])
+        found = self._scene.store.edges.find(self._scene.space, wanted, self._scene.as_of)
+        return max(found, key=lambda edge: (edge.weight, -edge.id), default=None)
 
     def _rationale(self, numbers: Sequence[int]) -> str:
         start, end = self._node(numbers[0]), self._node(numbers[-1])

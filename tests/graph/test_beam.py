@@ -137,3 +137,15 @@ def test_no_cap_is_ever_exceeded(
         assert any(trim.reason == Reason.TIMEOUT for trim in found.trims)
     ordered = [path.score for path in found.paths]
     assert ordered == sorted(ordered, reverse=True)
+
+
+def test_a_million_arcs_are_looked_through_once() -> None:
+    """Everything hangs on node 0: each path may go on by its strongest arcs only."""
+    count = 1_000_001
+    ends = np.arange(1, count)
+    hub = Adjacency.undirected(count, np.zeros(count - 1, int), ends, 1 / ends)
+    found = beam(hub, np.array([7, 8]), np.array([1.0, 0.9]), caps=Caps(hops=4, fanout=3, beam=16))
+    assert {path.nodes[:2] for path in found.paths if len(path.nodes) > 1} == {(7, 0), (8, 0)}
+    assert {path.nodes[2] for path in found.paths if len(path.nodes) > 2} == {1, 2, 3}
+    assert found.read <= 2 + 1 + 3
+    assert sum(trim.count for trim in found.trims if trim.what == "fanout") > count

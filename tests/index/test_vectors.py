@@ -38,9 +38,9 @@ def test_the_scan_is_exact_with_and_without_the_kernel(many: Vectors) -> None:
         found, near = many.nearest(question, numbers, mask, 10)
         assert found.tolist() == best.tolist()
         assert np.allclose(near, exact[best])
-        if many._kernel is not None:
-            many._kernel.join()
-    assert many._kernel_is_ready()
+        if many._kernel._loading is not None:
+            many._kernel._loading.join()
+    assert many._kernel.is_ready(len(many))
 
 
 def test_replacing_and_dropping() -> None:
@@ -86,7 +86,7 @@ def test_many_vectors_are_narrowed_down_by_sketches(
     vectors.put_all(
         (np.arange(n, n + 5_000), spread[n : n + 5_000]) for n in range(0, 20_000, 5000)
     )
-    monkeypatch.setattr(vectors, "_kernel_is_ready", lambda: kernel)
+    monkeypatch.setattr(vectors._kernel, "is_ready", lambda _rows: kernel)
     numbers = np.arange(20_000)
     mask = np.random.default_rng(5).random(20_000) < 0.5
     found = 0

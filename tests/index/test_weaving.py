@@ -31,6 +31,11 @@ writes = st.one_of(
 )
 
 
+def web_of(view: hades.View) -> Web:
+    with view._engine.scene(view._where()) as scene:
+        return scene.web
+
+
 def arcs(web: Web) -> dict[tuple[int, int], float]:
     """Every arc by the nodes themselves: numbers may differ between two webs."""
     one, two, weight = web.graph.arcs()
@@ -66,7 +71,7 @@ def test_mending_gives_what_making_anew_gives(life: list[tuple[str, str, str]]) 
         for step in life:
             write(memory, *step)
             memory._index_pending(None)
-            mended = memory._engine.scene(memory._where()).web
+            mended = web_of(memory)
             tables = Tables(memory._store, Path(folder) / "other")
             catalogue = memory._finder.catalogue
             tables.catch_up(catalogue.chunks["id"])
@@ -83,7 +88,7 @@ def test_the_graph_is_that_of_the_moment(memory: hades.Memory) -> None:
     memory._index_pending(None)
 
     def titles(view: hades.View) -> set[int]:
-        web = view._engine.scene(view._where()).web
+        web = web_of(view)
         return set(web.title_of[web.visible].tolist())
 
     assert len(titles(memory)) == 2
@@ -92,10 +97,10 @@ def test_the_graph_is_that_of_the_moment(memory: hades.Memory) -> None:
 
 def test_a_note_is_linked_from_texts_that_were_there_before(memory: hades.Memory) -> None:
     memory.remember("films/ed_wood", "# Ed Wood\n\nA film by tim burton, they say.")
-    before = memory._engine.scene(memory._where()).web
+    before = web_of(memory)
     memory.remember("people/burton", "# Tim Burton\n\nHe made films.")
     memory._index_pending(None)
-    after = memory._engine.scene(memory._where()).web
+    after = web_of(memory)
     assert after.graph.arcs_count > before.graph.arcs_count
     title = int(after.title_of[after.visible].max())
     assert after.frequency[title] == 2

@@ -1,0 +1,250 @@
+"""The limits of a plan are hard, whatever the memory, the question and the clock."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import HeldClock
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from making import remember_story
+
+import hades
+from hades.domain.answer import Recall
+from hades.domain.graph import Reason
+from hades.models.encoder import count_tokens
+from hades.recall.plan import Plan, make_plan
+from hades.recall.run import Run
+
+NAMES = ("Ada Lovelace", "Bug Y", "Approach X", "Lisbon", "Harbour Board", "the sea")
+QUESTIONS = (
+    "Why was Approach X rejected?",
+    "What changed recently in Lisbon?",
+    "Who leads the Harbour Board that Ada Lovelace founded?",
+    "status",
+    "🌊 何ですか",
+)
+ARCS_A_HOP = 2
+JUMPS_OF_A_UNIT = 6
+"""The clock is read when a stage begins, at each of its doors or walks, and at its end."""
+LATE_READINGS_A_STAGE = 6
+TIMEOUTS = {
+    "seeds": "retriever", "walk": "graph", "beam": "graph", "paths": "graph", "rank": "reranker",
+}  # fmt: skip
+
+notes = st.lists(
+    st.tuples(st.integers(0, 5), st.lists(st.sampled_from(NAMES), min_size=1, max_size=4)),
+    max_size=7,
+)
+relations = st.lists(
+    st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).filter(lambda two: two[0] != two[1]),
+    max_size=4,
+)
+plans = st.fixed_dictionaries(
+    {
+        "retriever": st.fixed_dictionaries(
+            {
+                "k": st.integers(1, 8),
+                "mmr": st.floats(0, 1),
+                "doors": st.sets(st.sampled_from(("meaning", "words", "names")), min_size=1).map(
+                    tuple
+                ),
+                "timeout_ms": st.integers(1, 3_000),
+            }
+        ),
+        "graph": st.fixed_dictionaries(
+            {
+                "walk": st.booleans(),
+                "beam_search": st.booleans(),
+                "flow": st.booleans(),
+                "hops": st.integers(0, 5),
+                "fanout": st.integers(1, 3),
+                "beam": st.integers(1, 16),
+                "score": st.sampled_from(("paper", "decay")),
+                "timeout_ms": st.integers(1, 3_000),
+            }
+        ),
+        "reranker": st.fixed_dictionaries(
+            {
+                "on": st.booleans(),
+                "m": st.integers(1, 24),
+                "timeout_ms": st.integers(1, 3_000),
+            }
+        ),
+        "final_context": st.integers(1, 20),
+        "paths": st.integers(0, 20),
+        "history": st.integers(0, 20),
+        "budget": st.fixed_dictionaries(
+            {
+                "docs_max": st.sampled_from((1, 2, 3, 5, 160)),
+                "latency_ms": st.sampled_from((1, 20, 200, 5_000)),
+                "tokens": st.sampled_from((50, 60, 120, 5_000)),
+            }
+        ),
+    }
+)
+asked = st.tuples(
+    st.sampled_from(QUESTIONS), plans, st.lists(st.integers(0, 400), min_size=1, max_size=6)
+)
+
+
+class JumpingClock:
+    """Each reading finds that some milliseconds have passed."""
+
+    def __init__(self, jumps_ms: list[int]) -> None:
+        self._jumps = cycle(jumps_ms)
+        self.largest_ms = max(jumps_ms)
+        self.readings: list[float] = []
+
+    def __call__(self) -> float:
+        before = self.readings[-1] if self.readings else 0.0
+        self.readings.append(before + next(self._jumps) / 1000)
+        return self.readings[-1]
+
+
+@contextmanager
+def remembering(
+    texts: list[tuple[int, list[str]]], related: list[tuple[str, str]]
+) -> Iterator[hades.Memory]:
+    with tempfile.TemporaryDirectory() as folder, hades.open(Path(folder) / "m.hades") as memory:
+        for number, (topic, names) in enumerate(texts):
+            memory.remember(
+                f"notes/{NAMES[topic]}", f"# {names[0]}\n\nNote {number}: " + " met ".join(names)
+            )
+        for one, other in related:
+            memory.relate(one, "knows", other)
+        memory._bring_up_to_date(None)
+        yield memory
+
+
+def recalled(memory: hades.Memory, question: str, plan: Any, clock: JumpingClock) -> Recall:
+    return memory._engine.recall(
+        memory._where(), question, budget=None, mode=None, plan=plan, on_progress=None, clock=clock
+    )
+
+
+@given(notes, relations, st.lists(asked, min_size=2, max_size=4))
+@settings(max_examples=25)
+def test_no_run_exceeds_its_plan(
+    texts: list[tuple[int, list[str]]],
+    related: list[tuple[str, str]],
+    questions: list[tuple[str, dict[str, Any], list[int]]],
+) -> None:
+    with remembering(texts, related) as memory:
+        for question, wanted, jumps in questions:
+            clock = JumpingClock(jumps)
+            found = recalled(memory, question, wanted, clock)
+            plan = Plan.model_validate(found.plan)
+            within_its_caps(found, plan)
+            within_its_time(found, plan, clock)
+            in_order(found)
+
+
+def within_its_caps(found: Recall, plan: Plan) -> None:
+    earlier = [one for one in found.passages if "history" in one.parts]
+    assert len(found.passages) - len(earlier) <= plan.final_context
+    assert len(earlier) <= plan.history
+    assert len(found.paths) <= plan.paths
+    assert all(path.parts["nodes"] - 1 <= plan.graph.hops * ARCS_A_HOP for path in found.paths)
+    assert found.tokens == count_tokens([found.context])[0] <= plan.budget.tokens
+    reads = {stage.stage: stage.reads for stage in found.telemetry}
+    assert sum(reads.values()) <= plan.budget.docs_max
+    assert len(found.passages) <= plan.budget.docs_max
+    assert reads.get("beam", 0) <= plan.retriever.k + plan.graph.beam * plan.graph.hops * ARCS_A_HOP
+
+
+def within_its_time(found: Recall, plan: Plan, clock: JumpingClock) -> None:
+    """Every unit of work reads the clock: so few late readings are few late units."""
+    limits = plan.model_dump()
+    for stage in found.telemetry:
+        part = TIMEOUTS.get(stage.stage)
+        if part is not None:
+            limit_ms = min(limits[part]["timeout_ms"], plan.budget.latency_ms)
+            assert stage.ms <= limit_ms + JUMPS_OF_A_UNIT * clock.largest_ms
+    ends = clock.readings[0] + plan.budget.latency_ms / 1000
+    late = sum(reading >= ends for reading in clock.readings)
+    assert late <= LATE_READINGS_A_STAGE * len(found.telemetry)
+
+
+def in_order(found: Recall) -> None:
+    scores = [one.score for one in found.passages]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert len({one.id for one in found.passages}) == len(found.passages)
+
+
+@given(notes, relations, plans)
+@settings(max_examples=25)
+def test_the_beam_and_the_ranker_keep_their_caps(
+    texts: list[tuple[int, list[str]]], related: list[tuple[str, str]], wanted: dict[str, Any]
+) -> None:
+    plan, _ = make_plan(Plan(), wanted)
+    with remembering(texts, related) as memory, memory._engine.scene(memory._where()) as scene:
+        run = Run(plan)
+        look = memory._engine.look(run, scene, QUESTIONS[0], plan.reranker.m)
+    assert len(look.numbers) <= plan.reranker.m
+    assert len(run.seen) <= plan.budget.docs_max
+    assert {*look.numbers.tolist(), *look.strong.tolist(), *look.beamed} <= run.seen
+    paths = [path.nodes for path in look.beam]
+    assert len(paths) <= plan.graph.beam
+    assert len({nodes[0] for nodes in paths}) <= plan.retriever.k
+    assert all(len(nodes) - 1 <= plan.graph.hops * ARCS_A_HOP for nodes in paths)
+    continued = Counter(nodes[:-1] for nodes in paths if len(nodes) > 1)
+    assert all(count <= plan.graph.fanout for count in continued.values())
+
+
+OFF: dict[str, dict[str, Any]] = {
+    "walk": {"graph": {"walk": False}},
+    "beam": {"graph": {"beam_search": False}},
+    "paths": {"graph": {"flow": False}},
+    "rank": {"reranker": {"on": False}},
+}
+QUESTION = "Why was approach X rejected?"
+
+
+@pytest.fixture
+def story(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
+    clock.set("2024-03-01")
+    remember_story(memory)
+    return memory
+
+
+@pytest.mark.parametrize("stage", OFF)
+def test_each_stage_can_be_switched_off(story: hades.Memory, stage: str) -> None:
+    found = story.recall(QUESTION, plan=OFF[stage])
+    told = [(note.stage, note.reason) for note in found.reasons]
+    assert (stage, Reason.SWITCHED_OFF) in told
+    assert found.passages[0].chunk.topic == "design/approach_x"
+    assert bool(found.paths) is (stage != "paths")
+
+
+@pytest.mark.parametrize("door", ["meaning", "words", "names"])
+def test_one_door_is_enough(story: hades.Memory, door: str) -> None:
+    found = story.recall(QUESTION, plan={"retriever": {"doors": [door]}})
+    assert found.passages[0].chunk.topic == "design/approach_x"
+
+
+def test_with_everything_off_the_doors_still_answer(story: hades.Memory) -> None:
+    graph = {"walk": False, "beam_search": False, "flow": False, "hops": 0}
+    plan = {"graph": graph, "reranker": {"on": False}, "paths": 0, "history": 0}
+    found = story.recall(QUESTION, plan=plan)
+    assert found.passages[0].chunk.topic == "design/approach_x"
+    assert not found.paths
+    off = {note.stage for note in found.reasons if note.reason is Reason.SWITCHED_OFF}
+    assert off == {"walk", "beam", "paths", "rank"}
+
+
+def test_without_time_there_is_an_answer_by_words_and_a_reason(story: hades.Memory) -> None:
+    story.recall(QUESTION)
+    found = recalled(story, QUESTION, {"budget": {"latency_ms": 1}}, JumpingClock([50]))
+    assert found.passages[0].chunk.topic == "design/approach_x"
+    late = {note.stage for note in found.reasons if note.reason is Reason.TIMEOUT}
+    assert late >= {"seeds", "walk", "beam", "past"}
+    assert all(stage.early_stop for stage in found.telemetry if stage.stage in late)
