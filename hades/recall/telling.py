@@ -17,6 +17,7 @@ MENTIONED = Belief(3.0, 1.0)
 """That a text says a name is nearly certain; that it means this entity, a little less."""
 CERTAIN = Belief(19.0, 1.0)
 _HEADING_MARKS = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
+_HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 
 
 class Teller:
@@ -169,7 +170,8 @@ class Teller:
 
 def around(text: str, name: str) -> str:
     """A few words of a text around a name; its beginning where the name is not literal."""
-    text = _HEADING_MARKS.sub("", text)
+    body = _HEADINGS.sub("", text)
+    text = body if name.casefold() in body.casefold() else _HEADING_MARKS.sub("", text)
     found = re.search(re.escape(name), text, re.IGNORECASE)
     if found is None:
         first = name.split()[0] if name.split() else name
