@@ -9,7 +9,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-ALL = ("store", "ingest", "growth", "graph")
+ALL = ("store", "ingest", "growth", "graph", "extractor")
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from hades.domain.answer import Answer, Neighbour, Path, Recall
 from hades.domain.graph import Reason
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.times import AsOf
-from hades.domain.trace import TOPIC_KINDS, Hit
+from hades.domain.trace import TOPIC_KINDS, Chunk, Hit
 from hades.errors import InvalidInput, NotFound, Unavailable
 from hades.store.port import Progress, Store
 
@@ -147,6 +147,11 @@ class Asking:
         where = self._where(tag, kind, glob)
         return self._engine.rank(where, question, system, limit, on_progress)
 
+    def examine(self, question: str) -> tuple[list[Chunk], Any]:
+        """The candidates for a question and the features a ranker sees of them."""
+        self._ready(question, None, None, None, None)
+        return self._engine.examine(self._where(), question)
+
     def paths(self, source: str, target: str, limit: int = 5, *, hops: int = 3) -> list[Path]:
         """The best paths between two topics or entities, best first."""
         clean_number(limit, "limit", least=1)
@@ -169,9 +174,11 @@ class Asking:
     def _engine(self) -> Engine:
         if self._encoder not in self._engines:
             from hades.recall.engine import Engine
+            from hades.settings import load_settings
 
             # Two threads may come here at once: the first one's stays.
-            self._engines.setdefault(self._encoder, Engine(self._store, self._encoder))
+            made = Engine(self._store, self._encoder, load_settings().ranker)
+            self._engines.setdefault(self._encoder, made)
         return self._engines[self._encoder]
 
     @property

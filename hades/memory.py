@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from hades.domain.graph import Edge, FactChange
+from hades.domain.graph import Edge, FactChange, Resolution
 from hades.domain.rules import (
     clean_content,
     clean_metadata,
@@ -32,6 +32,7 @@ from hades.store.port import Draft, EdgeDraft, EdgeFilter, Problem, Progress, St
 from hades.view import View
 
 if TYPE_CHECKING:
+    from hades.ingest.readers.triples import Triple
     from hades.ingest.summary import Summary
     from hades.recall.engine import Engine
 
@@ -206,46 +207,30 @@ class Memory(View):
         a topic, its passages mention both ends. A line that cannot be used is named in the
         summary and stops nothing.
         """
-        from hades.ingest.document import Unreadable
-        from hades.ingest.readers.records import Bad
-        from hades.ingest.readers.triples import read_triples
-        from hades.ingest.summary import Summary
-        from hades.ingest.told import ToldMentions
+        from hades.ingest.told import ToldMentions, take_facts
 
-        summary = Summary()
         told = ToldMentions(self._store, self._space_id)
-        file = Path(path).expanduser()
-        try:
-            # Reading twice costs little beside relating; what is piped in cannot be.
-            counted = on_progress is not None and file.is_file()
-            total = sum(1 for _ in read_triples(file)) if counted else 0
-            with self.batch():
-                for number, triple in enumerate(read_triples(file), start=1):
-                    if on_progress is not None and number % 500 == 0:
-                        on_progress("relating", number, total)
-                    if isinstance(triple, Bad):
-                        summary.skipped.append((triple.where, triple.why))
-                        continue
-                    before = self.change
-                    self.relate(
-                        triple.subject,
-                        triple.predicate,
-                        triple.object,
-                        weight=triple.weight,
-                        evidence=triple.evidence,
-                        valid_from=triple.valid_from,
-                        valid_to=triple.valid_to,
-                        metadata={"source": triple.source} if triple.source else None,
-                    )
-                    is_news = self.change > before
-                    summary.added += is_news
-                    summary.unchanged += not is_news
-                    if is_news and triple.source:
-                        with self._write("mention") as write:
-                            told.note(write, triple.source, (triple.subject, triple.object))
-        except Unreadable as error:
-            raise InvalidInput(str(error)) from error
-        return summary
+
+        def tell(fact: Triple) -> bool:
+            before = self.change
+            self.relate(
+                fact.subject,
+                fact.predicate,
+                fact.object,
+                weight=fact.weight,
+                evidence=fact.evidence,
+                valid_from=fact.valid_from,
+                valid_to=fact.valid_to,
+                metadata={"source": fact.source} if fact.source else None,
+            )
+            is_news = self.change > before
+            if is_news and fact.source:
+                with self._write("mention") as write:
+                    told.note(write, fact.source, (fact.subject, fact.object))
+            return is_news
+
+        with self.batch():
+            return take_facts(Path(path).expanduser(), tell, on_progress)
 
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
         """Move to another encoder: make its vectors beside the old, then use them.
@@ -413,6 +398,28 @@ class Memory(View):
         with self._write("split") as write:
             self._store.entities.split(write, self._space_id, name)
 
+    def resolve(self, *, dry_run: bool = False, on_progress: Progress | None = None) -> Resolution:
+        """Find entities that are one under two spellings, and names near in meaning.
+
+        Names spelled nearly alike are merged, where nothing speaks against it; `split` undoes
+        it, and what was split is not merged again. Names near in meaning get an edge
+        `similar_to`. Only the more frequent names and titles get a vector for that. A second
+        run finds nothing to do; one that was stopped goes on. A `dry_run` writes nothing.
+        """
+        from hades.lifecycle.resolve import Resolver
+
+        self._require_space()
+        if self._store.in_transaction:
+            raise InvalidInput("Resolve before or after a batch or snapshot, not inside it.")
+        if not dry_run:
+            self._index_pending(on_progress)
+        finder = self._finder
+        told = on_progress or (lambda _what, _done, _total: None)
+        resolver = Resolver(
+            self._store, self._space_id, self._actor, lambda: finder.encoder, told, dry_run
+        )
+        return resolver.run()
+
     # Spaces
 
     def create_space(self, name: str) -> Space:
@@ -495,6 +502,13 @@ class Memory(View):
 
     # Inside
 
+    def _use_extractor(self, extractor: str) -> None:
+        from hades.models.extractor import DEFAULT_EXTRACTOR, known_extractor
+
+        if known_extractor(extractor) != (self._store.meta("extractor") or DEFAULT_EXTRACTOR):
+            with self._write("set_extractor"):
+                self._store.set_meta("extractor", extractor)
+
     def _drop_indexes(self) -> None:
         """Lose what was derived: segments and arrays keep what was purged until rewritten."""
         if self._store.in_transaction:
@@ -546,6 +560,7 @@ def open(
     read_only: bool = False,
     busy_timeout_s: float | None = None,
     encoder: str | None = None,
+    extractor: str | None = None,
     clock: Clock = system_clock,
 ) -> Memory:
     """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
@@ -553,7 +568,8 @@ def open(
     Without a path it is the user's own, and whatever is not given is as the settings say.
     `actor` is who the change log names (your login name), `space` the space to work in
     (`default`), `busy_timeout_s` how long a write waits for another process's (10),
-    `encoder` who makes vectors (the built-in `minilm`).
+    `encoder` who makes vectors (the built-in `minilm`), `extractor` who finds names in texts
+    from now on: `names` (built in) or `spacy`; the memory remembers it.
     """
     from hades.store.sqlite import SqliteStore
 
@@ -566,6 +582,7 @@ def open(
         actor = actor or settings.actor
         busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
         encoder = encoder or (None if settings.encoder == DEFAULT_ENCODER else settings.encoder)
+        extractor = extractor or (None if read_only else settings.extractor)
     if "://" in str(path):
         raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
     store = SqliteStore(
@@ -577,7 +594,10 @@ def open(
     )
     try:
         encoder = encoder or store.meta("encoder") or DEFAULT_ENCODER
-        return Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
+        memory = Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
+        if extractor is not None:
+            memory._use_extractor(extractor)
+        return memory
     except BaseException:
         store.close()
         raise

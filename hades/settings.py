@@ -37,8 +37,18 @@ class Settings(BaseModel):
         description="Who makes vectors: minilm (built in), folder:/path, fastembed:NAME, "
         "openai:https://host/v1#MODEL.",
     )
+    extractor: str | None = Field(
+        None,
+        description="Who finds names in texts: names (built in) or spacy (the extra `spacy`). "
+        "Default: what the memory used last, else names.",
+    )
     busy_timeout_s: float = Field(
         10.0, ge=0, description="Seconds a write waits for another process before it gives up."
+    )
+    ranker: Path | None = Field(
+        None,
+        description="The file of weights recall ranks by, made by `hades train-ranker`. "
+        "Default: the one in the package.",
     )
     cache: Path | None = Field(
         None,

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from hades.asking import Asking
 from hades.domain.compare import compare
-from hades.domain.graph import Edge, Entity, NodeKind, Related, Turn
+from hades.domain.graph import Edge, Entity, Mentioned, NodeKind, Related, Turn
+from hades.domain.names import characters_at
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike, parse_time
 from hades.domain.trace import Change, Chunk, Diff, Space, State, Topic
@@ -139,6 +140,9 @@ class View(Asking):
     ) -> list[Edge]:
         """The edges that hold at this view's time, of one topic or entity or of all.
 
+        First those that were told (`relate`), then those that texts state: `contains`,
+        `imports`, `cites` and the like hold as long as the passage they were read in, and
+        `documents` leads from prose to the code it names. Their numbers are not above 0.
         `all=True` also gives those that no longer hold or do not hold yet.
         """
         if direction not in ("out", "in", "both"):
@@ -149,7 +153,8 @@ class View(Asking):
             self._require_space()
             node = None if name is None else self._named_node(name)
             wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
-            return self._store.edges.find(self._space_id, wanted, self.as_of)
+            told = self._store.edges.find(self._space_id, wanted, self.as_of)
+            return told + self._store.stated.find(self._space_id, wanted, self.as_of)
 
     def edge(self, edge: int) -> list[Edge]:
         """Everything believed about one edge up to this view's time, oldest first."""
@@ -179,11 +184,27 @@ class View(Asking):
         clean_number(limit, "limit")
         self._index_pending(None)
         with self._store.snapshot():
-            nodes = self._store.entities.same_as(self._space_id, self._named_node(name), self.as_of)
-            own = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
-            valid, known = self._store.moment(self.as_of)
+            own, valid, known = self._own_entities(name)
             rows = self._store.links.together(own, valid, known, limit)
         return [Related(*row) for row in rows]
+
+    def mentions(self, name: str, limit: int = 100) -> list[Mentioned]:
+        """The passages that mention an entity by any of its names, and where they do."""
+        clean_number(limit, "limit")
+        self._index_pending(None)
+        with self._store.snapshot():
+            own, valid, known = self._own_entities(name)
+            rows = self._store.links.mentions(own, valid, known, limit)
+            chunks = self._store.passages.find([chunk for chunk, _ in rows], self.as_of)
+            return [
+                Mentioned(
+                    chunk=chunks[chunk],
+                    line=self._store.passages.line(chunk, chunks[chunk].start),
+                    positions=tuple(characters_at(chunks[chunk].text, places)),
+                )
+                for chunk, places in rows
+                if chunk in chunks
+            ]
 
     def inverses(self) -> dict[str, str]:
         """Which relation takes over when a fact changes."""
@@ -283,3 +304,9 @@ class View(Asking):
 
     def _time(self, time: TimeLike | None) -> datetime | None:
         return None if time is None else parse_time(time, self._store.now())
+
+    def _own_entities(self, name: str) -> tuple[list[int], int, int]:
+        """The entities a name stands for, and this view's moment."""
+        nodes = self._store.entities.same_as(self._space_id, self._named_node(name), self.as_of)
+        own = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
+        return own, *self._store.moment(self.as_of)

@@ -69,6 +69,7 @@ class Door:
             read_only=read_only,
             busy_timeout_s=settings.busy_timeout_s,
             encoder=None if settings.encoder == "minilm" else settings.encoder,
+            extractor=None if read_only else settings.extractor,
         )
         with memory:
             yield memory

@@ -39,6 +39,13 @@ def evaluate(
     triples: Annotated[
         bool, typer.Option("--triples", help="Take in the set's triples.jsonl as well.")
     ] = False,
+    held_out: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--held-out",
+            help="Two rankers: one that has not seen half 0, one that has not seen half 1.",
+        ),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option("--report", help="Write a page, data and picture here.")
     ] = None,
@@ -49,6 +56,7 @@ def evaluate(
     """
     from hades.evals import load_set, measure, open_set
     from hades.evals.measure import chosen_systems
+    from hades.recall.ranker import Ranker
     from hades.settings import load_settings
 
     chosen = chosen_systems(_named(systems))
@@ -68,7 +76,10 @@ def evaluate(
             on_progress=progress,
         ) as opened,
     ):
-        measured = measure(eval_set, opened, chosen, progress)
+        rankers = None
+        if held_out is not None:
+            rankers = Ranker.load(held_out[0]), Ranker.load(held_out[1])
+        measured = measure(eval_set, opened, chosen, progress, rankers)
     door.show(measured.plain(), lambda out: show_measured(measured, out))
     if report is not None:
         _write(measured, report)
@@ -112,3 +123,36 @@ def show_measured(measured: Measured, out: Console) -> None:
             "–" if scores.ece is None else f"{scores.ece:.3f}",
         )
     out.print(rows)
+
+
+@command(app, "train-ranker", of_memory=False)
+def train_ranker(
+    door: Door,
+    folders: Annotated[list[Path], typer.Argument(help="Sets to learn from.")],
+    to: Annotated[Path, typer.Option("--to", help="The file of weights to write.")],
+    fold: Annotated[
+        int | None, typer.Option("--fold", help="0 or 1: learn from this half of the questions.")
+    ] = None,
+) -> None:
+    """Learn the ranker's weights from question sets; `ranker` in the settings uses them.
+
+    Report only on questions it has not seen: the other half, or other sets.
+    """
+    from hades.evals.sets import load_set
+    from hades.evals.train import train
+    from hades.settings import load_settings
+
+    sets = [load_set(folder) for folder in folders]
+    if fold is not None:
+        sets = [one.half(fold) for one in sets]
+    settings = load_settings()
+    with door.progress() as progress:
+        counts = train(
+            sets,
+            to,
+            cache=settings.cache_folder(),
+            encoder=settings.encoder,
+            on_progress=progress,
+        )
+    lines = [f"{name}: {count:,} questions" for name, count in counts.items()]
+    door.show({"file": str(to), "questions": counts}, lambda out: out.print("\n".join(lines)))

@@ -209,6 +209,21 @@ def related(
     door.show(found, render)
 
 
+@command(app, "mentions", timed=True)
+def mentions(
+    door: Door,
+    name: NAME,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many passages.")] = 20,
+) -> None:
+    """Show the passages that mention an entity by any of its names, and where."""
+    with door.opened() as memory:
+        view = memory if door.at is None and door.known is None else None
+        found = (view or memory.at(door.at, known=door.known)).mentions(name, limit)
+    from hades.cli import show
+
+    door.show(found, lambda out: show.mentions(out, found))
+
+
 @command(app, "alias")
 def alias(
     door: Door, name: NAME, other: Annotated[str, typer.Argument(help="Another name for it.")]
@@ -248,3 +263,18 @@ def split(
     from hades.cli import show
 
     door.show(found, lambda out: show.entities(out, found))
+
+
+@command(app, "resolve")
+def resolve(
+    door: Door,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+) -> None:
+    """Merge entities spelled nearly alike, and join names near in meaning."""
+    with door.opened() as memory, door.progress() as told:
+        found = memory.resolve(dry_run=dry_run, on_progress=told)
+    from hades.cli import show
+
+    door.show(found, lambda out: show.resolution(out, found))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from hades.domain.graph import Edge, Entity
+from hades.domain.graph import Edge, Entity, Mentioned, Resolution
 from hades.domain.trace import Change, Diff, Hit, Space, State, Topic
 
 if TYPE_CHECKING:
@@ -93,14 +93,18 @@ def topics(console: Console, found: list[Topic]) -> None:
 
 
 def edges(console: Console, found: Iterable[Edge]) -> None:
-    """Edges, one a line: number, ends and relation, since and until when, why."""
+    """Edges, one a line: number, ends and relation, since and until when, why.
+
+    What a text states has a dot for a number, and says where it stands.
+    """
     shown = False
     for edge in found:
         shown = True
         ends = (
             f"{clean(edge.source.name)} --\\[{clean(edge.relation)}]--> {clean(edge.target.name)}"
         )
-        parts = [f"[dim]{edge.id:>4}[/]  {ends}", f"since {when(edge.valid_from)}"]
+        number = str(edge.id) if edge.id > 0 else "·"
+        parts = [f"[dim]{number:>4}[/]  {ends}", f"since {when(edge.valid_from)}"]
         if edge.valid_to is not None:
             parts.append(f"until {when(edge.valid_to)}")
         if edge.superseded_by is not None:
@@ -111,23 +115,57 @@ def edges(console: Console, found: Iterable[Edge]) -> None:
             parts.append(f"weight {edge.weight:g}")
         if edge.evidence:
             parts.append(f"[italic]{clean(edge.evidence)}[/]")
+        if edge.provenance is not None:
+            parts.append(f"[dim]in {clean(edge.provenance.chunk)}[/]")
         console.print("  ".join(parts))
     if not shown:
         console.print("no edges")
 
 
+def mentions(console: Console, found: list[Mentioned]) -> None:
+    """Passages that mention a name: where, then the line it stands in."""
+    for one in found:
+        text = one.chunk.text
+        at = one.positions[0] if one.positions else 0
+        line = one.line + text.count("\n", 0, at)
+        said = text[text.rfind("\n", 0, at) + 1 :].split("\n")[0]
+        times = f"{len(one.positions)}×" if one.positions else "title"
+        console.print(f"[bold]{clean(one.chunk.topic)}:{line}[/]  [dim]{times}[/]  {clean(said)}")
+    if not found:
+        console.print("no passage mentions it")
+
+
 def entities(console: Console, found: list[Entity]) -> None:
     """A list of entities."""
-    rows = table("entity", "kind", "edges", "also", "merged")
+    rows = table("entity", "kind", "passages", "edges", "also", "merged")
     for entity in found:
         rows.add_row(
             clean(entity.name),
             clean(entity.kind),
+            str(entity.frequency),
             str(entity.edges),
             clean(", ".join(entity.aliases)),
             clean(", ".join(entity.merged)),
         )
     console.print(rows if found else "no entities")
+
+
+def resolution(console: Console, found: Resolution) -> None:
+    """What was, or would be, merged and joined."""
+    would = "would be " if found.dry_run else ""
+    for pairs, what in (
+        (found.merged, f"{would}merged into"),
+        (found.left, "left beside"),
+        (found.similar, f"{would}similar_to"),
+    ):
+        for pair in pairs:
+            ends = f"{clean(pair.other)} [dim]{what}[/] {clean(pair.keep)}"
+            console.print(f"{ends}  {pair.score:.2f}  [italic]{clean(pair.why)}[/]")
+    console.print(
+        f"{len(found.merged)} {would}merged, {len(found.left)} left, "
+        f"{len(found.similar)} {would}joined, {found.ended} ended, "
+        f"{found.embedded} names {would}embedded"
+    )
 
 
 def spaces(console: Console, found: list[Space]) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Any
 
-from hades.domain.trace import State
+from hades.domain.trace import Chunk, State
 
 
 class NodeKind(IntEnum):
@@ -47,6 +47,8 @@ class Entity:
     """Names of entities merged into this one; `split` takes them out again."""
     summary: str = ""
     edges: int = 0
+    frequency: int = 0
+    """In how many passages it is mentioned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,19 @@ class Related:
     """The share of the passages with either that have both."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """A passage that mentions a name, and where."""
+
+    chunk: Chunk
+    line: int
+    """The line of its text, from 1, at which the passage begins."""
+    positions: tuple[int, ...]
+    """The characters of the passage at which the name, or another name for it, begins.
+
+    Empty when the passage does not say it: a title that is not in its text."""
+
+
 UNSURE = Belief()
 """Nothing known for or against."""
 
@@ -90,6 +105,9 @@ class Provenance:
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A typed, weighted, directed relation that holds for a time.
+
+    One that was told has a number above 0; one that a text states, a number below; one that
+    follows from mentions (`documents`) has none, 0.
 
     `valid_from`/`valid_to` say when it held in the world; `recorded_at`/`retired_at`
     when this memory believed so. `superseded_by` is the edge that replaced it.
@@ -137,6 +155,33 @@ class Turn:
     at: datetime
     before: Edge
     after: Edge | None
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Two entities that may be one, how alike their names are, and why one thinks so."""
+
+    keep: str
+    other: str
+    score: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What `resolve` did, or would do in a dry run."""
+
+    merged: tuple[Likeness, ...] = ()
+    """Spelled so nearly alike that they are one now; `split` takes them apart."""
+    left: tuple[Likeness, ...] = ()
+    """Spelled as nearly alike, but something speaks against it: merge them by hand."""
+    similar: tuple[Likeness, ...] = ()
+    """New edges `similar_to`: near in meaning, by the encoder."""
+    ended: int = 0
+    """Edges `similar_to` of an earlier run that no longer follow."""
+    embedded: int = 0
+    """Names that got a vector, or in a dry run would."""
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)

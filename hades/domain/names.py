@@ -45,6 +45,13 @@ _WORDS = re.compile(rf"[{_NO_SPACES}]|(?:[^\W_{_NO_SPACES}]|[{_SIGNS}])+(?:(?:\+
 _ACCENTS_BELOW = 0x0530
 """Marks on Latin, Greek and Cyrillic letters are accents; on others they make the letter."""
 _ARTICLES = ("the", "a", "an")
+_UNDERSCORED = re.compile(r"\w_\w|\b_+[^\W_]")
+_IDENTIFIER = re.compile(r"[\w$]*(?:\w_\w|\b_+[^\W_]|[a-z0-9][A-Z])[\w$]*")
+_SPACE = re.compile(r"\s")
+_JOINTS = re.compile(r"\.|::|/|#|->")
+_OVERLOAD = re.compile(r"#\d+$")
+# A character with the marks that are written after it.
+_CLUSTER = re.compile(rf"(?s).[{_SIGNS}]*")
 _TRAILING_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
@@ -81,6 +88,71 @@ def name_key(name: str) -> str:
     # Casefolding can bring accents and letters apart anew: İ, ŉ.
     again = words(" ".join(found))
     return " ".join(again) or name.strip()
+
+
+def exact_key(name: str) -> str:
+    """The key of a name that is known by its very letters; no name_key looks like it."""
+    return f"`{name}`"
+
+
+def entity_key(name: str, *, symbol: bool = False) -> str:
+    """The key of the entity a text means by a name.
+
+    Identifiers mean what they are spelled like: `_load` is not `load`. So does the full name
+    of a symbol of code, `a.b_load` not being `a.b.load`. It depends on the name alone, hence
+    not on who came first.
+
+    >>> entity_key("Count Stripes"), entity_key("count_stripes"), entity_key("io.Open", symbol=True)
+    ('count stripes', '`count_stripes`', '`io.Open`')
+    """
+    is_identifier = _UNDERSCORED.search(name) is not None and not _SPACE.search(name)
+    if is_identifier or (symbol and symbol_tail(name) != name):
+        return exact_key(name)
+    return name_key(name)
+
+
+def symbol_tail(name: str) -> str:
+    """The last part of a symbol's full name, as a text would mention it.
+
+    >>> symbol_tail("hades.store.Engine.close"), symbol_tail("io::read#2"), symbol_tail("main")
+    ('close', 'read', 'main')
+    """
+    bare = _OVERLOAD.sub("", name)
+    return _JOINTS.split(bare)[-1] or bare
+
+
+def is_identifier(name: str) -> bool:
+    """Whether one word is spelled as only code spells: `count_stripes`, `countStripes`."""
+    return _IDENTIFIER.fullmatch(name) is not None
+
+
+def word_places(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text, as `words` gives them, begin and end in it."""
+    if text.isascii():
+        return [match.span() for match in _WORDS.finditer(text)]
+    plain: list[str] = []
+    starts: list[int] = []
+    for cluster in _CLUSTER.finditer(text):
+        kept = _without_accents(cluster.group())
+        plain.append(kept)
+        starts += [cluster.start()] * len(kept)
+    starts.append(len(text))
+    return [
+        (starts[match.start()], starts[match.end()]) for match in _WORDS.finditer("".join(plain))
+    ]
+
+
+PLACE_BITS_BELOW = 5
+"""A place is packed as first word, length in words (4 bits), whether a capital begins it."""
+
+
+def characters_at(text: str, packed: bytes) -> list[int]:
+    """The characters at which the first words of packed places begin, each once, in order."""
+    if not packed:
+        return []
+    places = word_places(text)
+    firsts = {place >> PLACE_BITS_BELOW for place in memoryview(packed).cast("I")}
+    return [places[first][0] for first in sorted(firsts) if first < len(places)]
 
 
 def without_parenthesis(title: str) -> str:

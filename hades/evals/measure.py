@@ -13,14 +13,14 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from hades.domain.answer import Recall
 from hades.domain.trace import Hit
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
 from hades.evals.sets import EvalSet, Question
+from hades.recall.ranker import Ranker
 from hades.store.port import Progress
 from hades.view import View
 
@@ -100,11 +100,7 @@ def chosen_systems(names: Iterable[str]) -> tuple[str, ...]:
     asked = set(names)
     if unknown := sorted(asked - set(SYSTEMS)):
         raise InvalidInput(f"There is no system {unknown[0]!r}: {', '.join(SYSTEMS)}.")
-    # Until views can rank through the graph, there is only what the doors find.
-    offered = SYSTEMS if hasattr(View, "rank") else tuple(_DOORS)
-    if missing := sorted(asked - set(offered)):
-        raise Unavailable(f"This version cannot rank by {missing[0]}: {', '.join(offered)}.")
-    return tuple(name for name in offered if name in asked or not asked)
+    return tuple(name for name in SYSTEMS if name in asked or not asked)
 
 
 def measure(
@@ -112,11 +108,16 @@ def measure(
     opened: OpenSet,
     systems: Sequence[str] = (),
     on_progress: Progress | None = None,
+    held_out: tuple[Ranker, Ranker] | None = None,
 ) -> Measured:
-    """Ask every question of every system, or of those named."""
+    """Ask every question of every system, or of those named.
+
+    With `held_out` a question is ranked by the ranker of its half: the first must not have
+    seen half 0, the second not half 1.
+    """
     scores = {}
     for system in chosen_systems(systems):
-        ask = _asker(system, opened)
+        ask = _asker(system, opened, held_out)
         ask(eval_set.questions[0])  # loads what is loaded once; not timed
         asked = []
         for number, question in enumerate(eval_set.questions, start=1):
@@ -153,21 +154,27 @@ def ranking(hits: Iterable[Hit], id_of: IdOf) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_of(hit.chunk) for hit in hits))[:RANKS]
 
 
-def _asker(system: str, opened: OpenSet) -> Callable[[Question], Asked]:
-    chunks = _chunks_asked(opened)
+def _asker(
+    system: str, opened: OpenSet, held_out: tuple[Ranker, Ranker] | None
+) -> Callable[[Question], Asked]:
+    limit = _chunks_asked(opened)
 
     def ask(question: Question) -> Asked:
+        if held_out is not None:
+            opened.rank_by(held_out[question.fold])
         view = opened.view(question)
         start = time.perf_counter()
-        hits = _hits(view, question.text, system, chunks)
-        ms = 1000 * (time.perf_counter() - start)
+        hits = view.rank(question.text, limit, system=system)
+        ms = _ms_since(start)
         ranked = ranking(hits, opened.id_of)
         packed = sum(hit.chunk.tokens for hit in hits[:PACKED_PASSAGES])
+        if system in _DOORS:
+            ms = _search_ms(view, question.text, _DOORS[system])
         if system != "full":
             return Asked(ranked, question.gold, ms, packed)
         start = time.perf_counter()
-        recall = _recall(view, question.text)
-        ms = 1000 * (time.perf_counter() - start)
+        recall = view.recall(question.text)
+        ms = _ms_since(start)
         told = tuple(
             (one.belief.mean, opened.id_of(one.chunk) in question.gold) for one in recall.passages
         )
@@ -176,17 +183,17 @@ def _asker(system: str, opened: OpenSet) -> Callable[[Question], Asked]:
     return ask
 
 
+def _search_ms(view: View, question: str, doors: Sequence[str]) -> float:
+    """What a plain search by these doors takes: ranking by one system computes them all."""
+    start = time.perf_counter()
+    view.search(question, door=doors)
+    return _ms_since(start)
+
+
+def _ms_since(start: float) -> float:
+    return 1000 * (time.perf_counter() - start)
+
+
 def _chunks_asked(opened: OpenSet) -> int:
     """How many chunks give RANKS different passages, going by how many a passage has."""
     return RANKS * max(1, math.ceil(opened.index.chunks / opened.passages))
-
-
-def _hits(view: View, question: str, system: str, limit: int) -> list[Hit]:
-    rank = getattr(view, "rank", None)
-    if rank is None:
-        return view.search(question, limit, door=_DOORS[system])
-    return cast("list[Hit]", rank(question, system=system, limit=limit))
-
-
-def _recall(view: View, question: str) -> Recall:
-    return cast(Recall, getattr(view, "recall")(question))  # noqa: B009 — until views have it

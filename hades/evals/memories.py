@@ -24,10 +24,11 @@ from hades.errors import InvalidInput, Unavailable
 from hades.evals.sets import CORPUS, TRIPLES, EvalSet, Question, read_rows
 from hades.memory import DEFAULT_SPACE, Memory
 from hades.memory import open as open_memory
+from hades.recall.ranker import Ranker
 from hades.store.port import Progress
 from hades.view import View
 
-FORMAT = 1
+FORMAT = 2
 """Part of every hash: raised when the same corpus should give another memory."""
 PREFIX = "passage"
 """First part of the topics; a passage's id is the rest."""
@@ -66,6 +67,10 @@ class OpenSet:
         if space not in self._views:
             self._views[space] = self.memory.in_space(space)
         return self._views[space]
+
+    def rank_by(self, ranker: Ranker) -> None:
+        """Rank by other weights than those in the package, in every space."""
+        self.memory._engine.ranker = ranker
 
     def __enter__(self) -> OpenSet:
         return self

@@ -43,6 +43,7 @@ def draw_ladder(measured: Measured, folder: Path) -> list[Path]:
     names = [f"HADES {name}" if is_ours else name for name, _, is_ours in rungs]
     axes.set_yticks(range(len(rungs)), names, fontsize=9)
     axes.set_xlim(0, 105)
+    axes.margins(y=0.01)
     grey = "" if all(is_ours for _, _, is_ours in rungs) else " (grey: published by others)"
     axes.set_xlabel(f"{headline(measured.dataset)}, per cent{grey}", fontsize=9)
     axes.set_title(f"{measured.dataset}: {measured.questions:,} questions", fontsize=10, loc="left")

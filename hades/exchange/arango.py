@@ -42,7 +42,10 @@ def write(graph: GraphSnapshot, folder: Path) -> None:
         for state in graph.states
     )
     files["entities"] = _entities(graph, keys, out_degree)
-    files["relations"] = (_relation(edge, keys) for edge in graph.edges)
+    files["relations"] = (
+        _relation(edge, f"r_{edge.id}" if edge.id > 0 else f"s_{number}", keys)
+        for number, edge in enumerate(graph.edges)
+    )
     for name, rows in files.items():
         with (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
             for row in rows:
@@ -70,10 +73,10 @@ def _entities(
         }
 
 
-def _relation(edge: Edge, keys: dict[Node, str]) -> dict[str, Any]:
+def _relation(edge: Edge, key: str, keys: dict[Node, str]) -> dict[str, Any]:
     provenance = edge.provenance
     return {
-        "_key": f"r_{edge.id}",
+        "_key": key,
         "_from": f"entities/{keys[edge.source]}",
         "_to": f"entities/{keys[edge.target]}",
         "type": edge.relation,

@@ -61,7 +61,7 @@ def _nodes(graph: GraphSnapshot, ids: dict[Node, str]) -> Iterator[dict[str, Any
             "metadata": {
                 "canonical_name": entity.name,
                 "aliases": [*entity.aliases, *entity.merged],
-                "frequency": entity.edges,
+                "frequency": entity.frequency,
             },
         }
     for end, node in left.items():

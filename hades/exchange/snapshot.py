@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from hades.domain.graph import Edge, Entity, Node
 from hades.domain.names import name_key
 from hades.domain.trace import Chunk, State
+
+_MARK_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +23,22 @@ class GraphSnapshot:
     edges: list[Edge]
 
     def ids(self) -> dict[Node, str]:
-        """A stable id for each node: a topic's and chunk's name, an entity's folded name."""
+        """A stable id for each node: a topic's and chunk's name, an entity's folded name.
+
+        Entities that differ only in what folding drops get a mark made of their letters.
+        """
         ids = {Node("topic", state.topic): f"topic:{state.topic}" for state in self.states}
         ids |= {Node("chunk", chunk.id): f"chunk:{chunk.id}" for chunk in self.chunks}
-        for entity in self.entities:
-            ids[Node("entity", entity.name)] = name_key(entity.name).replace(" ", "_")
+        folded = {entity.name: name_key(entity.name).replace(" ", "_") for entity in self.entities}
+        shared = {key for key, count in Counter(folded.values()).items() if count > 1}
+        for name, key in folded.items():
+            ids[Node("entity", name)] = f"{key}_{_mark(name)}" if key in shared else key
         for edge in self.edges:
             for end in (edge.source, edge.target):
                 # An end whose topic was forgotten still needs a place to stand.
                 ids.setdefault(end, f"{end.kind}:{end.name}")
         return ids
+
+
+def _mark(name: str) -> str:
+    return blake2b(name.encode(), digest_size=_MARK_BYTES).hexdigest()

@@ -57,7 +57,7 @@ class Catalogue:
         self.vectors = Vectors(dims)
         self._generation, self._change = "", 0
         self._words_seen = -1
-        self._numbers = np.zeros(0, np.int64)
+        self._numbers = self._row_of = np.zeros(0, np.int64)
         self._masks: dict[tuple[int, int, int], tuple[Mask, int]] = {}
         """By moment: which chunks are there, and until when that holds."""
         self._words_token = ""
@@ -133,6 +133,8 @@ class Catalogue:
         ids = self.chunks["id"]
         at = np.searchsorted(ids, self.vectors.chunks)
         self._numbers = np.minimum(at, max(0, len(ids) - 1)).astype(np.int64)
+        self._row_of = np.full(len(ids), -1, np.int64)
+        self._row_of[self._numbers] = np.arange(len(self._numbers))
 
     # Words
 
@@ -276,9 +278,8 @@ class Catalogue:
         """The vectors of chunks, by number; nothing but zeros where there is none."""
         found = np.zeros((len(numbers), self.vectors.dims), np.float32)
         if len(self.vectors):
-            at = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
-            has = self._numbers[at] == numbers
-            found[has] = self.vectors.full(at[has])
+            at = self._row_of[numbers]
+            found[at >= 0] = self.vectors.full(at[at >= 0])
         return found
 
     def rarity(self, term: str) -> float:

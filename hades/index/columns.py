@@ -67,6 +67,12 @@ class Columns:
                 made[name] = np.insert(array, at[fresh], values[fresh])
         self._arrays = made
 
+    def append(self, new: Mapping[str, Array]) -> None:
+        """Take rows in at the end, in whatever order they come: these are then not sorted."""
+        self._arrays = {
+            name: np.concatenate([array, new[name]]) for name, array in self._arrays.items()
+        }
+
     def set(self, name: str, values: Array) -> None:
         """Give every row another value in one column."""
         self._arrays = {**self._arrays, name: values.astype(self._types[name])}

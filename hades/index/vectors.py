@@ -15,6 +15,7 @@ import copy
 import mmap
 import threading
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ SKETCHED_EACH = 200
 _COUNTS_BITS = hasattr(np, "bitwise_count")
 """Numpy 1 cannot: it scans all codes."""
 _BLOCK_ROWS = 8_192
+_FILES = ("codes", "full", "bits")
 
 
 def quantise(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
@@ -73,15 +75,32 @@ class _Kernel:
             return not self._loading.is_alive()
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows: codes, the vectors as the encoder gave them, and sketches of them."""
+
+    codes: npt.NDArray[np.int8]
+    full: npt.NDArray[np.float16]
+    bits: npt.NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def keep(self, stay: Mask) -> Part:
+        return self if stay.all() else Part(self.codes[stay], self.full[stay], self.bits[stay])
+
+
 class Vectors:
-    """The vectors of one encoder, by chunk."""
+    """The vectors of one encoder, by chunk.
+
+    What was saved is mapped, and what came since is kept beside it: a note more does not
+    bring a gigabyte of the others into memory.
+    """
 
     def __init__(self, dims: int) -> None:
         self.dims = dims
         self._rows = Columns("chunk", {"chunk": np.int64, "scale": np.float32})
-        self._codes = np.zeros((0, dims), np.int8)
-        self._full = np.zeros((0, dims), np.float16)
-        self._bits = np.zeros((0, words_of(dims)), np.uint64)
+        self._saved = self._new = _nothing(dims)
         self._kernel = _Kernel()
 
     def __len__(self) -> int:
@@ -108,26 +127,25 @@ class Vectors:
         """The same, batch by batch; how many. A chunk comes in one of them only."""
         chunks: list[npt.NDArray[np.int64]] = []
         scales: list[Floats] = []
-        parts: dict[str, list[Any]] = {"_codes": [], "_full": [], "_bits": []}
+        parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
         for ids, vectors in batches:
             codes, scale = quantise(vectors.astype(np.float32))
             chunks.append(ids)
             scales.append(scale)
-            for name, part in zip(parts, (codes, vectors, sketch(vectors)), strict=True):
-                parts[name].append(part)
+            for list_, part in zip(parts, (codes, vectors, sketch(vectors)), strict=True):
+                list_.append(part)
         new = np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
         if not len(new):
             return 0
         self.drop(new)
-        joined = np.concatenate([self._rows["chunk"], new])
-        order = np.argsort(joined, kind="stable")
-        is_sorted = bool((order[1:] > order[:-1]).all())
-        self._rows.put_arrays({"chunk": new, "scale": np.concatenate(scales)})
-        # Joined once, one array after the other: a million vectors are more than a gigabyte.
-        for name, part in parts.items():
-            made = np.concatenate([getattr(self, name), *part])
-            setattr(self, name, made if is_sorted else made[order])
-            part.clear()
+        self._rows.append({"chunk": new, "scale": np.concatenate(scales)})
+        held = self._new
+        joined = []
+        # One array after the other: a million vectors are more than a gigabyte.
+        for before, list_ in zip((held.codes, held.full, held.bits), parts, strict=True):
+            joined.append(np.concatenate([before, *list_]))
+            list_.clear()
+        self._new = Part(*joined)
         return len(new)
 
     def drop(self, chunks: npt.NDArray[np.int64]) -> None:
@@ -135,8 +153,8 @@ class Vectors:
         stay = ~np.isin(self._rows["chunk"], chunks)
         if not stay.all():
             self._rows.keep(stay)
-            self._codes, self._full = self._codes[stay], self._full[stay]
-            self._bits = self._bits[stay]
+            first = len(self._saved)
+            self._saved, self._new = self._saved.keep(stay[:first]), self._new.keep(stay[first:])
 
     def nearest(
         self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, limit: int
@@ -149,7 +167,7 @@ class Vectors:
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         best = self._candidates(question, numbers, mask, limit * RERANKED)
-        exact = self._full[best].astype(np.float32) @ question
+        exact = self.full(best) @ question
         self._let_go()
         # Ties go to the older chunk, so that an order never depends on the partition.
         order = np.lexsort((numbers[best], -exact))[:limit]
@@ -161,13 +179,28 @@ class Vectors:
         What the mask rules out, and what has no vector, is infinitely far.
         """
         by_number = np.full(len(mask), -np.inf, np.float32)
-        if len(self):
-            near = self._scan(question, numbers, mask, self._kernel.is_ready(len(self)))
-            wanted = min(EXACT_AT_LEAST, len(near))
-            best = np.argpartition(-near, wanted - 1)[:wanted]
-            best = best[np.isfinite(near[best])]
-            near[best] = self._full[best].astype(np.float32) @ question
-            by_number[numbers] = near
+        if not len(self):
+            return by_number
+        kernel, first, scales = (
+            self._kernel.is_ready(len(self)),
+            len(self._saved),
+            self._rows["scale"],
+        )
+        near = np.concatenate(
+            [
+                _scan(part, scales[own], question, numbers[own], mask, kernel)
+                for part, own in (
+                    (self._saved, slice(0, first)),
+                    (self._new, slice(first, None)),
+                )
+                if len(part)
+            ]
+        )
+        wanted = min(EXACT_AT_LEAST, len(near))
+        best = np.argpartition(-near, wanted - 1)[:wanted]
+        best = best[np.isfinite(near[best])]
+        near[best] = self.full(best) @ question
+        by_number[numbers] = near
         return by_number
 
     def _candidates(
@@ -175,58 +208,108 @@ class Vectors:
     ) -> npt.NDArray[np.int64]:
         """The rows nearest by their int8 codes."""
         kernel = self._kernel.is_ready(len(self))
-        looked_at = max(SKETCHED_AT_LEAST, wanted // RERANKED * SKETCHED_EACH)
-        if len(self) < SKETCH_FROM_ROWS or looked_at * RERANKED > len(self) or not _COUNTS_BITS:
-            near = self._scan(question, numbers, mask, kernel)
-            best = np.argpartition(-near, min(wanted, len(near)) - 1)[:wanted]
-            return best[np.isfinite(near[best])]
-        bits = sketch(question[None, :])[0]
-        rows = fewest_differ(self._bits, bits, numbers, mask, looked_at, kernel=kernel)
-        near = (self._codes[rows].astype(np.float32) @ question) * self._rows["scale"][rows]
+        first = len(self._saved)
+        rows, near = self._best_of(self._saved, 0, question, numbers, mask, wanted, kernel)
+        if len(self._new):
+            more, how = self._best_of(self._new, first, question, numbers, mask, wanted, kernel)
+            rows, near = np.concatenate([rows, more]), np.concatenate([near, how])
         return rows[np.argsort(-near, kind="stable")[:wanted]]
 
-    def _scan(
-        self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, kernel: bool
-    ) -> Floats:
-        """How near every row is; what the mask rules out is infinitely far."""
-        near = np.empty(len(self), np.float32)
-        if kernel:
-            from hades.index.scan import scan
-
-            code, _ = quantise(question[None, :])
-            scan(self._codes, self._rows["scale"], code[0].astype(np.int32), numbers, mask, near)
-            return near
-        for first in range(0, len(near), _BLOCK_ROWS):
-            block = self._full[first : first + _BLOCK_ROWS].astype(np.float32)
-            near[first : first + _BLOCK_ROWS] = block @ question
-        near[~mask[numbers]] = -np.inf
-        return near
+    def _best_of(
+        self,
+        part: Part,
+        first: int,
+        question: Floats,
+        numbers: npt.NDArray[np.int64],
+        mask: Mask,
+        wanted: int,
+        kernel: bool,
+    ) -> tuple[npt.NDArray[np.int64], Floats]:
+        """The nearest rows of a part, which begins at row `first`, and how near they are."""
+        numbers = numbers[first : first + len(part)]
+        scales = self._rows["scale"][first : first + len(part)]
+        looked_at = max(SKETCHED_AT_LEAST, wanted // RERANKED * SKETCHED_EACH)
+        if len(part) < SKETCH_FROM_ROWS or looked_at * RERANKED > len(part) or not _COUNTS_BITS:
+            near = _scan(part, scales, question, numbers, mask, kernel)
+            rows = np.arange(len(near))
+            if wanted < len(near):
+                rows = np.argpartition(-near, wanted - 1)[:wanted]
+            rows = rows[np.isfinite(near[rows])]
+            return rows + first, near[rows]
+        bits = sketch(question[None, :])[0]
+        rows = fewest_differ(part.bits, bits, numbers, mask, looked_at, kernel=kernel)
+        near = (part.codes[rows].astype(np.float32) @ question) * scales[rows]
+        return rows + first, near
 
     def _let_go(self) -> None:
         """Of many full vectors few are read, but the system maps their neighbours along.
 
         Given back, they stay in its cache and no longer count as memory of this process.
         """
-        mapped = getattr(self._full, "_mmap", None)
+        mapped = getattr(self._saved.full, "_mmap", None)
         if mapped is not None and len(self) >= SKETCH_FROM_ROWS and hasattr(mmap, "MADV_DONTNEED"):
             mapped.madvise(mmap.MADV_DONTNEED)
 
     def full(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The vectors of rows, as the encoder gave them."""
-        return self._full[rows].astype(np.float32)
+        found = np.empty((len(rows), self.dims), np.float32)
+        first = len(self._saved)
+        old = rows < first
+        found[old] = self._saved.full[rows[old]]
+        found[~old] = self._new.full[rows[~old] - first]
+        return found
 
     def save(self, folder: Path) -> None:
         """Write everything to files."""
         self._rows.save(folder, "vectors")
-        np.save(folder / "vectors.codes.npy", self._codes)
-        np.save(folder / "vectors.full.npy", self._full)
-        np.save(folder / "vectors.bits.npy", self._bits)
+        for name in _FILES:
+            saved, new = getattr(self._saved, name), getattr(self._new, name)
+            path = folder / f"vectors.{name}.npy"
+            if not len(saved):
+                np.save(path, new)
+                continue
+            # Through the file: joined in memory it would be there twice.
+            shape = (len(saved) + len(new), *saved.shape[1:])
+            file = np.lib.format.open_memmap(path, "w+", saved.dtype, shape)
+            file[: len(saved)], file[len(saved) :] = saved, new
+            file.flush()
 
     def load(self, folder: Path) -> None:
         """Read what `save` wrote, mapped rather than copied."""
         self._rows.load(folder, "vectors")
-        self._codes = np.load(folder / "vectors.codes.npy", mmap_mode="r")
-        self._full = np.load(folder / "vectors.full.npy", mmap_mode="r")
-        self._bits = np.load(folder / "vectors.bits.npy", mmap_mode="r")
-        if not len(self._codes) == len(self._full) == len(self._bits) == len(self._rows):
+        arrays = [np.load(folder / f"vectors.{name}.npy", mmap_mode="r") for name in _FILES]
+        if {len(array) for array in arrays} != {len(self._rows)}:
             raise ValueError("the vectors are not complete")
+        self._saved, self._new = Part(*arrays), _nothing(self.dims)
+
+
+def _nothing(dims: int) -> Part:
+    return Part(
+        np.zeros((0, dims), np.int8),
+        np.zeros((0, dims), np.float16),
+        np.zeros((0, words_of(dims)), np.uint64),
+    )
+
+
+def _scan(
+    part: Part,
+    scales: Floats,
+    question: Floats,
+    numbers: npt.NDArray[np.int64],
+    mask: Mask,
+    kernel: bool,
+) -> Floats:
+    """How near every row is; what the mask rules out is infinitely far."""
+    near = np.empty(len(part), np.float32)
+    if kernel:
+        from hades.index.scan import scan
+
+        code, scale = quantise(question[None, :])
+        scan(part.codes, scales, code[0].astype(np.int32), numbers, mask, near)
+        near *= scale[0]
+        return near
+    for first in range(0, len(near), _BLOCK_ROWS):
+        block = part.full[first : first + _BLOCK_ROWS].astype(np.float32)
+        near[first : first + _BLOCK_ROWS] = block @ question
+    near[~mask[numbers]] = -np.inf
+    return near

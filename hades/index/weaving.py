@@ -23,7 +23,7 @@ from hades.index.web import HUB_AT_LEAST, HUB_SHARE, Moment, Names, Stated, Web,
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-TITLE, SYMBOL, AUTHOR = 1, 3, 5
+TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
 """Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
 WEIGHT_TITLE, WEIGHT_NAME, WEIGHT_NEXT, WEIGHT_RELATION = 1.0, 0.3, 0.5, 0.3
 """Measured on the development questions of five sets (docs/recall.md)."""
@@ -107,6 +107,7 @@ def _finished(
     hub = frequency > max(HUB_SHARE * size, HUB_AT_LEAST)
     barred = np.zeros(n, np.bool_)
     barred[first_entity : first_entity + len(hub)] = hub
+    barred.flags.writeable = False  # so that walks remember the sums under it
     return Web(
         moment=moment, chunks=chunks, entities=entities, first_entity=first_entity,
         first_topic=first_topic, n=n, roots=roots, names=names, frequency=frequency,
@@ -231,6 +232,8 @@ def _names(tables: Tables, moment: Moment, count: int) -> Names:
     own = tables["entities"]["space"] == moment.space
     exists = own & (tables["entities"]["origin"] == 0)
     titled = exists.copy()
+    # Facts from elsewhere bring names by the thousand: those are found like any other.
+    titled[entity[there & (introduces == TOLD)]] = False
     exists[entity[there & (introduces > 0)]] = True
     titled[entity[there & ((introduces == TITLE) | (introduces == SYMBOL))]] = True
     said = np.bincount(entity[there], rows["singles"][there], minlength=count)
@@ -247,8 +250,9 @@ def _counted(tables: Tables, names: Names, roots: Ints, rows: Ints) -> tuple[Int
     place = _expanded(tables.places, mentions["first"][rows], counts)
     at = np.repeat(np.arange(len(rows)), counts)
     found = at[counting(names, chunk[at], entity[at], place)]
-    # A passage's own title and heading, speaker and author count without being said in it.
-    kept = (introduces > 0) & (introduces <= AUTHOR)
+    # A passage's own title, heading, speaker and author, and what a fact read in it is about,
+    # count without being said in it.
+    kept = ((introduces > 0) & (introduces <= AUTHOR)) | (introduces == TOLD)
     kept[found] = True
     pairs = np.sort(chunk[kept] * max(1, len(roots)) + roots[entity[kept]])
     pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs

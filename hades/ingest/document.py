@@ -25,6 +25,8 @@ class Origin(IntEnum):
     AUTHOR = 5
     ALIAS = 6
     EXTRACTED = 7
+    TOLD = 8
+    """By a fact from elsewhere that names this text as its source."""
 
 
 @dataclass(frozen=True, slots=True)

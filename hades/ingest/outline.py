@@ -55,6 +55,8 @@ class Stated:
     """A name, and the number of its chunk; None: the whole document's."""
     links: tuple[Link, ...]
     """Links, with the number of a chunk for the number of a block."""
+    kind: str = "document"
+    """The kind of document they are from."""
 
 
 def pack_stated(document: Document, passages: list[Passage]) -> bytes:
@@ -64,7 +66,7 @@ def pack_stated(document: Document, passages: list[Passage]) -> bytes:
     for passage in passages:
         names += [[*name, passage.ordinal] for name in _names(passage.names)]
     links = [_link(replace(link, block=chunk_of.get(link.block, 0))) for link in document.links]
-    return _pack({"names": names, "links": links})
+    return _pack({"names": names, "links": links, "kind": document.kind})
 
 
 def unpack_stated(outline: bytes | None) -> Stated:
@@ -78,6 +80,7 @@ def unpack_stated(outline: bytes | None) -> Stated:
             for text, origin, kind, ordinal in data["names"]
         ),
         links=tuple(Link(*link) for link in data["links"]),
+        kind=data.get("kind", "document"),
     )
 
 

@@ -13,14 +13,15 @@ from enum import IntEnum
 import numpy as np
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import name_key, without_parenthesis
 from hades.index.matcher import Match, Matcher
 from hades.ingest.chunk import chunk
-from hades.ingest.document import Document, Name, Origin, Unreadable
-from hades.ingest.names import extract_names, is_name, long_forms
-from hades.ingest.outline import Stated, pack_stated, unpack_document, unpack_stated
+from hades.ingest.document import Document, Unreadable
+from hades.ingest.introduce import Found, Introducer
+from hades.ingest.names import is_name
+from hades.ingest.outline import pack_stated, unpack_document, unpack_stated
 from hades.ingest.readers.markdown import read_markdown
 from hades.models.encoder import Encoder, count_tokens
+from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.store.port import Cut, Mention, Pending, Progress, Store, Write
 
 BATCH_STATES = 200
@@ -119,14 +120,20 @@ class Phases:
 
     # Edges
 
-    def link(self) -> int:
+    def link(self, encoder: Callable[[], Encoder] | None = None) -> int:
         """Find names and links in the texts; how many states."""
+        model = None if encoder is None else lambda: encoder().model
+        introducer = Introducer(self._store, self._space, model)
         done, total = 0, self._store.passages.pending_count(self._space, Phase.EDGES)
         for batch in self._waiting(Phase.EDGES):
+            chunks = [self._store.passages.placed(pending.state) for pending in batch]
+            texts = [self._texts(placed) for placed in chunks]
+            found = self._found(texts)
             with self._store.transaction():
-                for pending in batch:
+                for one, pending in enumerate(batch):
+                    stated = unpack_stated(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
-                        self._introduce(write, pending)
+                        introducer.introduce(write, stated, chunks[one], texts[one], found[one])
                         self._store.passages.advance(pending.state, None)
             done += len(batch)
             self._told("reading names", done, total)
@@ -134,64 +141,15 @@ class Phases:
             self._match()
         return done
 
-    def _introduce(self, write: Write, pending: Pending) -> None:
-        """Bring in the names and links a state states."""
-        stated = unpack_stated(pending.outline)
-        chunks = self._store.passages.placed(pending.state)
+    def _texts(self, chunks: Sequence[int]) -> list[str]:
         texts = self._store.passages.texts(chunks)
-        links = self._store.links
-        titled: int | None = None
-        for name, ordinal in stated.names:
-            where = chunks if ordinal is None else chunks[ordinal : ordinal + 1]
-            if name.origin == Origin.ALIAS and titled is not None and chunks:
-                # Another name of the document: a paper's id beside its title.
-                links.add_alias(write, self._space, titled, name.text, Origin.ALIAS, chunks[0])
-                continue
-            entity = self._introduce_name(write, name, where)
-            if name.origin == Origin.TITLE and titled is None:
-                titled = entity
-        for one in chunks:
-            text = texts.get(one, "")
-            for found in extract_names(text):
-                links.introduce(write, self._space, found, "concept", Origin.EXTRACTED, [one])
-            for long, short in long_forms(text):
-                entity = links.introduce(
-                    write, self._space, long, "concept", Origin.EXTRACTED, [one]
-                )
-                links.add_alias(write, self._space, entity, short, Origin.ALIAS, one)
-        self._state_links(write, stated, chunks)
+        return [texts.get(one, "") for one in chunks]
 
-    def _introduce_name(self, write: Write, name: Name, chunks: Sequence[int]) -> int | None:
-        if not chunks or not is_name(name_key(name.text)):
-            return None
-        links = self._store.links
-        entity = links.introduce(write, self._space, name.text, name.kind, name.origin, chunks)
-        bare = without_parenthesis(name.text)
-        if name.origin == Origin.TITLE and bare != name.text and is_name(name_key(bare)):
-            links.add_alias(write, self._space, entity, bare, Origin.ALIAS, chunks[0])
-        return entity
-
-    def _state_links(self, write: Write, stated: Stated, chunks: Sequence[int]) -> None:
-        if not chunks:
-            return
-        for link in stated.links:
-            source, target = (self._end(write, end) for end in (link.source, link.target))
-            self._store.links.put_link(
-                write,
-                chunks[min(link.block, len(chunks) - 1)],
-                source,
-                link.relation,
-                target,
-                weight=link.weight,
-                evidence=link.evidence,
-                components={},
-            )
-
-    def _end(self, write: Write, name: str) -> int:
-        if name.startswith("topic:"):
-            return self._store.links.topic_node(self._space, name.removeprefix("topic:"))
-        entity = self._store.links.entity(write, self._space, name, "concept", Origin.EXTRACTED)
-        return entity << 3 | NodeKind.ENTITY
+    def _found(self, texts: Sequence[Sequence[str]]) -> list[Found]:
+        """The names of the chunks of many states, found all at once: models like that."""
+        extractor = load_extractor(self._store.meta("extractor") or DEFAULT_EXTRACTOR)
+        names = iter(extractor.names([text for of_state in texts for text in of_state]))
+        return [[next(names) for _ in of_state] for of_state in texts]
 
     def _match(self) -> None:
         """Match new chunks with all names, and old chunks with new names."""

@@ -87,7 +87,7 @@ class Pipeline:
                 self._phases.embed(self._encoder())
         if "edges" in phases:
             with _timed(summary, "edges"):
-                self._phases.link()
+                self._phases.link(self._encoder)
 
     def _take_root(self, root: Root, summary: Summary, dry_run: bool) -> None:
         known = self._store.sources.of_root(self._space, root.name)

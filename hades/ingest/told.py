@@ -6,12 +6,40 @@ that topic's passages are joined with both, so that a walk leads from text to te
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from hades.domain.names import name_key, words
-from hades.ingest.document import Origin
-from hades.ingest.names import is_name
-from hades.store.port import Store, Write
+from hades.errors import InvalidInput
+from hades.ingest.document import Origin, Unreadable
+from hades.ingest.readers.records import Bad
+from hades.ingest.readers.triples import Triple, read_triples
+from hades.ingest.summary import Summary
+from hades.models.names_extractor import is_name
+from hades.store.port import Progress, Store, Write
+
+TOLD_EVERY = 500
+
+
+def take_facts(file: Path, tell: Callable[[Triple], bool], on_progress: Progress | None) -> Summary:
+    """Tell every fact of a file; `tell` says whether it was news."""
+    summary = Summary()
+    try:
+        # Reading twice costs little beside relating; what is piped in cannot be.
+        counted = on_progress is not None and file.is_file()
+        total = sum(1 for _ in read_triples(file)) if counted else 0
+        for number, fact in enumerate(read_triples(file), start=1):
+            if on_progress is not None and number % TOLD_EVERY == 0:
+                on_progress("relating", number, total)
+            if isinstance(fact, Bad):
+                summary.skipped.append((fact.where, fact.why))
+            elif tell(fact):
+                summary.added += 1
+            else:
+                summary.unchanged += 1
+    except Unreadable as error:
+        raise InvalidInput(str(error)) from error
+    return summary
 
 
 class ToldMentions:
@@ -33,7 +61,7 @@ class ToldMentions:
             saying = [chunk for chunk, said in chunks if f" {key} " in said]
             where = saying or [chunks[0][0]]
             links = self._store.links
-            links.introduce(write, self._space, name, "concept", Origin.EXTRACTED, where)
+            links.introduce(write, self._space, name, "concept", Origin.TOLD, where)
 
     def _chunks(self, topic: str) -> list[tuple[int, str]]:
         if topic not in self._said:

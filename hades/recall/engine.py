@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path as FilePath
 from typing import Any, Literal
 
 import numpy as np
@@ -19,20 +20,22 @@ import numpy as np
 from hades.domain.answer import Intent, Mode, Neighbour, Path, Recall
 from hades.domain.graph import Reason
 from hades.domain.times import AsOf
-from hades.domain.trace import Hit
+from hades.domain.trace import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.index.webs import Webs
 from hades.recall import answering, around, beaming, look
+from hades.recall.features import FEATURES
 from hades.recall.intent import choose_mode, default_plan, read_intent
+from hades.recall.pathways import flowing
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan
-from hades.recall.ranker import Ranker, shipped_ranker
+from hades.recall.ranker import Ranker, Table, shipped_ranker
 from hades.recall.run import Clock, Run
 from hades.recall.scene import Scene
 from hades.recall.search import Finder
 from hades.store.port import Progress, Store
 
-System = Literal["dense", "words", "hybrid", "ppr", "tiers", "full"]
-SYSTEMS: tuple[System, ...] = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+System = Literal["dense", "words", "hybrid", "ppr", "paths", "tiers", "full"]
+SYSTEMS: tuple[System, ...] = ("dense", "words", "hybrid", "ppr", "paths", "tiers", "full")
 """The ladder of baselines, each with more of the recipe than the one before."""
 
 TIERS = {"meaning": 0.4, "graph": 0.4, "belief": 0.2}
@@ -57,11 +60,10 @@ class Where:
 class Engine:
     """Answers questions over one memory; made once, shared by its views."""
 
-    def __init__(self, store: Store, encoder: str) -> None:
+    def __init__(self, store: Store, encoder: str, ranker: FilePath | None = None) -> None:
         self._store = store
         self.finder = Finder(store, encoder)
-        self.ranker: Ranker | None = None
-        """Another ranker than the one in the package."""
+        self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
 
     @cached_property
     def webs(self) -> Webs:
@@ -114,6 +116,17 @@ class Engine:
                 {int(scene.web.chunks[n]): float(scores[n]) for n in order}, where.as_of
             )
 
+    def examine(self, where: Where, question: str) -> tuple[list[Chunk], Table]:
+        """The candidates for a question and their features: what a ranker learns from."""
+        asked = question[:QUESTION_CHARACTERS_AT_MOST]
+        with self.scene(where) as scene:
+            found = self.look(Run(UNHURRIED), scene, asked, 10_000)
+            ids = scene.web.chunks[found.numbers].tolist()
+            chunks = self._store.passages.find(ids, where.as_of)
+            if found.features is None:
+                return [], np.zeros((0, len(FEATURES)), np.float32)
+            return [chunks[one] for one in ids], found.features
+
     def look(
         self, run: Run, scene: Scene, question: str, limit: int, *, recent: bool = False
     ) -> look.Look:
@@ -121,7 +134,7 @@ class Engine:
         found = look.enter(run, scene, self.finder.encoder, question)
         look.wander(run, found)
         beaming.spread(run, found)
-        look.choose(run, found, self.ranker or shipped_ranker(), limit, recent=recent)
+        look.choose(run, found, self.ranker, limit, recent=recent)
         return found
 
     @contextmanager
@@ -175,6 +188,9 @@ def system_scores(found: look.Look, system: str) -> Any:
         # The ranked ones first, in their order; then the rest by what the doors say.
         scores = signals.prior - 1e6
         scores[found.numbers] = found.scores
+    elif system == "paths":
+        flown = flowing(found)
+        scores = np.where(flown > 0, 1 + flown, signals.prior * 1e-3)
     else:
         walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
         plain = (_scaled(signals.cosine, signals.mask) + _scaled(signals.words, signals.mask)) / 2

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
-from hades.graph.flow import FlowPath, best_paths
+from hades.graph.flow import FlowPath, best_paths, flow
 from hades.recall.look import Look
 from hades.recall.run import Run, Stage
 from hades.recall.telling import Teller
@@ -33,6 +33,22 @@ FLOW_LEAST = 0.005
 so the paper's .05, meant for graphs of a few neighbours a node, would end at the first."""
 
 
+def flowing(look: Look) -> npt.NDArray[np.float64]:
+    """By chunk number: what flows to it from the names of the question, or the best passage."""
+    held = np.zeros(len(look.signals.mask))
+    if not len(look.numbers):
+        return held
+    nodes, graph = found_graph(look, look.numbers)
+    for source in sources_of(look, look.numbers):
+        at = int(np.searchsorted(nodes, source))
+        if at < len(nodes) and nodes[at] == source:
+            reached = flow(graph, at, theta=FLOW_LEAST, nodes=FOUND_NODES).holds
+            for node, amount in reached.items():
+                if nodes[node] < len(held):
+                    held[nodes[node]] += amount
+    return held
+
+
 class Pathways:
     """Paths from the question to the passages chosen for it."""
 
@@ -45,9 +61,10 @@ class Pathways:
     def to(self, passages: Sequence[int]) -> list[Path]:
         """The best paths to passages, best first."""
         plan = self._run.plan
-        nodes, graph = self._found(passages)
+        chosen = np.array(passages, np.int64)
+        nodes, graph = found_graph(self._look, chosen)
         local = {int(node): at for at, node in enumerate(nodes)}
-        named = self._sources(passages)
+        named = sources_of(self._look, chosen)
         asked, topics = self._topics(nodes, passages, named)
         pairs = [(one, other) for one in named for other in passages]
         pairs += [(one, other) for one in asked for other in topics]
@@ -70,52 +87,6 @@ class Pathways:
         teller = Teller(self._look.scene, {*says, *(asked if says else ())})
         return [teller.path([int(nodes[n]) for n in one.nodes], one.reliability) for one in kept]
 
-    def _found(self, passages: Sequence[int]) -> tuple[Ints, Adjacency]:
-        """The graph of what was found: its nodes, and their arcs among each other."""
-        web = self._web
-        chunks = np.unique(np.concatenate([self._look.numbers, np.array(passages, np.int64)]))
-        counts, targets, weights = web.graph.of(chunks)
-        source = np.repeat(chunks, counts)
-        seen, times = np.unique(targets, return_counts=True)
-        named = web.first_entity + self._look.signals.named
-        titles = web.first_entity + web.title_of[chunks]
-        joins = (times > 1) | np.isin(seen, named) | np.isin(seen, titles)
-        joins |= seen >= web.first_topic
-        joins &= (seen >= web.first_entity) & ~web.barred[seen]
-        others = np.union1d(seen[joins], named)
-        stated = web.graph.of(others)
-        nodes = np.union1d(chunks, others)
-        first = np.concatenate([source, np.repeat(others, stated[0])])
-        second = np.concatenate([targets, stated[1]])
-        weight = np.concatenate([weights, stated[2]])
-        inside = (first < second) & np.isin(first, nodes) & np.isin(second, nodes)
-        pair = first[inside] * web.n + second[inside]
-        _, once = np.unique(pair, return_index=True)
-        return nodes, Adjacency.undirected(
-            len(nodes),
-            np.searchsorted(nodes, first[inside][once]),
-            np.searchsorted(nodes, second[inside][once]),
-            weight[inside][once],
-        )
-
-    def _sources(self, passages: Sequence[int]) -> list[int]:
-        """Where paths start: the names of the question, else the best passage."""
-        web, named = self._web, self._look.signals.named
-        rarest = named[np.lexsort((named, web.frequency[named]))][:SOURCES_AT_MOST]
-        return [int(web.first_entity + one) for one in rarest] or [int(passages[0])]
-
-    def _topics(
-        self, nodes: Ints, passages: Sequence[int], named: Sequence[int]
-    ) -> tuple[list[int], list[int]]:
-        """The topics the question asks about, and all found of which something is stated."""
-        web = self._web
-        asked = [one for one in passages if web.first_entity + web.title_of[one] in named]
-        _, own, _ = web.graph.of(np.array(asked or passages[:1], np.int64))
-        return (
-            np.unique(own[own >= web.first_topic]).tolist(),
-            nodes[nodes >= web.first_topic].tolist(),
-        )
-
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
         """One path to a passage from a source, without those that add nothing to another:
         a part of it, or what it states with titles and passages around."""
@@ -133,7 +104,54 @@ class Pathways:
                 kept.append(path)
         return kept
 
+    def _topics(
+        self, nodes: Ints, passages: Sequence[int], named: Sequence[int]
+    ) -> tuple[list[int], list[int]]:
+        """The topics the question asks about, and all found of which something is stated."""
+        web = self._web
+        asked = [one for one in passages if web.first_entity + web.title_of[one] in named]
+        _, own, _ = web.graph.of(np.array(asked or passages[:1], np.int64))
+        return (
+            np.unique(own[own >= web.first_topic]).tolist(),
+            nodes[nodes >= web.first_topic].tolist(),
+        )
+
     def _is_title(self, nodes: Ints) -> bool:
         web, chunk, name = self._web, int(nodes.min()), int(nodes.max())
         is_mention = chunk < web.first_entity <= name < web.first_topic
         return len(nodes) == 2 and is_mention and web.first_entity + web.title_of[chunk] == name
+
+
+def found_graph(look: Look, passages: Ints) -> tuple[Ints, Adjacency]:
+    """The graph of what was found: its nodes, and their arcs among each other."""
+    web = look.scene.web
+    chunks = np.union1d(look.numbers, passages)
+    counts, targets, weights = web.graph.of(chunks)
+    source = np.repeat(chunks, counts)
+    seen, times = np.unique(targets, return_counts=True)
+    named = web.first_entity + look.signals.named
+    titles = web.first_entity + web.title_of[chunks]
+    joins = (times > 1) | np.isin(seen, named) | np.isin(seen, titles)
+    joins |= seen >= web.first_topic
+    joins &= (seen >= web.first_entity) & ~web.barred[seen]
+    others = np.union1d(seen[joins], named)
+    stated = web.graph.of(others)
+    nodes = np.union1d(chunks, others)
+    first = np.concatenate([source, np.repeat(others, stated[0])])
+    second = np.concatenate([targets, stated[1]])
+    weight = np.concatenate([weights, stated[2]])
+    inside = (first < second) & np.isin(first, nodes) & np.isin(second, nodes)
+    _, once = np.unique(first[inside] * web.n + second[inside], return_index=True)
+    return nodes, Adjacency.undirected(
+        len(nodes),
+        np.searchsorted(nodes, first[inside][once]),
+        np.searchsorted(nodes, second[inside][once]),
+        weight[inside][once],
+    )
+
+
+def sources_of(look: Look, passages: Ints) -> list[int]:
+    """Where paths start: the names of the question, rarest first, else the best passage."""
+    web, named = look.scene.web, look.signals.named
+    rarest = named[np.lexsort((named, web.frequency[named]))][:SOURCES_AT_MOST]
+    return [int(web.first_entity + one) for one in rarest] or [int(passages[0])]

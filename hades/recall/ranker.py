@@ -38,6 +38,7 @@ LINKED_SHRINKAGE, PLAIN_SHRINKAGE, BELIEF_SHRINKAGE = 1e-5, 1e-2, 1e-4
 PLAIN_START = (1.2, 0.0, 0.0)
 """The plain model is shrunk towards the hybrid order, not towards nothing."""
 PLAIN_SIGNS = (1, 1, -1)
+_NEWTON_STEPS, _SMALL = 100, 1e-6
 
 _TITLE_NAMED, _BRIDGE_IN = FEATURES.index("title_named"), FEATURES.index("bridge_in")
 _COSINE, _COVERAGE = FEATURES.index("cosine"), FEATURES.index("coverage")
@@ -59,6 +60,8 @@ class Asked:
 
     features: Table
     wanted: npt.NDArray[np.bool_]
+    weight: float = 1.0
+    """How much it counts: less where a set has many, so that every set is heard."""
 
 
 class Ranker:
@@ -104,7 +107,7 @@ class Ranker:
             tables.append(belief_features(one.features, scores, linked))
             wanted.append(one.wanted)
         x, y = np.concatenate(tables), np.concatenate(wanted).astype(float)
-        return _fit(x, y, np.full(len(y), 1 / len(y)), BELIEF_SHRINKAGE, np.zeros(len(BELIEF)))
+        return _fit(x, y, _shares(questions), BELIEF_SHRINKAGE, np.zeros(len(BELIEF)))
 
     def save(self, path: Path, trained: Mapping[str, Any]) -> None:
         """Write the weights by name, with how they were made."""
@@ -179,7 +182,13 @@ def _fit_ranking(
         return start
     x = np.concatenate([standardised(one.features[:, columns]) for one in questions]).astype(float)
     y = np.concatenate([one.wanted for one in questions]).astype(float)
-    return _fit(x, y, np.full(len(y), 1 / len(y)), shrinkage, start, signs)[:-1]
+    return _fit(x, y, _shares(questions), shrinkage, start, signs)[:-1]
+
+
+def _shares(questions: Sequence[Asked]) -> Floats:
+    """What each candidate of each question counts; 1 in all."""
+    shares = np.concatenate([np.full(len(one.wanted), one.weight) for one in questions])
+    return shares / max(1e-12, float(shares.sum()))
 
 
 def _fit(
@@ -213,15 +222,22 @@ def _fit(
 def _newton(
     x: Floats, y: Floats, weight: Floats, strength: Floats, aim: Floats, start: Floats, free: Any
 ) -> Floats:
-    at = start.copy()
-    for _ in range(50):
+    def loss(at: Floats) -> float:
+        told = x @ at
+        bent = float((strength * (at - aim) ** 2).sum()) / 2
+        return float((weight * (np.logaddexp(0, told) - y * told)).sum()) + bent
+
+    at, best = start.copy(), loss(start)
+    for _ in range(_NEWTON_STEPS):
         chance = 1 / (1 + np.exp(-np.clip(x @ at, -30, 30)))
         slope = x.T @ (weight * (chance - y)) + strength * (at - aim)
         bend = (x * (weight * chance * (1 - chance))[:, None]).T @ x + np.diag(strength + 1e-9)
         step = np.linalg.solve(bend, slope)
-        at = at - step * min(1.0, 5.0 / max(1e-9, float(np.abs(step).max())))
-        if np.abs(step).max() < 1e-6:
+        while (found := loss(at - step)) > best and np.abs(step).max() > _SMALL:
+            step = step / 2
+        if np.abs(step).max() <= _SMALL:
             break
+        at, best = at - step, found
     whole = np.zeros(len(free))
     whole[free] = at
     return whole

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from hades.domain.graph import UNSURE, Belief, Edge, Entity, Node
+from hades.domain.graph import UNSURE, Belief, Edge, Entity, Node, NodeKind
 from hades.domain.times import AsOf
 from hades.domain.trace import Change, Chunk, Space, State, Topic
 
@@ -135,6 +135,23 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """An entity that stands for itself at a moment, as resolution looks at it."""
+
+    entity: int
+    name: str
+    key: str
+    kind: str
+    is_title: bool
+    frequency: int
+
+    @property
+    def node(self) -> int:
+        """Its node."""
+        return self.entity << 3 | NodeKind.ENTITY
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something `check` found: what is wrong, where, and how to mend it."""
 
@@ -177,6 +194,7 @@ class Entities(Protocol):
     def add_alias(self, write: Write, space: int, name: str, alias: str) -> None: ...
     def merge(self, write: Write, space: int, keep: str, other: str) -> None: ...
     def split(self, write: Write, space: int, name: str) -> None: ...
+    def splits(self, space: int) -> set[frozenset[int]]: ...
 
 
 class Edges(Protocol):
@@ -188,6 +206,7 @@ class Edges(Protocol):
     def add(self, write: Write, space: int, draft: EdgeDraft) -> int: ...
     def revise(self, write: Write, edge: int, **changed: Any) -> None: ...
     def retire(self, write: Write, edge: int) -> None: ...
+    def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]: ...
     def inverses(self) -> dict[str, str]: ...
     def set_inverse(self, write: Write, relation: str, inverse: str) -> None: ...
 
@@ -219,18 +238,40 @@ class Links(Protocol):
     """Names in texts: introductions, mentions and stated edges."""
 
     def introduce(
-        self, write: Write, space: int, name: str, kind: str, origin: int, chunks: Sequence[int]
+        self,
+        write: Write,
+        space: int,
+        name: str,
+        kind: str,
+        origin: int,
+        chunks: Sequence[int],
+        *,
+        symbol: bool = False,
     ) -> int: ...
-    def entity(self, write: Write, space: int, name: str, kind: str, origin: int) -> int: ...
+    def entity(
+        self,
+        write: Write,
+        space: int,
+        name: str,
+        kind: str,
+        origin: int,
+        *,
+        symbol: bool = False,
+    ) -> int: ...
     def add_alias(
         self, write: Write, space: int, entity: int, alias: str, origin: int, chunk: int
     ) -> None: ...
     def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]: ...
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]: ...
     def mentioned(self, space: int, keys: Sequence[str]) -> list[tuple[int, int]]: ...
+    def mentions(
+        self, entities: Sequence[int], valid: int, known: int, limit: int
+    ) -> list[tuple[int, bytes]]: ...
     def together(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[str, str, int, float]]: ...
+    def standing(self, space: int, as_of: AsOf) -> list[Named]: ...
+    def told_apart(self, one: int, other: int, as_of: AsOf) -> bool: ...
     def matched(self, space: int) -> tuple[int, int]: ...
     def set_matched(self, space: int, chunk: int, name: int) -> None: ...
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]: ...
@@ -249,7 +290,14 @@ class Links(Protocol):
         evidence: str,
         components: Mapping[str, float],
     ) -> None: ...
+    def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]: ...
     def topic_node(self, space: int, topic: str) -> int: ...
+
+
+class Stated(Protocol):
+    """What texts state, read as edges."""
+
+    def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]: ...
 
 
 class Sources(Protocol):
@@ -295,6 +343,8 @@ class Store(Protocol):
     def passages(self) -> Passages: ...
     @property
     def links(self) -> Links: ...
+    @property
+    def stated(self) -> Stated: ...
     @property
     def sources(self) -> Sources: ...
     @property

@@ -6,21 +6,19 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from hades.cli import app
-from hades.domain.answer import Interval
 from hades.domain.trace import Chunk, Hit
 from hades.errors import HadesError, InvalidInput
-from hades.evals import SYSTEMS, Index, Measured, load_set, measure, open_set
-from hades.evals.measure import Asked, ranking, score
+from hades.evals import Index, Measured, load_set, measure, open_set
+from hades.evals.measure import SYSTEMS, Asked, ranking, score
+from hades.evals.metrics import expected_calibration_error
 from hades.evals.picture import can_draw, ladder
 from hades.evals.report import to_markdown, write_report
-from hades.view import View
 
 RECIPE = " ".join(f"Step {n}: boil the beans, salt them, wait." for n in range(60))
 RANG = " ".join(f"On day {n} I rang it and rang it." for n in range(60))
@@ -233,29 +231,21 @@ def test_beliefs_and_times_become_scores() -> None:
     assert scores.ece == pytest.approx(0.5 * 0.1 + 0.5 * 0.3)
 
 
-def test_full_recall_is_what_a_caller_would_get(
-    coast: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`full` ranks like the others; its context and beliefs are those of a recall."""
-    sure = Interval(0.8, 0.6, 0.9)
-
-    def rank(view: View, question: str, system: str = "full", limit: int = 50) -> list[Hit]:
-        return view.search(question, limit)
-
-    def recall(view: View, question: str) -> Any:
-        (found,) = view.search(question, 1)
-        return SimpleNamespace(passages=[SimpleNamespace(chunk=found.chunk, belief=sure)], tokens=9)
-
-    monkeypatch.setattr(View, "rank", rank, raising=False)
-    monkeypatch.setattr(View, "recall", recall, raising=False)
+def test_full_recall_is_what_a_caller_would_get(coast: Path, tmp_path: Path) -> None:
     loaded = load_set(coast)
     with open_set(loaded, tmp_path / "cache") as opened:
         measured = measure(loaded, opened)
+        recalls = [opened.view(one).recall(one.text) for one in loaded.questions]
     assert tuple(measured.systems) == SYSTEMS, "all of them unless some are named"
     full = measured.systems["full"]
     assert full.values["recall@50"] == 1.0
-    assert full.context_tokens == 9
-    assert full.ece == pytest.approx(1 - 0.8), "eight in ten were promised, all were right"
+    assert full.context_tokens == pytest.approx(sum(one.tokens for one in recalls) / 3)
+    told = [
+        (passage.belief.mean, opened.id_of(passage.chunk) in question.gold)
+        for question, recall in zip(loaded.questions, recalls, strict=True)
+        for passage in recall.passages
+    ]
+    assert full.ece == pytest.approx(expected_calibration_error(told))
 
 
 def a_measurement(dataset: str = "2wiki") -> Measured:

@@ -146,3 +146,29 @@ def test_saved_vectors_are_mapped_and_answer_the_same(
     (tmp_path / "vectors.bits.npy").unlink()
     with pytest.raises(OSError, match=r"vectors\.bits"):
         read.load(tmp_path)
+
+
+def test_what_came_since_is_found_beside_what_was_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hades.index.vectors.SKETCH_FROM_ROWS", 300)
+    monkeypatch.setattr("hades.index.vectors.SKETCHED_AT_LEAST", 50)
+    monkeypatch.setattr("hades.index.vectors.SKETCHED_EACH", 10)
+    spread = _spread(500, 100, seed=9).astype(np.float16)
+    vectors = Vectors(100)
+    vectors.put(np.arange(400), spread[:400])
+    vectors.save(tmp_path)
+    vectors.load(tmp_path)
+    vectors.put(np.arange(400, 500), spread[400:])
+    numbers, mask = np.arange(500), np.ones(500, np.bool_)
+    for row in (3, 399, 400, 499):
+        found, near = vectors.nearest(spread[row].astype(np.float32), numbers, mask, 3)
+        assert (found[0], round(float(near[0]), 2)) == (row, 1.0)
+    assert np.array_equal(vectors.full(np.array([450, 7])), spread[[450, 7]].astype(np.float32))
+    vectors.drop(np.array([3, 499]))
+    (tmp_path / "again").mkdir()
+    vectors.save(tmp_path / "again")
+    vectors.load(tmp_path / "again")
+    kept = np.delete(np.arange(500), [3, 499])
+    assert vectors.chunks.tolist() == kept.tolist()
+    assert np.array_equal(vectors.full(np.arange(498)), spread[kept].astype(np.float32))

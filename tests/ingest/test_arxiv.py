@@ -70,6 +70,7 @@ def test_a_paper_with_its_names_and_links(tmp_path: Path) -> None:
     assert document.names == (
         Name("Recursive hashing", Origin.TITLE, "paper"),
         Name("0705.4676", Origin.ALIAS, "paper"),
+        Name("arXiv:0705.4676", Origin.ALIAS, "paper"),
         Name("Daniel Lemire", Origin.AUTHOR, "person"),
         Name("Owen Kaser", Origin.AUTHOR, "person"),
         Name("lemire/rollinghashcpp", Origin.EXTRACTED, "code_symbol"),

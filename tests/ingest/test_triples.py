@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import hades
 from hades.ingest.readers.records import Bad
 from hades.ingest.readers.triples import Triple, looks_like_triple, read_triples
 
@@ -93,3 +94,32 @@ def test_a_triple_that_cannot_be_used_says_why(
 
 def test_a_corpus_is_not_triples() -> None:
     assert not looks_like_triple({"id": "1", "title": "T", "text": "t"})
+
+
+def test_the_passage_a_fact_was_read_in_mentions_both_ends(
+    memory: hades.Memory, tmp_path: Path
+) -> None:
+    for topic in ("films/ed_wood", "films/other"):
+        memory.remember(topic, "A film about a director who made odd films.")
+    memory.search("films")  # cuts what was remembered
+    fact = {"subject": "Ed Wood", "predicate": "directed by", "object": "Tim Burton"}
+    path = tmp_path / "facts.jsonl"
+    path.write_text(json.dumps({**fact, "source": "films/ed_wood"}), encoding="utf-8")
+    assert memory.import_triples(path).added == 1
+    for name in ("Ed Wood", "Tim Burton"):
+        (hit,) = memory.search(name, door="names")
+        assert hit.chunk.topic == "films/ed_wood"
+    change = memory.change
+    assert memory.import_triples(path).unchanged == 1
+    assert memory.change == change, "saying it again changes nothing"
+
+
+def test_a_fact_from_an_unknown_source_is_still_a_fact(
+    memory: hades.Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text("subject,predicate,object,source\nParis,capital of,France,page 7\n")
+    assert memory.import_triples(path).added == 1
+    (edge,) = memory.edges("Paris")
+    assert edge.target.name == "France"
+    assert memory.search("Paris", door="names") == []

@@ -133,7 +133,8 @@ def _paper(record: Record) -> Document:
     if not blocks:
         blocks = [Block(0, len(title), heading=title)]
     authors, categories = _authors(record), _categories(record)
-    names = [Name(title, Origin.TITLE, "paper"), Name(own_id, Origin.ALIAS, "paper")]
+    names = [Name(title, Origin.TITLE, "paper")]
+    names += [Name(alias, Origin.ALIAS, "paper") for alias in (own_id, f"arXiv:{own_id}")]
     names += [Name(author, Origin.AUTHOR, "person") for author in authors]
     links = [Link(title, "authored_by", author) for author in authors]
     links += [Link(title, "in_category", category) for category in categories]

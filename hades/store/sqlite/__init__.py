@@ -25,6 +25,7 @@ from hades.store.sqlite.links import SqliteLinks
 from hades.store.sqlite.opening import open_engine
 from hades.store.sqlite.passages import SqlitePassages
 from hades.store.sqlite.sources import SqliteSources
+from hades.store.sqlite.stated import SqliteStated
 from hades.store.sqlite.traces import SqliteTraces
 
 _BACKUP_PAGES_A_STEP = 4096
@@ -51,6 +52,7 @@ class SqliteStore:
         self.edges = SqliteEdges(self.engine, self.entities)
         self.passages = SqlitePassages(self.engine, self.traces)
         self.links = SqliteLinks(self.engine, self.entities)
+        self.stated = SqliteStated(self.engine, self.entities, self.passages)
         self.sources = SqliteSources(self.engine, self.traces)
         self.feed = SqliteFeed(self.engine)
 

@@ -15,6 +15,7 @@ from hades.errors import Corrupt, NotFound
 from hades.store.port import EdgeDraft, EdgeFilter, Write
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.identity import Identity
 from hades.store.sqlite.traces import json_or_none
 
 
@@ -118,11 +119,13 @@ class SqliteEdges:
             values += nodes
 
     def _edges(self, space: int, rows: list[Any], as_of: AsOf) -> list[Edge]:
-        roots = self._entities.roots(space, as_of)
+        identity = self._entities.identity(space, as_of)
+        ends = [end for row in rows for end in (row[2], row[4])]
+        identity.learn(end >> 3 for end in ends if end & 7 == NodeKind.ENTITY)
         known = self._engine.moment(as_of)[1]
-        return [self._edge(row, roots, known) for row in rows]
+        return [self._edge(row, identity, known) for row in rows]
 
-    def _edge(self, found: Any, roots: dict[int, int], known: int) -> Edge:
+    def _edge(self, found: Any, identity: Identity, known: int) -> Edge:
         row = _Row._make(found[:-3])
         if row.retired_at is not None and row.retired_at > known:
             row = row._replace(retired_at=None)  # not yet known then
@@ -130,9 +133,9 @@ class SqliteEdges:
         try:
             return Edge(
                 id=row.id,
-                source=self._end(row.source, source, roots),
+                source=self._end(row.source, source, identity),
                 relation=relation,
-                target=self._end(row.target, target, roots),
+                target=self._end(row.target, target, identity),
                 weight=row.weight,
                 valid_from=from_micros(row.valid_from),
                 valid_to=from_micros_or_none(row.valid_to),
@@ -148,10 +151,10 @@ class SqliteEdges:
         except (ValueError, OverflowError, TypeError) as error:
             raise Corrupt(f"The edge {row.id} is damaged ({error}): run `hades check`.") from error
 
-    def _end(self, node: int, name: str | None, roots: dict[int, int]) -> Node:
-        kind = node & 7
-        if name is None or (kind == NodeKind.ENTITY and node >> 3 in roots):
-            root = roots.get(node >> 3, node >> 3) if kind == NodeKind.ENTITY else node >> 3
+    def _end(self, node: int, name: str | None, identity: Identity) -> Node:
+        kind, row = node & 7, node >> 3
+        root = identity.standing_for(row) if kind == NodeKind.ENTITY else row
+        if name is None or root != row:
             return self._entities.describe(root << 3 | kind)
         return Node(NodeKind(kind).label, name)
 
@@ -214,6 +217,17 @@ class SqliteEdges:
         )
         if not done.rowcount:
             raise NotFound(f"There is no edge {edge} that is still believed.")
+
+    def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]:
+        """(source, target) of edges of a relation that another action stopped believing."""
+        rows = self._engine.rows(
+            "SELECT e.source, e.target FROM edges e JOIN changes c ON c.number = e.change "
+            "WHERE e.space = ?1 AND e.relation = (SELECT id FROM relations WHERE name = ?2) "
+            "AND e.retired_at IS NOT NULL AND c.action != ?3 AND NOT EXISTS ("
+            "SELECT 1 FROM edges o WHERE o.id = e.id AND o.retired_at IS NULL)",
+            *(space, relation, action),
+        )
+        return set(rows)
 
     def inverses(self) -> dict[str, str]:
         """Which relation takes over when a fact changes."""

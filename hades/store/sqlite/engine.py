@@ -124,6 +124,13 @@ class Engine:
         except FAULTS as error:
             raise translate(error, self.path) from error
 
+    def rows_by_name(self, sql: str, values: dict[str, Any]) -> list[Any]:
+        """All rows of a statement whose values have names."""
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except FAULTS as error:
+            raise translate(error, self.path) from error
+
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement as they are read, so many at once."""
         try:

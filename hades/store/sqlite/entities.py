@@ -2,7 +2,8 @@
 
 A merge is a line in a journal, not a rewriting: edges keep the ends they were written
 with, and are read through the merges known at the time asked about. So `split` takes
-nothing back but the line, and the past stays as it was believed.
+nothing back but the line, and the past stays as it was believed. What texts say about
+names is read the same way (identity.py).
 """
 
 from __future__ import annotations
@@ -12,14 +13,37 @@ from collections.abc import Sequence
 from typing import Any
 
 from hades.domain.graph import Entity, Node, NodeKind
-from hades.domain.names import name_key
+from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.port import Write
 from hades.store.sqlite.engine import Engine
+from hades.store.sqlite.identity import Identity
 
 USERS_WORD = 0
 """The origin of an entity that somebody named; others come and go with the texts."""
+
+OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
+"""That a name `a` is not the one an entity `e` is known by."""
+
+_FIND = """
+SELECT id FROM entities WHERE space = ?1 AND key = ?4
+UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?2
+UNION ALL SELECT entity FROM (
+  SELECT a.entity FROM names a JOIN entities e ON e.id = a.entity
+  WHERE a.key = ?2 AND e.space = ?1 AND a.recorded_at <= ?3
+    AND (a.retired_at IS NULL OR a.retired_at > ?3)
+  ORDER BY e.origin, e.name LIMIT 1)
+LIMIT 1
+"""
+"""By its very letters, by its key, by another name it goes by."""
+
+_FREQUENCIES = """
+SELECT m.entity, count(DISTINCT m.chunk) FROM mentions m JOIN presences p ON p.chunk = m.chunk
+WHERE m.entity IN (SELECT value FROM json_each(?1))
+  AND p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
+  AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+"""
 
 
 class SqliteEntities:
@@ -41,7 +65,7 @@ class SqliteEntities:
         entity = self._find(space, name, as_of) if row is None else int(row[1])
         if entity is None:
             return None
-        return self._entity_node(self.roots(space, as_of).get(entity, entity))
+        return self._entity_node(self.identity(space, as_of).standing_for(entity))
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
         """The node a name stands for; an entity is made when there is none."""
@@ -50,15 +74,17 @@ class SqliteEntities:
             return found
         return self._entity_node(self.new(write, space, name, kind, USERS_WORD))
 
-    def new(self, write: Write, space: int, name: str, kind: str, origin: int) -> int:
-        """Make an entity; its id."""
-        key = name_key(name)
+    def new(
+        self, write: Write, space: int, name: str, kind: str, origin: int, key: str | None = None
+    ) -> int:
+        """Make an entity, known by its name's key or another; its id."""
+        key = name_key(name) if key is None else key
         entity = self._engine.insert(
             "INSERT INTO entities (space, name, key, kind, recorded_at, change, origin) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             *(space, name, key, kind, write.at, write.change, origin),
         )
-        self.add_name(write, entity, key, name)
+        self.add_name(write, entity, name_key(name), name)
         return entity
 
     def add_name(self, write: Write, entity: int, key: str, name: str) -> None:
@@ -98,9 +124,11 @@ class SqliteEntities:
         """All nodes that are one with this node as of a moment, itself first."""
         if node & 7 != NodeKind.ENTITY:
             return [node]
-        root = node >> 3
-        members = [e for e, r in self.roots(space, as_of).items() if r == root and e != root]
-        return [node, *(self._entity_node(entity) for entity in members)]
+        return [self._entity_node(e) for e in self.identity(space, as_of).members(node >> 3)]
+
+    def identity(self, space: int, as_of: AsOf) -> Identity:
+        """Which entities are one as of a moment."""
+        return Identity(self._engine, self.roots(space, as_of), self._engine.moment(as_of))
 
     def roots(self, space: int, as_of: AsOf) -> dict[int, int]:
         """For each merged entity, the one it stands for now; others are not in it."""
@@ -129,52 +157,40 @@ class SqliteEntities:
         )
         return {int(entity): str(name) for entity, name in rows}
 
-    def list(self, space: int, glob: str | None = None, as_of: AsOf = NOW) -> list[Entity]:
-        """The entities there are, by name, each with its aliases and what was merged into it."""
-        known = self._engine.moment(as_of)[1]
-        roots = self.roots(space, as_of)
-        rows: list[Any] = self._engine.rows(
-            "SELECT id, name, kind, summary FROM entities "
-            "WHERE space = ? AND recorded_at <= ? ORDER BY name",
-            *(space, known),
+    def _merged(self, space: int, roots: dict[int, int], known: int) -> dict[int, list[str]]:
+        if not roots:
+            return {}
+        names = dict(
+            self._engine.rows(
+                "SELECT id, name FROM entities WHERE space = ? AND recorded_at <= ?", space, known
+            )
         )
-        names = {row[0]: row[1] for row in rows}
+        merged: dict[int, list[str]] = {}
+        for entity, root in sorted(roots.items()):
+            merged.setdefault(root, []).append(names.get(entity, f"entity {entity}"))
+        return merged
+
+    def _aliases(self, space: int, known: int) -> dict[int, list[str]]:
         aliases: dict[int, list[str]] = {}
         for entity, alias in self._engine.rows(
             "SELECT a.entity, a.name FROM names a JOIN entities e ON e.id = a.entity "
-            "WHERE e.space = ?1 AND a.key != e.key AND a.recorded_at <= ?2 "
+            f"WHERE e.space = ?1 AND {OTHER_NAME} AND a.recorded_at <= ?2 "
             "AND (a.retired_at IS NULL OR a.retired_at > ?2) ORDER BY a.name",
             *(space, known),
         ):
             aliases.setdefault(entity, []).append(alias)
-        merged: dict[int, list[str]] = {}
-        for entity, root in sorted(roots.items()):
-            merged.setdefault(root, []).append(names.get(entity, f"entity {entity}"))
-        degrees = self._degrees(space, known)
-        wanted = set(
-            names
-            if glob is None
-            else (
-                row[0]
-                for row in self._engine.rows(
-                    "SELECT id FROM entities WHERE space = ? AND name GLOB ?", space, glob
-                )
-            )
-        )
-        return [
-            Entity(
-                name=name,
-                kind=kind,
-                aliases=tuple(aliases.get(entity, ())),
-                merged=tuple(merged.get(entity, ())),
-                summary=summary or "",
-                edges=sum(count for e, count in degrees.items() if roots.get(e, e) == entity)
-                if entity in merged
-                else degrees.get(entity, 0),
-            )
-            for entity, name, kind, summary in rows
-            if entity in wanted and entity not in roots
-        ]
+        return aliases
+
+    def _frequencies(self, entities: Sequence[int], as_of: AsOf) -> dict[int, int]:
+        """In how many passages each is mentioned."""
+        wanted = json.dumps(list(entities))
+        moment = self._engine.moment(as_of)
+        return dict(self._engine.rows(f"{_FREQUENCIES} GROUP BY m.entity", wanted, *moment))
+
+    def _frequency(self, entities: Sequence[int], as_of: AsOf) -> int:
+        """In how many passages one of them is mentioned."""
+        wanted = json.dumps(list(entities))
+        return int(self._engine.row(_FREQUENCIES, wanted, *self._engine.moment(as_of))[1])
 
     def _degrees(self, space: int, known: int) -> dict[int, int]:
         believed = (
@@ -188,6 +204,40 @@ class SqliteEntities:
                 *(space, int(NodeKind.ENTITY), known),
             )
         )
+
+    def list(self, space: int, glob: str | None = None, as_of: AsOf = NOW) -> list[Entity]:
+        """The entities there are, by name, each with its aliases and what was merged into it."""
+        known = self._engine.moment(as_of)[1]
+        roots = self.roots(space, as_of)
+        explained = self.identity(space, as_of).explained(space)
+        rows: list[Any] = self._engine.rows(
+            "SELECT id, name, kind, summary FROM entities "
+            "WHERE space = ?1 AND recorded_at <= ?2 AND (?3 IS NULL OR name GLOB ?3) "
+            "ORDER BY name",
+            *(space, known, glob),
+        )
+        shown = [row for row in rows if row[0] not in roots and row[0] not in explained]
+        groups: dict[int, list[int]] = {}
+        for entity, other in sorted({**roots, **explained}.items()):
+            groups.setdefault(explained.get(other, other), []).append(entity)
+        merged = self._merged(space, roots, known)
+        aliases = self._aliases(space, known)
+        degrees = self._degrees(space, known)
+        counts = self._frequencies([row[0] for row in shown], as_of)
+        return [
+            Entity(
+                name=name,
+                kind=kind,
+                aliases=tuple(aliases.get(entity, ())),
+                merged=tuple(merged.get(entity, ())),
+                summary=summary or "",
+                edges=sum(degrees.get(e, 0) for e in (entity, *groups.get(entity, ()))),
+                frequency=self._frequency([entity, *groups[entity]], as_of)
+                if entity in groups
+                else counts.get(entity, 0),
+            )
+            for entity, name, kind, summary in shown
+        ]
 
     # Which names mean the same
 
@@ -220,7 +270,10 @@ class SqliteEntities:
     def split(self, write: Write, space: int, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
         key = name_key(name)
-        row = self._engine.row("SELECT id FROM entities WHERE space = ? AND key = ?", space, key)
+        row = self._engine.row(
+            "SELECT id FROM entities WHERE space = ? AND key IN (?, ?) ORDER BY key = ? DESC",
+            *(space, key, exact_key(name), exact_key(name)),
+        )
         if row is not None:
             done = self._engine.run(
                 "UPDATE merges SET retired_at = ?, change = ? "
@@ -239,17 +292,18 @@ class SqliteEntities:
         )
         write.subject = self.ensure(write, space, name, "concept")
 
+    def splits(self, space: int) -> set[frozenset[int]]:
+        """Pairs of entities that were merged once and taken apart again."""
+        rows = self._engine.rows(
+            "SELECT entity, target FROM merges WHERE space = ? AND retired_at IS NOT NULL", space
+        )
+        return {frozenset(row) for row in rows}
+
     # Inside
 
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
-        row = self._engine.row(
-            "SELECT id FROM entities WHERE space = ?1 AND key = ?2 UNION ALL "
-            "SELECT a.entity FROM names a JOIN entities e ON e.id = a.entity "
-            "WHERE a.key = ?2 AND e.space = ?1 AND a.recorded_at <= ?3 "
-            "AND (a.retired_at IS NULL OR a.retired_at > ?3) LIMIT 1",
-            *(space, name_key(name), known),
-        )
+        row = self._engine.row(_FIND, space, name_key(name), known, exact_key(name))
         return None if row is None else int(row[0])
 
     def _entity(self, space: int, name: str) -> int:

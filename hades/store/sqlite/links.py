@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import name_key
-from hades.store.port import Mention, Write
+from hades.domain.names import entity_key, name_key
+from hades.domain.times import AsOf
+from hades.store.port import Mention, Named, Write
 from hades.store.sqlite.engine import Engine
-from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.entities import USERS_WORD, SqliteEntities
 
 _TOGETHER = """
 WITH there AS (
@@ -37,6 +39,30 @@ WHERE e.origin = 0 OR EXISTS (
 ORDER BY o.both DESC, 4 DESC, e.name LIMIT ?4
 """
 
+_STANDING = """
+WITH there AS (
+  SELECT DISTINCT p.chunk FROM presences p
+  WHERE p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
+    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+), said AS (
+  SELECT m.entity, min(m.introduces) AS origin, count(*) AS frequency
+  FROM mentions m JOIN there USING (chunk) GROUP BY m.entity
+)
+SELECT e.id, e.name, e.key, e.kind, coalesce(s.origin = 1, 0), coalesce(s.frequency, 0)
+FROM entities e LEFT JOIN said s ON s.entity = e.id
+WHERE e.space = ?1 AND (e.origin = 0 OR s.origin IS NOT NULL) ORDER BY e.name, e.key
+"""
+_MENTIONS = """
+WITH there AS (
+  SELECT DISTINCT m.chunk FROM mentions m JOIN presences p ON p.chunk = m.chunk
+  WHERE m.entity IN (SELECT value FROM json_each(?1))
+    AND p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
+    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+  ORDER BY m.chunk LIMIT ?4)
+SELECT m.chunk, m.positions FROM there JOIN mentions m USING (chunk)
+WHERE m.entity IN (SELECT value FROM json_each(?1)) ORDER BY m.chunk, m.entity
+"""
+
 
 class SqliteLinks:
     """Introductions, mentions and stated edges."""
@@ -48,10 +74,18 @@ class SqliteLinks:
     # Names
 
     def introduce(
-        self, write: Write, space: int, name: str, kind: str, origin: int, chunks: Sequence[int]
+        self,
+        write: Write,
+        space: int,
+        name: str,
+        kind: str,
+        origin: int,
+        chunks: Sequence[int],
+        *,
+        symbol: bool = False,
     ) -> int:
         """A text brings in a name: its entity, made when there is none, lives in these chunks."""
-        entity = self.entity(write, space, name, kind, origin)
+        entity = self.entity(write, space, name, kind, origin, symbol=symbol)
         for chunk in chunks:
             self._engine.run(
                 "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO UPDATE SET "
@@ -61,21 +95,48 @@ class SqliteLinks:
             )
         return entity
 
-    def entity(self, write: Write, space: int, name: str, kind: str, origin: int) -> int:
-        """The entity of a name; its best spelling does not depend on who came first."""
-        key = name_key(name)
+    def entity(
+        self,
+        write: Write,
+        space: int,
+        name: str,
+        kind: str,
+        origin: int,
+        *,
+        symbol: bool = False,
+    ) -> int:
+        """The entity of a name; its best spelling and kind do not depend on who came first.
+
+        A `symbol` of code is known by its full name, letter by letter.
+        """
+        key = entity_key(name, symbol=symbol)
         row = self._engine.row(
-            "SELECT id, name, origin FROM entities WHERE space = ? AND key = ?", space, key
+            "SELECT id, name, origin, kind FROM entities WHERE space = ? AND key = ?", space, key
         )
+        if row is None and key != (plain := name_key(name)):
+            row = self._adopted(write, space, name, plain, key)
         if row is None:
-            return self._entities.new(write, space, name, kind, origin)
-        entity, known, known_origin = row
-        if (origin, name) < (known_origin, known):
+            return self._entities.new(write, space, name, kind, origin, key)
+        entity, known, known_origin, known_kind = row
+        if _rank(origin, name, kind) < _rank(known_origin, known, known_kind):
             self._engine.run(
                 "UPDATE entities SET name = ?, kind = ?, origin = ?, change = ? WHERE id = ?",
                 *(name, kind, origin, write.change, entity),
             )
         return int(entity)
+
+    def _adopted(self, write: Write, space: int, name: str, plain: str, key: str) -> Any:
+        """What somebody named by these very letters, before a text did."""
+        row = self._engine.row(
+            "SELECT id, name, origin, kind FROM entities "
+            "WHERE space = ? AND key = ? AND name = ? AND origin = ?",
+            *(space, plain, name, USERS_WORD),
+        )
+        if row is not None:
+            self._engine.run(
+                "UPDATE entities SET key = ?, change = ? WHERE id = ?", key, write.change, row[0]
+            )
+        return row
 
     def add_alias(
         self, write: Write, space: int, entity: int, alias: str, origin: int, chunk: int
@@ -106,6 +167,16 @@ class SqliteLinks:
             *(space, json.dumps(list(keys))),
         )
 
+    def mentions(
+        self, entities: Sequence[int], valid: int, known: int, limit: int
+    ) -> list[tuple[int, bytes]]:
+        """(chunk, positions) of the passages there that mention one of these entities."""
+        rows = self._engine.rows(_MENTIONS, json.dumps(list(entities)), valid, known, limit)
+        found: dict[int, bytes] = {}
+        for chunk, positions in rows:
+            found[chunk] = found.get(chunk, b"") + (positions or b"")
+        return list(found.items())
+
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
         """(key, entity) of every entity that went by one of these keys then."""
         return self._engine.rows(
@@ -122,6 +193,32 @@ class SqliteLinks:
     ) -> list[tuple[str, str, int, float]]:
         """(name, kind, count, strength) of what is mentioned together with these entities."""
         return self._engine.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
+
+    def standing(self, space: int, as_of: AsOf) -> list[Named]:
+        """The entities that live at a moment and stand for themselves, by name."""
+        identity = self._entities.identity(space, as_of)
+        others = {**self._entities.roots(space, as_of), **identity.explained(space)}
+        rows = self._engine.rows(_STANDING, space, *self._engine.moment(as_of))
+        return [
+            Named(entity, name, key, kind, bool(is_title), frequency)
+            for entity, name, key, kind, is_title, frequency in rows
+            if entity not in others
+        ]
+
+    def told_apart(self, one: int, other: int, as_of: AsOf) -> bool:
+        """Whether a passage there at a moment mentions two entities, and is about neither.
+
+        What is about one of them may well spell its title in two ways.
+        """
+        row = self._engine.row(
+            "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
+            "WHERE a.entity = ?1 AND b.entity = ?2 "
+            "AND a.introduces IS NOT 1 AND b.introduces IS NOT 1 AND p.valid_from <= ?3 "
+            "AND (p.valid_to IS NULL OR p.valid_to > ?3) AND p.recorded_at <= ?4 "
+            "AND (p.retired_at IS NULL OR p.retired_at > ?4) LIMIT 1",
+            *(one, other, *self._engine.moment(as_of)),
+        )
+        return row is not None
 
     # How far chunks and names have been matched
 
@@ -192,6 +289,15 @@ class SqliteLinks:
             *(evidence or None, json.dumps(dict(components)) if components else None),
         )
 
+    def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]:
+        """The vectors an encoder made of nodes, where it did."""
+        rows = self._engine.rows(
+            "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
+            "WHERE e.name = ? AND v.node IN (SELECT value FROM json_each(?))",
+            *(encoder, json.dumps(list(nodes))),
+        )
+        return dict(rows)
+
     def topic_node(self, space: int, topic: str) -> int:
         """The node of a topic; one nothing was said of yet gets its place all the same."""
         row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
@@ -200,3 +306,8 @@ class SqliteLinks:
                 self._engine.insert("INSERT INTO topics (space, name) VALUES (?, ?)", space, topic),
             )
         return int(row[0]) << 3 | NodeKind.TOPIC
+
+
+def _rank(origin: int, name: str, kind: str) -> tuple[int, str, bool, str]:
+    """Of two ways to call an entity the lower is taken; to be just a concept says least."""
+    return origin, name, kind == "concept", kind

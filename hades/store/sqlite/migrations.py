@@ -311,9 +311,19 @@ CREATE TABLE matched (
 )
 """
 
+_SYMBOLS = """
+-- Identifiers and the full names of symbols are known by their very letters, in backticks:
+-- _load is not load. What somebody named by hand keeps its key.
+UPDATE OR IGNORE entities SET key = '`' || name || '`'
+WHERE origin != 0 AND instr(name, ' ') = 0 AND (
+  name GLOB '*[A-Za-z0-9]_[A-Za-z0-9]*' OR name GLOB '_*[A-Za-z0-9]*'
+  OR (kind = 'code_symbol' AND (name GLOB '*?.?*' OR name GLOB '*?::?*' OR name GLOB '*?/?*')))
+"""
+
 MIGRATIONS: list[tuple[str, str]] = [
     ("the first shape", _FIRST),
     ("chunks by content, with times, mentions and links", _PASSAGES),
+    ("symbols of code by their letters", _SYMBOLS),
 ]
 
 

@@ -10,7 +10,7 @@ from hades.domain.graph import NodeKind
 from hades.errors import NotFound
 from hades.store.port import Write
 from hades.store.sqlite.engine import Engine
-from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.entities import OTHER_NAME, SqliteEntities
 
 _TIED = """
 SELECT 1 FROM edges WHERE source = ?1 OR target = ?1
@@ -18,10 +18,10 @@ UNION ALL SELECT 1 FROM merges WHERE entity = ?2 OR target = ?2
 UNION ALL SELECT 1 FROM links WHERE source = ?1 OR target = ?1
 UNION ALL SELECT 1 FROM topics WHERE entity = ?2 LIMIT 1
 """
-_STILL_KNOWN = """
+_STILL_KNOWN = f"""
 SELECT 1 FROM edges WHERE source = ?1 OR target = ?1
 UNION ALL SELECT 1 FROM merges WHERE entity = ?2 OR target = ?2
-UNION ALL SELECT 1 FROM names a JOIN entities e ON e.id = a.entity AND a.key != e.key
+UNION ALL SELECT 1 FROM names a JOIN entities e ON e.id = a.entity AND {OTHER_NAME}
   WHERE entity = ?2
 UNION ALL SELECT 1 FROM mentions WHERE entity = ?2
 UNION ALL SELECT 1 FROM links WHERE source = ?1 OR target = ?1

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import name_key
+from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.trace import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
@@ -257,8 +257,9 @@ class SqliteTraces:
         """A topic; an entity of that name, met before in an edge, becomes its subject."""
         return self._engine.insert(
             "INSERT INTO topics (space, name, entity) VALUES (?1, ?2, "
-            "(SELECT id FROM entities WHERE space = ?1 AND key = ?3))",
-            *(space, topic, name_key(topic)),
+            "(SELECT id FROM entities WHERE space = ?1 AND key IN (?3, ?4) "
+            "ORDER BY key = ?4 DESC LIMIT 1))",
+            *(space, topic, name_key(topic), exact_key(topic)),
         )
 
     def _insert(

@@ -1,0 +1,194 @@
+"""Introductions: the names and links a state states, written to the store.
+
+A name brings in its entity; a link joins two of them, with a weight made of what is known
+of it. Where a text says that two names mean one thing, that is a link too, `coref`.
+Everything follows from the text alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hades.domain.graph import NodeKind
+from hades.domain.names import name_key, without_parenthesis
+from hades.domain.weights import initial_weight
+from hades.ingest.document import Link, Name, Origin
+from hades.ingest.names import is_name, long_forms, short_symbols
+from hades.ingest.outline import Stated
+from hades.store.port import Store, Write
+
+COREF = "coref"
+Found = Sequence[Sequence[tuple[str, str]]]
+"""For each chunk the names an extractor found in it, as (name, kind)."""
+
+
+class Introducer:
+    """Writes what states say about names, in one space of a store."""
+
+    def __init__(self, store: Store, space: int, model: Callable[[], str] | None) -> None:
+        self._store = store
+        self._space = space
+        self._model = model
+        """Names the encoder whose vectors tell how alike two passages are."""
+
+    def introduce(
+        self,
+        write: Write,
+        stated: Stated,
+        chunks: Sequence[int],
+        texts: Sequence[str],
+        found: Found,
+    ) -> None:
+        """Bring in what one state says: `texts` and `found` are of its chunks."""
+        if not chunks:
+            return
+        self._stated_names(write, stated, chunks)
+        for chunk, text, names in zip(chunks, texts, found, strict=True):
+            self._found_names(write, chunk, text, names)
+        self._links(write, stated, chunks)
+
+    # Names
+
+    def _stated_names(self, write: Write, stated: Stated, chunks: Sequence[int]) -> None:
+        titled: int | None = None
+        for name, ordinal in stated.names:
+            where = chunks if ordinal is None else chunks[ordinal : ordinal + 1]
+            if name.origin == Origin.ALIAS and titled is not None:
+                self._other_name(write, titled, name, chunks[0])
+                continue
+            entity = self._stated_name(write, name, where)
+            if name.origin == Origin.TITLE and titled is None:
+                titled = entity
+        self._short_symbols(write, stated, chunks)
+
+    def _stated_name(self, write: Write, name: Name, chunks: Sequence[int]) -> int | None:
+        if not chunks or not is_name(name_key(name.text)):
+            return None
+        links = self._store.links
+        entity = links.introduce(
+            write,
+            self._space,
+            name.text,
+            name.kind,
+            name.origin,
+            chunks,
+            symbol=name.origin == Origin.SYMBOL,
+        )
+        bare = without_parenthesis(name.text)
+        if name.origin == Origin.TITLE and bare != name.text and is_name(name_key(bare)):
+            links.add_alias(write, self._space, entity, bare, Origin.ALIAS, chunks[0])
+        return entity
+
+    def _other_name(self, write: Write, entity: int, name: Name, chunk: int) -> None:
+        """Another name of the document: a paper's id beside its title.
+
+        Others may speak of the id alone, before or after: what they mean is this document.
+        """
+        links = self._store.links
+        links.add_alias(write, self._space, entity, name.text, Origin.ALIAS, chunk)
+        other = links.entity(write, self._space, name.text, name.kind, Origin.EXTRACTED)
+        self._same(write, chunk, other, entity)
+
+    def _short_symbols(self, write: Write, stated: Stated, chunks: Sequence[int]) -> None:
+        here: dict[int, list[str]] = {}
+        for name, ordinal in stated.names:
+            if name.origin == Origin.SYMBOL and ordinal is not None:
+                here.setdefault(ordinal, []).append(name.text)
+        for ordinal, names in here.items():
+            for bare, relation, full in short_symbols(names):
+                ends = [
+                    self._store.links.entity(
+                        write, self._space, end, "code_symbol", Origin.SYMBOL, symbol=True
+                    )
+                    for end in (bare, full)
+                ]
+                self._same(write, chunks[ordinal], *ends, relation=relation)
+
+    def _found_names(
+        self, write: Write, chunk: int, text: str, names: Sequence[tuple[str, str]]
+    ) -> None:
+        links, space = self._store.links, self._space
+        for name, kind in names:
+            links.introduce(write, space, name, kind, Origin.EXTRACTED, [chunk])
+        for long, short in long_forms(text):
+            entity = links.introduce(write, space, long, "concept", Origin.EXTRACTED, [chunk])
+            links.add_alias(write, space, entity, short, Origin.ALIAS, chunk)
+            if is_name(name_key(short)):
+                other = links.introduce(write, space, short, "concept", Origin.EXTRACTED, [chunk])
+                self._same(write, chunk, other, entity)
+
+    def _same(
+        self, write: Write, chunk: int, mention: int, meant: int, *, relation: str = COREF
+    ) -> None:
+        if mention == meant:
+            return
+        weight = initial_weight(relation)
+        self._store.links.put_link(
+            write,
+            chunk,
+            mention << 3 | NodeKind.ENTITY,
+            relation,
+            meant << 3 | NodeKind.ENTITY,
+            weight=weight.value,
+            evidence="",
+            components=weight.components,
+        )
+
+    # Links
+
+    def _links(self, write: Write, stated: Stated, chunks: Sequence[int]) -> None:
+        if not stated.links:
+            return
+        nearness = self._nearness(stated, chunks)
+        for link in stated.links:
+            at = min(link.block, len(chunks) - 1)
+            source, target = (self._end(write, end, stated) for end in (link.source, link.target))
+            weight = initial_weight(
+                link.relation, certainty=link.weight, similarity=nearness(link, at)
+            )
+            self._store.links.put_link(
+                write,
+                chunks[at],
+                source,
+                link.relation,
+                target,
+                weight=weight.value,
+                evidence=link.evidence,
+                components=weight.components,
+            )
+
+    def _end(self, write: Write, name: str, stated: Stated) -> int:
+        if name.startswith("topic:"):
+            return self._store.links.topic_node(self._space, name.removeprefix("topic:"))
+        symbol = stated.kind == "code"
+        kind = "code_symbol" if symbol else "concept"
+        entity = self._store.links.entity(
+            write, self._space, name, kind, Origin.EXTRACTED, symbol=symbol
+        )
+        return entity << 3 | NodeKind.ENTITY
+
+    def _nearness(
+        self, stated: Stated, chunks: Sequence[int]
+    ) -> Callable[[Link, int], float | None]:
+        """The cosine of the passages that bring in the two ends of a link.
+
+        Only within one document, where it cannot depend on what else is there already;
+        a passage says nothing about its likeness to itself.
+        """
+        places = {name.text: at for name, at in reversed(stated.names) if at is not None}
+        nodes = [chunk << 3 | NodeKind.CHUNK for chunk in chunks]
+        packed = self._store.links.vectors(self._model(), nodes) if self._model else {}
+        vectors = {node: np.frombuffer(raw, np.float16) for node, raw in packed.items()}
+
+        def near(link: Link, at: int) -> float | None:
+            one, other = (places.get(end, at) for end in (link.source, link.target))
+            if one == other or max(one, other) >= len(nodes):
+                return None
+            ends = [vectors.get(nodes[place]) for place in (one, other)]
+            if ends[0] is None or ends[1] is None:
+                return None
+            return float(ends[0].astype(np.float32) @ ends[1].astype(np.float32))
+
+        return near

@@ -1,0 +1,238 @@
+"""Resolution: which entities are one, and which are alike.
+
+Exact spellings are one from the start, and what texts explain (acronyms, ids) is read as
+one (`coref`). What is left is for this: names spelled nearly alike are merged, through the
+journal, so that `split` undoes it; names near in meaning get an edge `similar_to`, never a
+merge. It follows from what is known now and not from the order in which it came, and a
+second run finds nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.graph import Edge, Likeness, Resolution
+from hades.domain.likeness import candidates, is_comparable, jaccard, numbers, same_spelling
+from hades.domain.names import name_key
+from hades.domain.times import NOW
+from hades.models.encoder import Encoder
+from hades.store.port import EdgeDraft, EdgeFilter, Named, Progress, Store
+
+ACTION = "resolve"
+"""What the change log calls it."""
+SIMILAR_TO = "similar_to"
+SIMILAR_COSINE_AT_LEAST = 0.8
+SIMILAR_EACH_AT_MOST = 5
+SIMILAR_NAMES_AT_MOST = 10_000
+"""The most frequent names only: a vector takes 4 ms and the comparison n², so this bounds a run
+to about a minute on one core."""
+FREQUENCY_AT_LEAST = 2
+"""A name seen once gets no vector, unless it is a title."""
+_NOT_COMPARED = frozenset({"code_symbol", "url"})
+_BATCH_NAMES = 256
+_BLOCK_ROWS = 1_024
+_DECIMALS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """One run over one space."""
+
+    store: Store
+    space: int
+    actor: str
+    encoder: Callable[[], Encoder]
+    told: Progress
+    dry_run: bool
+
+    def run(self) -> Resolution:
+        """Merge what is spelled nearly alike, then join what is near in meaning."""
+        named = self._named()
+        merged, left = self._by_spelling(named)
+        if not self.dry_run:
+            self._merge(merged)
+        gone = {one.other for one in merged}
+        chosen = _chosen([one for one in named if one.name not in gone])
+        embedded = self._embed(chosen)
+        new, old = self._by_meaning(chosen)
+        if not self.dry_run:
+            self._join(new, old)
+        return Resolution(
+            merged=tuple(merged),
+            left=tuple(left),
+            similar=tuple(pair for pair, _, _ in new),
+            ended=len(old),
+            embedded=embedded,
+            dry_run=self.dry_run,
+        )
+
+    def _named(self) -> list[Named]:
+        self.told("reading names", 0, 1)
+        found = self.store.links.standing(self.space, NOW)
+        return [one for one in found if one.kind not in _NOT_COMPARED and not _is_exact(one)]
+
+    # Spelling
+
+    def _by_spelling(self, named: Sequence[Named]) -> tuple[list[Likeness], list[Likeness]]:
+        by_key = {name_key(one.name): one for one in named}
+        keys = sorted(key for key in by_key if is_comparable(key))
+        split = self.store.entities.splits(self.space)
+        merged: list[Likeness] = []
+        left: list[Likeness] = []
+        taken: set[int] = set()
+        for keep, other, why in self._alike(by_key, keys):
+            pair = Likeness(keep.name, other.name, _score(keep, other), why)
+            if frozenset((keep.entity, other.entity)) in split:
+                continue
+            against = self._against(keep, other)
+            if against is not None:
+                left.append(Likeness(pair.keep, pair.other, pair.score, f"{why}, but {against}"))
+            elif keep.entity not in taken and other.entity not in taken:
+                # No chains: what was merged is not merged on.
+                taken.add(other.entity)
+                merged.append(pair)
+        return merged, left
+
+    def _alike(
+        self, by_key: dict[str, Named], keys: Sequence[str]
+    ) -> list[tuple[Named, Named, str]]:
+        pairs = candidates(keys)
+        found = []
+        for number, (one, other) in enumerate(pairs):
+            if number % 10_000 == 0:
+                self.told("comparing spellings", number, len(pairs))
+            why = same_spelling(keys[one], keys[other])
+            if why is not None:
+                keep, gone = sorted((by_key[keys[one]], by_key[keys[other]]), key=_strength)
+                found.append((keep, gone, why))
+        return sorted(found, key=lambda pair: (_strength(pair[0]), _strength(pair[1])))
+
+    def _against(self, keep: Named, other: Named) -> str | None:
+        """What speaks against two spellings being one thing."""
+        if keep.is_title and other.is_title:
+            return "both are titles"
+        if keep.kind != other.kind and "concept" not in (keep.kind, other.kind):
+            return f"one is a {keep.kind}, one a {other.kind}"
+        if self.store.links.told_apart(keep.entity, other.entity, NOW):
+            return "they stand in one passage"
+        return None
+
+    def _merge(self, merged: Iterable[Likeness]) -> None:
+        with self.store.transaction():
+            for pair in merged:
+                with self.store.write(self.actor, ACTION, self.space) as write:
+                    self.store.entities.merge(write, self.space, pair.keep, pair.other)
+
+    # Meaning
+
+    def _embed(self, chosen: Sequence[Named]) -> int:
+        """Give names a vector, batch by batch: a run that is stopped goes on from there."""
+        encoder = self.encoder()
+        known = self.store.links.vectors(encoder.model, [one.node for one in chosen])
+        missing = [one for one in chosen if one.node not in known]
+        if self.dry_run:
+            return len(missing)
+        for first in range(0, len(missing), _BATCH_NAMES):
+            batch = missing[first : first + _BATCH_NAMES]
+            vectors = encoder.encode([one.name for one in batch]).astype(np.float16)
+            rows = [(one.node, raw.tobytes()) for one, raw in zip(batch, vectors, strict=True)]
+            with self.store.write(self.actor, ACTION, self.space) as write:
+                self.store.passages.put_vectors(write, encoder.model, encoder.dims, rows)
+            self.told("embedding names", first + len(batch), len(missing))
+        return len(missing)
+
+    def _by_meaning(
+        self, chosen: Sequence[Named]
+    ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
+        """Edges to write, as (pair, source, target), and edges of earlier runs to end."""
+        encoder = self.encoder()
+        known = self.store.links.vectors(encoder.model, [one.node for one in chosen])
+        named = [one for one in chosen if one.node in known]
+        wanted: dict[tuple[str, str], tuple[Likeness, int, int]] = {}
+        if named:
+            flat = np.frombuffer(b"".join(known[one.node] for one in named), np.float16)
+            matrix = flat.reshape(len(named), -1).astype(np.float32)
+            for at, beside, cosine in self._near(matrix):
+                one, other = sorted((named[at], named[beside]), key=lambda n: n.name)
+                if numbers(name_key(one.name)) == numbers(name_key(other.name)):
+                    why = f"cosine by {encoder.model}"
+                    pair = Likeness(one.name, other.name, cosine, why)
+                    wanted[one.name, other.name] = (pair, one.node, other.node)
+        return self._settled(wanted)
+
+    def _settled(
+        self, wanted: dict[tuple[str, str], tuple[Likeness, int, int]]
+    ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
+        """Without what is there, what somebody took back, and with what no longer follows."""
+        there = EdgeFilter(relation=SIMILAR_TO, any_time=True)
+        old = []
+        for edge in self.store.edges.find(self.space, there, NOW):
+            ends = (edge.source.name, edge.target.name)
+            if ends in wanted:
+                del wanted[ends]
+            elif edge.metadata.get("by") == ACTION and edge.valid_to is None:
+                old.append(edge)
+        refused = self.store.edges.taken_back(self.space, SIMILAR_TO, ACTION)
+        new = [row for row in wanted.values() if row[1:] not in refused]
+        return new, [] if self.dry_run else old
+
+    def _near(self, matrix: npt.NDArray[np.float32]) -> list[tuple[int, int, float]]:
+        """Pairs of rows whose cosine is high enough, the best few of each row."""
+        found: dict[tuple[int, int], float] = {}
+        for first in range(0, len(matrix), _BLOCK_ROWS):
+            cosines = matrix[first : first + _BLOCK_ROWS] @ matrix.T
+            for row, column in np.argwhere(cosines >= SIMILAR_COSINE_AT_LEAST).tolist():
+                if first + row != column:
+                    pair = (min(first + row, column), max(first + row, column))
+                    found[pair] = round(min(1.0, float(cosines[row, column])), _DECIMALS)
+            self.told("comparing meanings", min(first + _BLOCK_ROWS, len(matrix)), len(matrix))
+        left: dict[int, int] = {}
+        kept = []
+        for (one, other), cosine in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+            if max(left.get(one, 0), left.get(other, 0)) < SIMILAR_EACH_AT_MOST:
+                left[one], left[other] = left.get(one, 0) + 1, left.get(other, 0) + 1
+                kept.append((one, other, cosine))
+        return kept
+
+    def _join(self, new: Sequence[tuple[Likeness, int, int]], old: Sequence[Edge]) -> None:
+        if not new and not old:
+            return
+        with self.store.write(self.actor, ACTION, self.space) as write:
+            for edge in old:
+                self.store.edges.retire(write, edge.id)
+            for pair, source, target in new:
+                draft = EdgeDraft(
+                    source=source,
+                    relation=SIMILAR_TO,
+                    target=target,
+                    weight=pair.score,
+                    evidence=pair.why,
+                    components={"sim": pair.score},
+                    metadata={"by": ACTION},
+                )
+                self.store.edges.add(write, self.space, draft)
+
+
+def _chosen(named: Sequence[Named]) -> list[Named]:
+    """The names worth a vector, the most frequent first."""
+    worth = [one for one in named if one.is_title or one.frequency >= FREQUENCY_AT_LEAST]
+    worth.sort(key=lambda one: (-one.frequency, one.name))
+    return worth[:SIMILAR_NAMES_AT_MOST]
+
+
+def _strength(one: Named) -> tuple[bool, int, str]:
+    """Of two spellings the one that sorts first stays: a title, then the more frequent."""
+    return not one.is_title, -one.frequency, one.name
+
+
+def _score(one: Named, other: Named) -> float:
+    return round(jaccard(name_key(one.name), name_key(other.name)), _DECIMALS)
+
+
+def _is_exact(one: Named) -> bool:
+    """Whether a name is known letter by letter: then no other spelling is it."""
+    return one.key.startswith("`") and one.key.endswith("`")

