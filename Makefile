@@ -9,6 +9,8 @@ demo: $(READY)  ## set up and show what HADES does
 	@$(BIN)/python examples/approach_x.py
 	@echo; echo "--- and now files ---"
 	@$(BIN)/python examples/first_search.py
+	@echo; echo "--- and now questions ---"
+	@$(BIN)/python examples/recall.py
 
 test: $(READY)  ## run every test, with coverage
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered

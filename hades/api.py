@@ -1,5 +1,23 @@
 """The public names of HADES; `import hades` fetches them from here when first used."""
 
+from typing import TYPE_CHECKING, Any
+
+from hades.domain.answer import (
+    Answer,
+    Citation,
+    Conveyance,
+    Intent,
+    Interval,
+    Mode,
+    Neighbour,
+    Note,
+    Passage,
+    Path,
+    Recall,
+    Sentence,
+    StageReport,
+    Step,
+)
 from hades.domain.graph import (
     Belief,
     Edge,
@@ -9,6 +27,7 @@ from hades.domain.graph import (
     Mentioned,
     Node,
     Provenance,
+    Reason,
     Related,
     Resolution,
     Turn,
@@ -28,12 +47,18 @@ from hades.memory import Memory, open
 from hades.store.port import Problem
 from hades.view import View
 
+if TYPE_CHECKING:
+    from hades.recall.plan import Plan
+
 __all__ = [
+    "Answer",
     "AsOf",
     "Belief",
     "Change",
     "Chunk",
+    "Citation",
     "Conflict",
+    "Conveyance",
     "Corrupt",
     "Denied",
     "Diff",
@@ -42,21 +67,43 @@ __all__ = [
     "FactChange",
     "HadesError",
     "Hit",
+    "Intent",
+    "Interval",
     "InvalidInput",
     "Likeness",
     "Memory",
     "Mentioned",
+    "Mode",
+    "Neighbour",
     "Node",
     "NotFound",
+    "Note",
+    "Passage",
+    "Path",
+    "Plan",
     "Problem",
     "Provenance",
+    "Reason",
+    "Recall",
     "Related",
     "Resolution",
+    "Sentence",
     "Space",
+    "StageReport",
     "State",
+    "Step",
     "Topic",
     "Turn",
     "Unavailable",
     "View",
     "open",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Opening a memory needs no plan, and pydantic takes as long to import as all the rest.
+    if name == "Plan":
+        from hades.recall.plan import Plan
+
+        return Plan
+    raise AttributeError(f"module 'hades.api' has no attribute {name!r}")

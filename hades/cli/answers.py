@@ -32,7 +32,7 @@ def recall(console: Console, found: Recall, *, explain: bool = False) -> None:
         console.print("nothing found")
     if found.paths:
         console.print("[bold]paths[/]")
-        paths(console, found.paths)
+        paths(console, found.paths, explain=explain)
     for note in found.reasons:
         console.print(f"[yellow]{clean(str(note))}[/]")
     if explain:
@@ -60,11 +60,15 @@ def _place(passage: Passage) -> str:
     return f"{clean(chunk.topic)}@{chunk.version}:{lines}"
 
 
+def _held(passage: Passage) -> str:
+    since = f"{passage.valid_from:%Y-%m-%d}"
+    return since if passage.valid_to is None else f"{since} to {passage.valid_to:%Y-%m-%d}"
+
+
 def _passage(console: Console, number: int, passage: Passage, *, explain: bool) -> None:
     console.print(
         f"[bold]{number}. {_place(passage)}[/]  {passage.score:.3f}  "
-        f"[dim]{' '.join(passage.doors)}  belief {_sure(passage.belief)}  "
-        f"{passage.valid_from:%Y-%m-%d}[/]"
+        f"[dim]{' '.join(passage.doors)}  belief {_sure(passage.belief)}  {_held(passage)}[/]"
     )
     if passage.chunk.heading:
         console.print(f"   [cyan]{clean(passage.chunk.heading)}[/]")
@@ -76,15 +80,15 @@ def _passage(console: Console, number: int, passage: Passage, *, explain: bool) 
 
 
 def _parts(scored: Passage | Path) -> str:
-    ranked = sorted(scored.parts.items(), key=lambda part: (-abs(part[1]), part[0]))
-    return "  ".join(f"{clean(name)} {value:+.3g}" for name, value in ranked)
+    return "  ".join(f"{clean(name)} {value:+.3g}" for name, value in scored.parts.items() if value)
 
 
-def paths(console: Console, found: Sequence[Path]) -> None:
+def paths(console: Console, found: Sequence[Path], *, explain: bool = False) -> None:
     """Paths, best first: number, reliability, the way, and why it was chosen."""
     for number, path in enumerate(found, start=1):
-        why = f"  [dim]{clean(path.rationale)}[/]" if path.rationale else ""
-        console.print(f"P{number}  {path.reliability:.2f}  {clean(str(path))}{why}")
+        console.print(f"P{number}  {path.reliability:.2f}  {clean(str(path))}")
+        if explain:
+            console.print(f"          [dim]{clean(path.rationale)}, belief {_sure(path.belief)}[/]")
     if not found:
         console.print("no paths")
 
@@ -114,7 +118,7 @@ def answer(console: Console, found: Answer) -> None:
     for number in sorted({sentence.citation for sentence in found.sentences}):
         passage = found.recall.passages[number - 1]
         console.print(
-            f"[dim]\\[{number}] {_place(passage)}  {passage.valid_from:%Y-%m-%d}  "
+            f"[dim]\\[{number}] {_place(passage)}  {_held(passage)}  "
             f"belief {_sure(passage.belief)}[/]"
         )
 

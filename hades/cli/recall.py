@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,8 @@ from hades.cli.door import Door, command
 from hades.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from hades.recall.compat import Recalls
+    from hades.store.port import Progress
+    from hades.view import View
 
 QUESTION = Annotated[str, typer.Argument(help="What to ask.")]
 BUDGET = Annotated[
@@ -119,14 +120,13 @@ def neighbours(
 
 
 @contextmanager
-def _asked(door: Door, question: str) -> Iterator[tuple[Recalls, Any]]:
+def _asked(door: Door, question: str) -> Iterator[tuple[View, Progress]]:
     """The memory at the time asked for, open for writing so that new notes are indexed."""
     if not question.strip():
         raise InvalidInput("Ask something: the question is empty.")
     with door.opened() as memory, door.progress() as progress:
         now = door.at is None and door.known is None
-        view = memory if now else memory.at(door.at, known=door.known)
-        yield cast("Recalls", view), progress
+        yield memory if now else memory.at(door.at, known=door.known), progress
 
 
 def _options(

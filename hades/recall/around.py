@@ -16,6 +16,10 @@ from hades.recall.telling import Teller
 
 ARCS_A_HOP = 2
 ARCS_AT_MOST = 10
+ARC_DECAY = 0.85
+"""Each arc weakens a path by this (seed 000's decay), so of two that are equally strong the
+shorter comes first. Seed 002's length correction divides sums of negative logarithms, which
+puts detours first."""
 
 
 def paths(scene: Scene, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
@@ -30,6 +34,8 @@ def paths(scene: Scene, source: int, target: int, *, limit: int, hops: int) -> l
         ends[1],
         keep=limit,
         longest=min(ARCS_AT_MOST, hops * ARCS_A_HOP),
+        boost=lambda _one, _other: ARC_DECAY,
+        length_lambda=0.0,
         barred=_barred(scene, {*ends[0], *ends[1]}),
     )
     teller = Teller(scene)

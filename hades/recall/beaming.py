@@ -22,6 +22,13 @@ ARCS_A_HOP = 2
 SEEDS_FROM = 40
 """Seeds are chosen among so many of the best by prior."""
 
+_BEYOND = {
+    "fanout": "arcs beyond the strongest",
+    "beam": "paths beyond the best",
+    "documents": "documents beyond docs_max",
+}
+"""What a trim of the beam means, by the cap it names."""
+
 
 def spread(run: Run, look: Look) -> None:
     """Run the beam; its paths and what they come to are noted in the look."""
@@ -64,7 +71,7 @@ def spread(run: Run, look: Look) -> None:
                 stage.stop(trim.reason, trim.what)
             elif trim.what != "hops":
                 stage.capped = True
-                stage.note(trim.reason, f"{trim.count} {trim.what}")
+                stage.note(trim.reason, f"{trim.count} {_BEYOND.get(trim.what, trim.what)}")
         look.beam = found.paths
         met = [node for path in found.paths for node in path.nodes if node < web.first_entity]
         look.beamed = run.look_at(list(dict.fromkeys(met)), stage)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from hades.domain.answer import Answer, Mode, Neighbour, Passage, Path, Recall
+from hades.domain.answer import Passage, Path, Recall
 from hades.domain.graph import Node
 from hades.domain.names import name_key, words
 from hades.domain.rules import clean_number
@@ -24,8 +24,8 @@ DECAY = 0.85
 """Of seed 000's own score, for paths that come without a reliability."""
 TOKENS_PER_RESULT = 600
 """Room for a whole passage and its head: an old call wants all its results."""
-PATH_STAGES = ("paths", "flow", "beam")
-"""The stages whose reports say how many paths were weighed."""
+PATHS_STAGE = "paths"
+"""The stage whose report says how many paths were weighed."""
 
 
 class Recalls(Protocol):
@@ -36,7 +36,7 @@ class Recalls(Protocol):
         question: str,
         *,
         budget: int | None = None,
-        mode: Mode | str | None = None,
+        mode: str | None = None,
         plan: Plan | Mapping[str, Any] | None = None,
         tag: str | None = None,
         kind: str | None = None,
@@ -44,15 +44,6 @@ class Recalls(Protocol):
         on_progress: Any = None,
     ) -> Recall:
         """What is known about a question."""
-
-    def ask(self, question: str, **options: Any) -> Answer:
-        """The sentences that answer a question."""
-
-    def paths(self, a: str, b: str, limit: int = 5, hops: int = 3) -> list[Path]:
-        """How two things hang together."""
-
-    def neighbours(self, name: str, hops: int = 1, limit: int = 20) -> list[Neighbour]:
-        """What stands around a thing."""
 
     def at(self, time: TimeLike | None = None, *, known: TimeLike | None = None) -> Recalls:
         """The same memory as of another time."""
@@ -158,7 +149,7 @@ def _results(
 ) -> list[RetrievalResult]:
     clean_number(top_k, "number of results", least=1)
     budget = min(max(top_k * TOKENS_PER_RESULT, 5_000), TOKENS_AT_MOST)
-    plan = {"final_context": top_k, "graph": dict(graph)}
+    plan = {"final_context": top_k, "history": 0, "graph": dict(graph)}
     found = view.recall(query, budget=budget, plan=plan)
     nodes = dict.fromkeys(
         node.name for path in found.paths for node in path.nodes if node.kind != "chunk"
@@ -222,7 +213,7 @@ def _as_of(view: Recalls, version: int | TimeLike | None) -> Recalls:
 
 def _weighed(found: Recall) -> int:
     """How many paths there were before the best were kept."""
-    stages = [one for one in found.telemetry if one.stage in PATH_STAGES]
+    stages = [one for one in found.telemetry if one.stage == PATHS_STAGE]
     return max([len(found.paths), *(one.found + one.cut for one in stages)])
 
 

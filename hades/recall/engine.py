@@ -92,9 +92,11 @@ class Engine:
             made, more = make_plan(made, {**whole, "budget": {**whole["budget"], "tokens": budget}})
             notes = (*notes, *more)
         run = Run(made, clock, list(notes))
-        with self.scene(where, on_progress) as scene:
-            if len(asked) < len(question):
-                with run.stage("question") as stage:
+        with ExitStack() as moment:
+            with run.stage("scene") as stage:
+                scene = moment.enter_context(self.scene(where, on_progress))
+                stage.found = int(scene.mask.sum())
+                if len(asked) < len(question):
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
             found = self.look(run, scene, asked, made.reranker.m, recent=intent is Intent.RECENT)
             return answering.answer(run, found, intent, evidence, chosen, where.space_name)

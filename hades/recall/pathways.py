@@ -81,21 +81,26 @@ class Pathways:
         for trim in found.trims:
             if trim.reason == Reason.TIMEOUT:
                 self._stage.stop(Reason.TIMEOUT, str(trim))
-        self._stage.found = len(found.paths)
         kept = self._differing(found.paths, nodes, plan.paths)
-        self._stage.cut = len(found.paths) - len(kept)
+        self._stage.found, self._stage.cut = len(kept), len(found.paths) - len(kept)
         says = {int(self._web.first_entity + one) for one in self._look.signals.named}
         teller = Teller(self._look.scene, {*says, *(asked if says else ())})
         return [teller.path([int(nodes[n]) for n in one.nodes], one.reliability) for one in kept]
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
-        """One path to a passage from a source; a part of another path adds nothing."""
+        """One path to a passage from a source, without those that add nothing to another:
+        a part of it, or what it states with titles and passages around."""
+
+        def stated(path: FlowPath) -> bool:
+            return int(nodes[list(path.nodes)].min()) >= self._web.first_topic
+
         kept: list[FlowPath] = []
         # That a name titles its passage is worth a line only where there is nothing else.
         telling = [path for path in paths if not self._is_title(nodes[list(path.nodes)])]
         for path in telling or paths:
             inside = any(set(path.nodes) <= set(other.nodes) for other in kept)
-            if not inside and len(kept) < limit:
+            around = any(set(other.nodes) <= set(path.nodes) for other in kept if stated(other))
+            if not inside and not around and len(kept) < limit:
                 kept.append(path)
         return kept
 

@@ -16,6 +16,8 @@ SNIPPET_CHARACTERS = 90
 MENTIONED = Belief(3.0, 1.0)
 """That a text says a name is nearly certain; that it means this entity, a little less."""
 CERTAIN = Belief(19.0, 1.0)
+_HEADING_MARKS = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
+_HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 
 
 class Teller:
@@ -71,6 +73,8 @@ class Teller:
             if three == title and self._is_entity(one):
                 return self._mention(two, three, forward=False, said=one), MENTIONED, 2
         if self._is_chunk(one) and self._is_entity(two):
+            if self._title(one) == two:
+                return Step("title of", self._node(two), 1.0, False), CERTAIN, 1
             return self._mention(one, two, forward=True), MENTIONED, 1
         if self._is_entity(one) and self._is_chunk(two):
             relation = "title of" if self._title(two) == one else "mentioned in"
@@ -166,6 +170,8 @@ class Teller:
 
 def around(text: str, name: str) -> str:
     """A few words of a text around a name; its beginning where the name is not literal."""
+    body = _HEADINGS.sub("", text)
+    text = body if name.casefold() in body.casefold() else _HEADING_MARKS.sub("", text)
     found = re.search(re.escape(name), text, re.IGNORECASE)
     if found is None:
         first = name.split()[0] if name.split() else name

@@ -46,7 +46,7 @@ def test_a_recall() -> None:
     assert lines[5].endswith(" …")
     assert lines[6:] == [
         "paths",
-        "P1  0.70  design/x --[leads_to]--> Bug Y  named in the question",
+        "P1  0.70  design/x --[leads_to]--> Bug Y",
         "pack: evicted (2 passages, 90 tokens)",
     ]
 
@@ -54,6 +54,7 @@ def test_a_recall() -> None:
 def test_the_stages_are_a_waterfall() -> None:
     lines = shown(lambda out: answers.recall(out, FOUND, explain=True)).splitlines()
     assert "   meaning +0.7  words +0.2" in lines
+    assert "          named in the question, belief 0.80 (0.60–0.90)" in lines
     first, second = lines[-3:-1]
     assert first.startswith("seeds │████████        ")
     assert first.endswith("2.0 ms  found 12  added 12  reads 12  coverage 50%")

@@ -13,10 +13,6 @@ import hades
 from hades.cli import app
 from hades.models.encoder import count_tokens
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(hades.View, "recall"), reason="views cannot recall yet: the engine is being built"
-)
-
 
 class Shell:
     """Runs `hades …` on one memory."""

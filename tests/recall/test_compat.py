@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from making import passage, path, recall
+from conftest import HeldClock
+from making import T1, passage, path, recall, remember_story
 
 import hades
 from hades.domain.answer import Recall
@@ -139,8 +140,67 @@ def test_passages_in_the_old_shape(view: Any) -> None:
     assert (one.chunk_id, one.text, one.rank) == ("design/x@2#0", "Because of Bug Y.", 1)
     assert one.entities == ["Bug Y"]
     assert one.metadata["file_path"] == "design/x"
-    assert view.asked["plan"] == {"final_context": 3, "graph": {"damping": 0.85}}
+    assert view.asked["plan"] == {"final_context": 3, "history": 0, "graph": {"damping": 0.85}}
     compat.retrieve_multi_hop(view, "Why?", max_hops=3, top_k=1)
     assert view.asked["plan"]["graph"] == {"hops": 3}
     with pytest.raises(hades.InvalidInput):
         compat.retrieve(view, "Why?", top_k=0)
+
+
+# The same calls over a memory
+
+
+@pytest.fixture
+def story(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
+    clock.set("2024-03-01")
+    remember_story(memory)
+    return memory
+
+
+def test_paths_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
+    found = compat.retrieve_paths(story, "Why don't we use approach X?", max_paths=2)
+    assert set(found) == {"success", "query", "paths", "count", "pruned_from"}
+    assert found["success"] is True
+    assert found["count"] == len(found["paths"]) <= 2
+    assert found["pruned_from"] >= found["count"]
+    best = found["paths"][0]
+    assert set(best) == {"path", "vertices", "edges", "reliability"}
+    assert best["path"].startswith("design/approach_x --[viable_after_fix")
+    assert [one["_id"] for one in best["vertices"]] == [
+        "topic/design/approach_x",
+        "topic/refactoring/q1",
+    ]
+    assert best["edges"][0]["relation"] == "viable_after_fix"
+    assert best["edges"][0]["evidence"] == "Approach X now viable due to refactoring"
+
+
+def test_paths_of_another_time(story: hades.Memory) -> None:
+    question = "Why don't we use approach X?"
+    then = compat.retrieve_paths(story, question, as_of_version=T1)
+    assert "rejected_because" in " ".join(one["path"] for one in then["paths"])
+    first = story.log(100)[-1].number
+    early = compat.retrieve_paths(story, question, as_of_version=first)
+    assert early["success"]
+    assert "viable_after_fix" not in " ".join(one["path"] for one in early["paths"])
+    prompt = compat.retrieve_and_format(story, question, as_of_version=T1)
+    assert prompt.startswith(f"Query: {question}")
+    assert "Most relevant path" in prompt
+
+
+def test_passages_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
+    found = compat.retrieve(story, "Why was approach X rejected?", top_k=2)
+    assert [one.rank for one in found] == [1, 2]
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    best = found[0]
+    assert best.chunk_id == "design/approach_x@2#0"
+    assert "bug_y" in best.entities
+    assert best.metadata["file_path"] == "design/approach_x"
+    assert best.metadata["line"] == best.metadata["end_line"] == 1
+    wide = compat.retrieve_multi_hop(story, "Why was approach X rejected?", max_hops=3, top_k=4)
+    assert {"bugs/bug_y", "refactoring/q1"} <= {one.metadata["file_path"] for one in wide}
+
+
+def test_a_domain_that_has_nothing(story: hades.Memory) -> None:
+    found = compat.retrieve_paths(story, "approach X", domain_filter="nowhere/*")
+    assert (found["success"], found["paths"]) == (True, [])
+    assert compat.retrieve_paths(story, "")["success"] is False
