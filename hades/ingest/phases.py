@@ -15,11 +15,12 @@ import numpy as np
 from hades.domain.graph import NodeKind
 from hades.index.matcher import Match, Matcher
 from hades.ingest.chunk import chunk
-from hades.ingest.document import Document, Unreadable
+from hades.ingest.document import Document, Origin, Unreadable
 from hades.ingest.introduce import Found, Introducer
 from hades.ingest.names import is_name
 from hades.ingest.outline import pack_stated, unpack_document, unpack_stated
 from hades.ingest.readers.markdown import read_markdown
+from hades.ingest.readers.outline import name_of, stem_of
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.store.port import Cut, Mention, Pending, Progress, Store, Write
@@ -243,7 +244,8 @@ def _document(pending: Pending, content: str) -> Document:
     """A state as a document: as its reader said, or as the note it is."""
     if pending.outline is not None:
         return unpack_document(pending.outline, pending.topic, content)
-    plain = Document(pending.topic, content)
+    title = stem_of(pending.topic)
+    plain = Document(pending.topic, content, title=title, names=name_of(title, Origin.TITLE))
     try:
         document = read_markdown(content.encode(), pending.topic)
     except Unreadable:

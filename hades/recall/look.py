@@ -28,6 +28,8 @@ Ints = npt.NDArray[np.int64]
 RANKED_FROM_CANDIDATES = 20
 """The ranker compares candidates by their deviations, and learned with about 120 of them; with
 four, one word more or less turns its order around."""
+WALK_SHARE_NAMED = 0.6
+"""Without the ranker: what a question says by name counts more than what is alike."""
 RECENT_WEIGHT = 1.0
 """What the newest candidate gains over the oldest when a question asks for what is recent, in
 points of the ranker, whose scores lie some three apart; without it, as much as all the rest
@@ -184,5 +186,6 @@ def _recency(scene: Scene, numbers: Ints) -> Floats:
 def _unranked(signals: Signals, numbers: Ints) -> Ranked:
     """The order without a ranker: the walk where there is one, and the prior."""
     walked = signals.walked[numbers] / max(1e-12, float(signals.walked.max(initial=0.0)))
-    scores = (walked + signals.prior[numbers]) / 2
+    share = WALK_SHARE_NAMED if len(signals.named) else 0.5
+    scores = share * walked + (1 - share) * signals.prior[numbers]
     return Ranked(scores, np.clip(scores / 2, 0.0, 1.0), linked=False)

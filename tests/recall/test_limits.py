@@ -225,6 +225,14 @@ def test_each_stage_can_be_switched_off(story: hades.Memory, stage: str) -> None
     assert bool(found.paths) is (stage != "paths")
 
 
+def test_a_plan_object_with_a_budget(story: hades.Memory) -> None:
+    found = story.recall(QUESTION, plan=hades.Plan(paths=1, final_context=2), budget=100)
+    assert (found.plan["paths"], found.plan["budget"]["tokens"]) == (1, 100)
+    assert len(found.paths) <= 1
+    assert len(found.passages) <= 2
+    assert found.tokens <= 100
+
+
 @pytest.mark.parametrize("door", ["meaning", "words", "names"])
 def test_one_door_is_enough(story: hades.Memory, door: str) -> None:
     found = story.recall(QUESTION, plan={"retriever": {"doors": [door]}})

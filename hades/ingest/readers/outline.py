@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -14,6 +15,7 @@ NAME_CHARACTERS_AT_MOST = 120
 
 BETWEEN = " > "
 
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}")
 _SPEAKS_FOR_ITS_FOLDER = frozenset({"readme", "index"})
 """Every folder has one: as a name it would join all of them."""
 
@@ -41,11 +43,14 @@ def stem_of(topic: str) -> str:
 
     >>> stem_of("wiki/Approach X.md"), stem_of("hades/README.md"), stem_of("README")
     ('Approach X', 'hades', 'README')
+
+    What follows a full stop in a note's name is no suffix: `people/J. R. Smith`, `plan 2.0`.
     """
     path = PurePosixPath(topic)
-    if path.stem.lower() in _SPEAKS_FOR_ITS_FOLDER and path.parent.name:
+    stem = path.stem if _SUFFIX.fullmatch(path.suffix) else path.name
+    if stem.lower() in _SPEAKS_FOR_ITS_FOLDER and path.parent.name:
         return path.parent.name
-    return path.stem or topic
+    return stem or topic
 
 
 def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[Name, ...]:
