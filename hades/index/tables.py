@@ -107,6 +107,8 @@ class Tables:
             self._forget("")
         else:
             self._generation, self.change = generation, change
+        self.read_at = self.change
+        """The change these were read at from files; 0: they are made anew."""
 
     def __getitem__(self, name: str) -> Columns:
         return self._columns[name]

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hades.domain.times import FOREVER, AsOf
 from hades.index.catalogue import Catalogue
+from hades.index.kept import load_web, save_web
+from hades.index.shelf import Shelf, locked
 from hades.index.tables import Changed, Tables
 from hades.index.weaving import mend, weave
 from hades.index.web import Ints, Moment, Web
 from hades.store.port import Progress, Store
 
+FORMAT = 1
+SAVED_FROM_MENTIONS = 50_000
+"""A smaller web is woven as fast as it is read."""
 KEPT = 4
 """Webs of so many moments are kept."""
 
@@ -25,7 +31,9 @@ class Webs:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
+        self._folder = folder
         self.tables = Tables(store, folder)
+        self._since_read = Changed()
         self._kept: dict[_Key, tuple[Web, int, Changed | None]] = {}
         """A web, until when it holds, and what changed since it was made."""
 
@@ -34,6 +42,7 @@ class Webs:
         changed = self.tables.catch_up(catalogue.chunks["id"], on_progress)
         if changed is None:
             return
+        self._since_read = self._since_read.with_(changed)
         now = {key: kept for key, kept in self._kept.items() if key[1:] == _NOW}
         self._kept = {
             key: (web, until, changed if since is None else since.with_(changed))
@@ -52,15 +61,37 @@ class Webs:
         chunks = catalogue.chunks["id"]
         order = None if as_of.is_now else self._order(space, valid, known)
         moment = Moment(space, valid, known, visible, order)
+        if kept is None and as_of.is_now:
+            kept = self._saved(space)
         web = None
         if kept is not None:
             web = mend(kept[0], self.tables, chunks, moment, kept[2] or Changed())
         if web is None:
             web = weave(self.tables, chunks, moment)
+            if as_of.is_now and len(self.tables.mentions) >= SAVED_FROM_MENTIONS:
+                self._save(web)
         while len(self._kept) >= KEPT:
             self._kept.pop(next(iter(self._kept)))
         self._kept[key] = (web, self._holds_until(valid), None)
         return web
+
+    def _saved(self, space: int) -> tuple[Web, int, Changed] | None:
+        """The web of now as it was saved, with what changed since; None: there is none."""
+        found: list[Web] = []
+        shelf = Shelf(self._folder, f"web{space}")
+        change = shelf.load(self._stand(), lambda folder: found.append(load_web(folder, space)))
+        # What changed is known since the tables were read; an older web cannot be mended.
+        if change is None or change < self.tables.read_at:
+            return None
+        return found[0], 0, self._since_read
+
+    def _save(self, web: Web) -> None:
+        shelf = Shelf(self._folder, f"web{web.moment.space}")
+        with locked(self._folder):
+            shelf.save(self._stand(), self.tables.change, lambda folder: save_web(web, folder))
+
+    def _stand(self) -> dict[str, Any]:
+        return {"format": FORMAT, "generation": self._store.feed.stand()[0]}
 
     def _order(self, space: int, valid: int, known: int) -> tuple[Ints, Ints, Ints]:
         rows = self._store.feed.order(space, valid, known)

@@ -6,11 +6,14 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import hades
 from hades.domain.times import NOW
+from hades.index import tables as tables_
+from hades.index import webs
 from hades.index.tables import Tables
 from hades.index.weaving import weave
 from hades.index.web import Web
@@ -117,3 +120,28 @@ def test_an_index_of_no_memory_is_made_anew(memory: hades.Memory, path: Path) ->
 
 def test_now_is_what_is_asked_about_by_default(memory: hades.Memory) -> None:
     assert memory._where().as_of == NOW
+
+
+def test_a_saved_web_is_mended_by_what_was_written_since(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webs, "SAVED_FROM_MENTIONS", 1)
+    monkeypatch.setattr(tables_, "SAVED_AFTER_ROWS", 1)
+    with hades.open(path) as memory:
+        for number in range(30):
+            memory.remember(f"ground/{number}", f"# Ground {number}\n\nNothing but Mercury here.")
+        memory.recall("Mercury")
+        folder = memory._store.index_folder
+        assert list(folder.glob("web*-*"))
+    monkeypatch.setattr(webs, "weave", None)  # from here on it is read, never made anew
+    with hades.open(path) as memory:
+        assert memory.recall("What is on Ground 3?").passages
+        memory.remember("films/ed_wood", "# Ed Wood\n\nA film about Mercury.")
+        memory.forget("ground/3")
+        with memory._engine.scene(memory._where()) as scene:
+            mended = scene.web
+        catalogue = memory._finder.catalogue
+        tables = Tables(memory._store, path.parent / "other")
+        tables.catch_up(catalogue.chunks["id"])
+        anew = weave(tables, catalogue.chunks["id"], mended.moment)
+        assert arcs(mended) == arcs(anew)

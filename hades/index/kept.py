@@ -1,0 +1,68 @@
+"""A web as files: the graph of now is there at once when a large memory is opened.
+
+Weaving the web of 100,000 chunks takes seconds. Saved, it is mapped and mended by what was
+written since.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hades.graph.adjacency import Adjacency
+from hades.index.web import Moment, Names, Stated, Web
+
+_ARRAYS = (
+    "chunks",
+    "entities",
+    "roots",
+    "frequency",
+    "title_of",
+    "previous",
+    "next",
+    "hub",
+    "barred",
+)
+
+
+def save_web(web: Web, folder: Path) -> None:
+    """Write a web to files."""
+    graph = web.graph.compacted()
+    rows = graph.rows
+    arrays: dict[str, Any] = {name: getattr(web, name) for name in _ARRAYS}
+    arrays |= {
+        "visible": web.visible,
+        "exists": web.names.exists,
+        "titled": web.names.titled,
+        "capital_share": web.names.capital_share,
+        "stated": web.stated.pairs,
+        "stated_weights": web.stated.weights,
+        "indptr": rows.indptr,
+        "targets": rows.targets,
+        "weights": rows.weights,
+        "where": np.array([web.first_entity, web.first_topic, web.n, web.size]),
+    }
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+
+
+def load_web(folder: Path, space: int) -> Web:
+    """Read what `save_web` wrote, mapped rather than copied; its moment is long past."""
+
+    def read(name: str) -> Any:
+        return np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray)
+
+    first_entity, first_topic, n, size = (int(one) for one in read("where"))
+    return Web(
+        moment=Moment(space, 0, 0, read("visible"), None),
+        first_entity=first_entity,
+        first_topic=first_topic,
+        n=n,
+        size=size,
+        names=Names(read("exists"), read("titled"), read("capital_share")),
+        stated=Stated(read("stated"), read("stated_weights")),
+        graph=Adjacency(read("indptr"), read("targets"), read("weights")),
+        **{name: read(name) for name in _ARRAYS},
+    )
