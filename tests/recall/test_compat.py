@@ -193,7 +193,7 @@ def test_passages_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     best = found[0]
     assert best.chunk_id == "design/approach_x@2#0"
-    assert "bug_y" in best.entities
+    assert "bug y" in best.entities
     assert best.metadata["file_path"] == "design/approach_x"
     assert best.metadata["line"] == best.metadata["end_line"] == 1
     wide = compat.retrieve_multi_hop(story, "Why was approach X rejected?", max_hops=3, top_k=4)

@@ -41,8 +41,10 @@ def plain(text: str) -> str:
 def stem_of(topic: str) -> str:
     """The file name without its suffix, or its folder's: the title of what has no other.
 
-    >>> stem_of("wiki/Approach X.md"), stem_of("hades/README.md"), stem_of("README")
-    ('Approach X', 'hades', 'README')
+    >>> stem_of("wiki/approach_x.md"), stem_of("hades/README.md"), stem_of("README")
+    ('approach x', 'hades', 'README')
+
+    Underscores are spaces there: a text that means it says "approach x".
 
     What follows a full stop in a note's name is no suffix: `people/J. R. Smith`, `plan 2.0`.
     """
@@ -50,7 +52,7 @@ def stem_of(topic: str) -> str:
     stem = path.stem if _SUFFIX.fullmatch(path.suffix) else path.name
     if stem.lower() in _SPEAKS_FOR_ITS_FOLDER and path.parent.name:
         return path.parent.name
-    return stem or topic
+    return stem.replace("_", " ").strip() or topic
 
 
 def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[Name, ...]:
