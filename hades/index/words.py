@@ -143,7 +143,7 @@ class Words:
         query = Query.boolean_query([(Occur.Must, said), (Occur.Must, self._is("space", space))])
         every = max(1, self._searcher.num_docs)
         hits = self._searcher.search(query, every, count=False).hits
-        return sorted({int(self._searcher.doc(at)["chunk"][0]) for _, at in hits})
+        return sorted(set(self._chunks([at for _, at in hits])))
 
     def _run(
         self, query: Query, moment: Moment, limit: int, topics: Sequence[int] | None
@@ -161,10 +161,16 @@ class Words:
         clauses += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
         hits = self._searcher.search(Query.boolean_query(clauses), limit, count=False).hits
         best: dict[int, float] = {}
-        for score, at in hits:
-            chunk = int(self._searcher.doc(at)["chunk"][0])
+        chunks = self._chunks([at for _, at in hits])
+        for (score, _), chunk in zip(hits, chunks, strict=True):
             best[chunk] = max(score, best.get(chunk, 0.0))
         return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def _chunks(self, found: list[tantivy.DocAddress]) -> list[int]:
+        """The chunk of each presence found; from the column where this tantivy can read one."""
+        if hasattr(self._searcher, "fast_field_values"):
+            return [int(chunk) for chunk in self._searcher.fast_field_values("chunk", found)]
+        return [int(self._searcher.doc(at)["chunk"][0]) for at in found]
 
     def _is(self, field: str, value: int) -> Query:
         return Query.term_query(self._schema, field, value)
