@@ -23,6 +23,8 @@ _HEAP_BYTES = 64_000_000
 _TERMS_AT_MOST = 64
 """Distinct words of a question that are searched; a longer one is cut, rarest kept."""
 _WORD_CHARACTERS_AT_MOST = 60
+_NAMES_KEPT = 16_384
+"""Names whose stems are kept with their weights: titles of candidates come up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class Words:
         self._index.register_tokenizer("stems", _stemmer())
         self._searcher = self._index.searcher()
         self._rarity: dict[str, float] = {}
+        self._weighed: dict[str, tuple[dict[str, float], float]] = {}
 
     def put(self, presences: Iterable[Presence]) -> None:
         """Take presences in, replacing them by id, and make it all visible at once."""
@@ -102,6 +105,7 @@ class Words:
         self._index.reload()
         self._searcher = self._index.searcher()
         self._rarity.clear()
+        self._weighed.clear()
 
     def best(
         self, question: str, moment: Moment, limit: int, topics: Sequence[int] | None = None
@@ -130,6 +134,16 @@ class Words:
         if known is None:
             count, df = self._searcher.num_docs, self._searcher.doc_freq("stems", term)
             known = self._rarity[term] = math.log(1 + (count - df + 0.5) / (df + 0.5))
+        return known
+
+    def weighed(self, name: str) -> tuple[dict[str, float], float]:
+        """How much each stem of a name tells, and all of them together."""
+        known = self._weighed.get(name)
+        if known is None:
+            if len(self._weighed) >= _NAMES_KEPT:
+                self._weighed.clear()
+            rarity = {term: self.rarity(term) for term in stems(name)}
+            known = self._weighed[name] = rarity, sum(rarity.values())
         return known
 
     def saying(self, name: str, space: int) -> list[int]:
@@ -169,7 +183,8 @@ class Words:
     def _chunks(self, found: list[tantivy.DocAddress]) -> list[int]:
         """The chunk of each presence found; from the column where this tantivy can read one."""
         if hasattr(self._searcher, "fast_field_values"):
-            return [int(chunk) for chunk in self._searcher.fast_field_values("chunk", found)]
+            column = self._searcher.fast_field_values("chunk", found)
+            return [int(chunk) for chunk in column if chunk is not None]
         return [int(self._searcher.doc(at)["chunk"][0]) for at in found]
 
     def _is(self, field: str, value: int) -> Query:
