@@ -38,6 +38,7 @@ $(READY): pyproject.toml
 	  || { echo "HADES needs Python 3.11 or newer: set PYTHON=/path/to/python3"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv \
 	  || { echo "Making .venv failed: install Python's venv module (python3-venv)"; exit 1; }
-	@echo "Setting up .venv (once) ..."
+	@echo "Setting up .venv and compiling kernels (once) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -c 'from hades.recall.warming import load_kernels; load_kernels()'
 	@touch $@

@@ -9,7 +9,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-ALL = ("store", "ingest", "growth", "graph", "extractor")
+ALL = ("store", "ingest", "growth", "graph", "extractor", "recall")
 
 
 def main() -> None:

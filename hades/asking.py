@@ -168,6 +168,28 @@ class Asking:
         node = self._named_node(name)
         return self._engine.neighbours(self._where(), node, limit=limit, hops=hops)
 
+    def warm(self, on_progress: Progress | None = None) -> dict[str, float]:
+        """Do beforehand what a first question would wait for; the seconds of each part.
+
+        Kernels are compiled once on a machine and kept; the encoder and the indexes of this
+        memory are loaded for this process. A server does this before it answers.
+        """
+        from hades.recall.warming import load_kernels, timed
+
+        self._require_space()
+        self._index_pending(on_progress)
+
+        def indexes() -> None:
+            with self._store.snapshot():
+                self._engine.scene(self._where(), on_progress)
+
+        parts = {
+            "kernels": load_kernels,
+            "encoder": lambda: self._finder.encoder.encode(["warm"]),
+            "indexes": indexes,
+        }
+        return timed(parts, on_progress)
+
     # Inside
 
     @property

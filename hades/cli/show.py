@@ -220,3 +220,11 @@ def numbers(console: Console, found: dict[str, int]) -> None:
     for name, number in found.items():
         rows.add_row(name.replace("_", " "), f"{number:,}")
     console.print(rows)
+
+
+def seconds(console: Console, found: dict[str, float]) -> None:
+    """Seconds by name, one a line."""
+    rows = table("", "seconds")
+    for name, spent in found.items():
+        rows.add_row(name, f"{spent:.2f}")
+    console.print(rows)

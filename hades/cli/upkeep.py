@@ -10,7 +10,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.door import Door, command
-from hades.errors import InvalidInput
+from hades.errors import InvalidInput, NotFound
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -164,3 +164,24 @@ def settings(door: Door) -> None:
         out.print(rows)  # type: ignore[attr-defined]
 
     door.show(values, render)
+
+
+@command(app, "warm")
+def warm(door: Door) -> None:
+    """Compile the kernels, once on a machine, and read the indexes of the memory in.
+
+    Questions are answered without it too, only the first few take longer.
+    """
+    from hades.recall.warming import load_kernels, timed
+
+    if not door.json:
+        sys.stderr.write("Warming; the first time the kernels are compiled: some seconds.\n")
+    try:
+        with door.opened() as memory, door.progress() as progress:
+            found = memory.warm(progress)
+    except NotFound:
+        # After an installation there is no memory yet, but there are kernels to compile.
+        found = timed({"kernels": load_kernels}, None)
+    from hades.cli import show
+
+    door.show(found, lambda out: show.seconds(out, found))

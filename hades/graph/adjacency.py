@@ -74,6 +74,8 @@ class Adjacency:
             *self._late.arrays(),
             _fixed(_sums(indptr, weights), np.float64),
         )
+        self._counted: tuple[Rows | None, int] = (None, 0)
+        """A state of the arcs, and how many these are."""
         self._replaced = threading.Lock()
         self.scratch = ScratchPool()
         self.weighed = Weighed()
@@ -119,7 +121,13 @@ class Adjacency:
     @property
     def arcs_count(self) -> int:
         """How many arcs there are."""
-        return int(self.degrees().sum())
+        rows, count = self._counted
+        if rows is not self._rows:
+            rows = self._rows
+            start, stop, _ = _spans(rows, np.arange(len(rows.row_of)))
+            count = int((stop - start).sum())
+            self._counted = rows, count
+        return count
 
     @property
     def overlay_share(self) -> float:

@@ -174,21 +174,24 @@ class _Search:
         A score can only fall as more is chosen, so it is worked out again only for the path
         that leads.
         """
-        heap = [(-round(self._plain(p), _SAME), p.nodes, 0, 0.0, p) for p in paths]
+        plain, bits = [self._plain(path) for path in paths], _as_bits(paths)
+        heap = [(-round(plain[at], _SAME), p.nodes, 0, 0.0, at) for at, p in enumerate(paths)]
         heapq.heapify(heap)
         kept: list[BeamPath] = []
-        while heap and len(kept) < self._caps.beam:
-            _, nodes, known, redundancy, path = heapq.heappop(heap)
+        chosen: list[int] = []
+        weight, most = self._mix.redundancy, self._caps.beam
+        while heap and len(kept) < most:
+            _, nodes, known, redundancy, at = heap[0]
             if known < len(kept):
-                common = max(_common(path, other) for other in kept[known:])
-                redundancy = max(redundancy, common)
-                score = self._plain(path) - self._mix.redundancy * redundancy
-                entry = (-round(score, _SAME), nodes, len(kept), redundancy, path)
-                heapq.heappush(heap, entry)
+                redundancy = max(redundancy, _most_common(bits[at], chosen[known:]))
+                score = round(plain[at] - weight * redundancy, _SAME)
+                heapq.heapreplace(heap, (-score, nodes, len(kept), redundancy, at))
                 continue
-            score = self._plain(path) - self._mix.redundancy * redundancy
+            heapq.heappop(heap)
+            path = paths[at]
             parts = path.nodes, path.weights, path.seed, path.words
-            kept.append(BeamPath(*parts, redundancy, score))
+            kept.append(BeamPath(*parts, redundancy, plain[at] - weight * redundancy))
+            chosen.append(bits[at])
         self.trims.add(Reason.CAP_EXCEEDED, "beam", len(heap))
         return kept
 
@@ -240,7 +243,23 @@ class _Search:
         return [self._words[node] for node in nodes]
 
 
-def _common(path: BeamPath, other: BeamPath) -> float:
-    """Which share of the nodes of two paths is in both."""
-    both = len(set(path.nodes) & set(other.nodes))
-    return both / (len(path.nodes) + len(other.nodes) - both)
+def _as_bits(paths: Sequence[BeamPath]) -> list[int]:
+    """The nodes of each path as bits of one number, so that sharing is one operation."""
+    place: dict[int, int] = {}
+    found = []
+    for path in paths:
+        bits = 0
+        for node in path.nodes:
+            bits |= place.setdefault(node, 1 << len(place))
+        found.append(bits)
+    return found
+
+
+def _most_common(one: int, others: list[int]) -> float:
+    """The largest share of its nodes that a path has in common with one of the others."""
+    most = 0.0
+    for other in others:
+        both = one & other
+        if both:
+            most = max(most, both.bit_count() / (one | other).bit_count())
+    return most

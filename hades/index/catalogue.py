@@ -286,6 +286,10 @@ class Catalogue:
         """How much a word's stem tells, as BM25 weighs it."""
         return self._words.rarity(term)
 
+    def weighed(self, name: str) -> tuple[dict[str, float], float]:
+        """How much each stem of a name tells, and all of them together."""
+        return self._words.weighed(name)
+
     def terms(self, question: str) -> list[str]:
         """The stems of a question's words, those that tell something."""
         return self._words.terms(question)

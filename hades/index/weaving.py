@@ -108,11 +108,14 @@ def _finished(
     barred = np.zeros(n, np.bool_)
     barred[first_entity : first_entity + len(hub)] = hub
     barred.flags.writeable = False  # so that walks remember the sums under it
+    rarity = np.log1p(size / np.maximum(1, frequency))
     return Web(
         moment=moment, chunks=chunks, entities=entities, first_entity=first_entity,
         first_topic=first_topic, n=n, roots=roots, names=names, frequency=frequency,
         title_of=title_of, previous=previous, next=following, stated=stated, graph=graph,
-        hub=hub, barred=barred, size=size,
+        hub=hub, barred=barred, size=size, is_chunk=np.arange(n) < first_entity,
+        chained=np.flatnonzero((previous >= 0) | (following >= 0)),
+        rarity=rarity, rarest=float(rarity.max(initial=0.0)),
     )  # fmt: skip
 
 

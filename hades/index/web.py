@@ -82,6 +82,14 @@ class Web:
     """Nodes that walks leave out: hubs."""
     size: int
     """How many chunks are there."""
+    is_chunk: Flags
+    """By node."""
+    chained: Ints
+    """The chunks that have a neighbour in their document."""
+    rarity: npt.NDArray[np.float64]
+    """By entity: how much it tells that a chunk mentions it."""
+    rarest: float
+    """The highest of these."""
 
     @property
     def visible(self) -> Flags:

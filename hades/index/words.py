@@ -24,6 +24,8 @@ _HEAP_BYTES = 64_000_000
 _TERMS_AT_MOST = 64
 """Distinct words of a question that are searched; a longer one is cut, rarest kept."""
 _WORD_CHARACTERS_AT_MOST = 60
+_NAMES_KEPT = 16_384
+"""Names whose stems are kept with their weights: titles of candidates come up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Words:
         self._index.register_tokenizer("stems", _stemmer())
         self._searcher = self._index.searcher()
         self._rarity: dict[str, float] = {}
+        self._weighed: dict[str, tuple[dict[str, float], float]] = {}
 
     def held(self) -> Words:
         """The index as it is now, whatever is put later."""
@@ -106,7 +109,7 @@ class Words:
         """See what others have written."""
         self._index.reload()
         self._searcher = self._index.searcher()
-        self._rarity = {}
+        self._rarity, self._weighed = {}, {}
 
     def best(
         self, question: str, moment: Moment, limit: int, topics: Sequence[int] | None = None
@@ -137,6 +140,16 @@ class Words:
             known = self._rarity[term] = math.log(1 + (count - df + 0.5) / (df + 0.5))
         return known
 
+    def weighed(self, name: str) -> tuple[dict[str, float], float]:
+        """How much each stem of a name tells, and all of them together."""
+        known = self._weighed.get(name)
+        if known is None:
+            if len(self._weighed) >= _NAMES_KEPT:
+                self._weighed.clear()
+            rarity = {term: self.rarity(term) for term in stems(name)}
+            known = self._weighed[name] = rarity, sum(rarity.values())
+        return known
+
     def saying(self, name: str, space: int) -> list[int]:
         """The chunks of a space, whenever they were there, that say a name's words in a row."""
         parts = name.split(" ")
@@ -148,7 +161,7 @@ class Words:
         query = Query.boolean_query([(Occur.Must, said), (Occur.Must, self._is("space", space))])
         every = max(1, self._searcher.num_docs)
         hits = self._searcher.search(query, every, count=False).hits
-        return sorted({int(self._searcher.doc(at)["chunk"][0]) for _, at in hits})
+        return sorted(set(self._chunks([at for _, at in hits])))
 
     def _run(
         self, query: Query, moment: Moment, limit: int, topics: Sequence[int] | None
@@ -166,10 +179,17 @@ class Words:
         clauses += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
         hits = self._searcher.search(Query.boolean_query(clauses), limit, count=False).hits
         best: dict[int, float] = {}
-        for score, at in hits:
-            chunk = int(self._searcher.doc(at)["chunk"][0])
+        chunks = self._chunks([at for _, at in hits])
+        for (score, _), chunk in zip(hits, chunks, strict=True):
             best[chunk] = max(score, best.get(chunk, 0.0))
         return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def _chunks(self, found: list[tantivy.DocAddress]) -> list[int]:
+        """The chunk of each presence found; from the column where this tantivy can read one."""
+        if hasattr(self._searcher, "fast_field_values"):
+            column = self._searcher.fast_field_values("chunk", found)
+            return [int(chunk) for chunk in column if chunk is not None]
+        return [int(self._searcher.doc(at)["chunk"][0]) for at in found]
 
     def _is(self, field: str, value: int) -> Query:
         return Query.term_query(self._schema, field, value)

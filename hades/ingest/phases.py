@@ -95,8 +95,8 @@ class Phases:
 
     def embed(self, encoder: Encoder) -> int:
         """Give every chunk a vector; how many got one."""
-        done, last = 0, 0
-        total = len(self._store.passages.unembedded(encoder.model, 0, 1 << 30))
+        last = self._store.passages.embedded(encoder.model)
+        done, total = 0, len(self._store.passages.unembedded(encoder.model, last, 1 << 30))
         while batch := self._store.passages.unembedded(encoder.model, last, BATCH_TEXTS):
             texts = self._embedded_texts(batch)
             vectors = encoder.encode(texts).astype(np.float16)
@@ -108,6 +108,8 @@ class Phases:
                 self._store.passages.put_vectors(write, encoder.model, encoder.dims, rows)
             done, last = done + len(batch), batch[-1]
             self._told("embedding", done, total)
+        with self._store.transaction():
+            self._store.passages.set_embedded(encoder.model)
         for waiting in self._waiting(Phase.EMBEDDINGS):
             with self._store.transaction():
                 for pending in waiting:

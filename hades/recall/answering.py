@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -72,13 +72,12 @@ def _passages(run: Run, look: Look, numbers: dict[str, int]) -> list[Passage]:
     """The best candidates as passages, without doubles; no more than the plan has room for."""
     with run.stage("read") as stage:
         wanted = run.plan.final_context
-        ids = look.scene.web.chunks[look.numbers]
-        chunks = look.scene.store.passages.find(ids.tolist(), look.scene.as_of)
+        ids = look.scene.web.chunks[look.numbers].tolist()
+        doors = _Doors(look)
         made: list[Passage] = []
         texts: set[str] = set()
         doubles = 0
-        for place, chunk_id in enumerate(ids.tolist()):
-            chunk = chunks.get(chunk_id)
+        for place, chunk in enumerate(_read(look, ids, wanted)):
             if chunk is None:
                 continue
             if chunk.text.strip() in texts:
@@ -87,7 +86,7 @@ def _passages(run: Run, look: Look, numbers: dict[str, int]) -> list[Passage]:
             if len(made) >= wanted:
                 break
             texts.add(chunk.text.strip())
-            made.append(_passage(look, place, chunk))
+            made.append(_passage(look, place, chunk, doors.to(int(look.numbers[place]))))
             numbers[chunk.id] = int(look.numbers[place])
         stage.found, stage.cut = len(made), len(ids) - len(made)
         stage.dedupe_rate = doubles / max(1, len(made) + doubles)
@@ -106,7 +105,15 @@ def _say_what_is_missing(stage: Stage, look: Look, made: Sequence[Passage]) -> N
         stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
 
 
-def _passage(look: Look, place: int, chunk: Chunk) -> Passage:
+def _read(look: Look, ids: Sequence[int], at_once: int) -> Iterator[Chunk | None]:
+    """The chunks in their order, read a few at a time: most are never asked for."""
+    for first in range(0, len(ids), at_once):
+        part = ids[first : first + at_once]
+        found = look.scene.store.passages.find(part, look.scene.as_of)
+        yield from (found.get(one) for one in part)
+
+
+def _passage(look: Look, place: int, chunk: Chunk, doors: tuple[str, ...]) -> Passage:
     scene, signals = look.scene, look.signals
     number = int(look.numbers[place])
     state = scene.store.traces.version(scene.space, chunk.topic, chunk.version, scene.as_of)
@@ -129,7 +136,7 @@ def _passage(look: Look, place: int, chunk: Chunk) -> Passage:
         recorded_at=state.recorded_at,
         score=round(_score(look, place), 6),
         parts={name: round(value, 6) for name, value in parts.items()},
-        doors=_doors(look, number),
+        doors=doors,
         belief=belief.interval(belief.of_probability(float(look.belief[place]))),
         valid_to=state.valid_to,
     )
@@ -141,19 +148,36 @@ def _score(look: Look, place: int) -> float:
     return (float(look.scores[place]) - low) / (high - low) if high > low else 1.0
 
 
-def _doors(look: Look, number: int) -> tuple[str, ...]:
-    signals, web = look.signals, look.scene.web
-    doors = []
-    for door, scores in (("meaning", signals.cosine), ("words", signals.words)):
-        better = int((scores > scores[number]).sum())
-        if scores[number] > 0 and better < FOUND_BY_DOOR:
-            doors.append(door)
-    _, targets, _ = web.graph.of(np.array([number]))
-    if np.isin(targets - web.first_entity, signals.named).any():
-        doors.append("names")
-    if not doors or ("names" not in doors and signals.walked_names[number] > 0):
-        doors.append("graph")
-    return tuple(doors)
+class _Doors:
+    """Which doors led to a passage."""
+
+    def __init__(self, look: Look) -> None:
+        self._signals, self._web = look.signals, look.scene.web
+        self._least = {
+            "meaning": (look.signals.cosine, _nth_best(look.signals.cosine)),
+            "words": (look.signals.words, _nth_best(look.signals.words)),
+        }
+
+    def to(self, number: int) -> tuple[str, ...]:
+        signals, web = self._signals, self._web
+        doors = [
+            door
+            for door, (scores, least) in self._least.items()
+            if scores[number] > 0 and scores[number] >= least
+        ]
+        _, targets, _ = web.graph.of(np.array([number]))
+        if np.isin(targets - web.first_entity, signals.named).any():
+            doors.append("names")
+        if not doors or ("names" not in doors and signals.walked_names[number] > 0):
+            doors.append("graph")
+        return tuple(doors)
+
+
+def _nth_best(scores: npt.NDArray[np.float64]) -> float:
+    """What a passage must score to be among a door's best."""
+    if len(scores) < FOUND_BY_DOOR:
+        return -np.inf
+    return float(np.partition(scores, -FOUND_BY_DOOR)[-FOUND_BY_DOOR])
 
 
 def _paths(run: Run, look: Look, chosen: Sequence[Passage], numbers: dict[str, int]) -> list[Path]:

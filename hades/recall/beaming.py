@@ -63,7 +63,7 @@ def spread(run: Run, look: Look) -> None:
                 documents=run.plan.budget.docs_max - len(run.seen) + len(seeds),
             ),
             barred=barred,
-            counted=np.arange(web.n) < web.first_entity,
+            counted=web.is_chunk,
             deadline=stage.is_over,
         )
         for trim in found.trims:

@@ -7,12 +7,9 @@ question, but with the passage that leads to it.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import numpy.typing as npt
 
-from hades.index.words import stems
 from hades.recall.features import Candidates, features
 from hades.recall.scene import Scene
 from hades.recall.signals import Signals
@@ -29,8 +26,9 @@ def strongest(signals: Signals) -> Ints:
     """The passages that walk and prior agree on."""
     both = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0))) + signals.prior
     both = np.where(signals.mask, both, -np.inf)
-    order = np.argsort(-both, kind="stable")[:STRONGEST]
-    return order[np.isfinite(both[order])]
+    least = np.partition(both, -STRONGEST)[-STRONGEST] if len(both) > STRONGEST else -np.inf
+    there = np.flatnonzero((both >= least) & np.isfinite(both))
+    return there[np.lexsort((there, -both[there]))][:STRONGEST]
 
 
 def second_hop(scene: Scene, vector: npt.NDArray[np.float32] | None, strong: Ints) -> Floats:
@@ -102,13 +100,7 @@ def _title_coverage(scene: Scene, numbers: Ints, terms: list[str]) -> Floats:
     asked = set(terms)
     covered = {-1: 0.0}
     for number, entity in nodes.items():
-        own = _stems(names.get(entity, ""))
-        rarity = {term: scene.catalogue.rarity(term) for term in own}
+        rarity, total = scene.catalogue.weighed(names.get(entity, ""))
         said = sum(weight for term, weight in rarity.items() if term in asked)
-        covered[number] = said / max(1e-9, sum(rarity.values()))
+        covered[number] = said / max(1e-9, total)
     return np.array([covered[int(t)] for t in titles])
-
-
-@lru_cache(maxsize=16_384)
-def _stems(name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(stems(name)))

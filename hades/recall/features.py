@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.index.web import Web
-from hades.recall.signals import Signals, lent, minmax
+from hades.recall.signals import Signals, lent, lent_to, minmax
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -86,7 +86,7 @@ def _door_features(chosen: dict[str, Any], web: Web, signals: Signals, found: Ca
         scaled = np.zeros(len(scores))
         scaled[there] = minmax(scores[there])
         chosen[name] = minmax(lent(web, scaled))[at]
-    chosen["cosine"] = lent(web, np.where(there, signals.cosine, 0))[at]
+    chosen["cosine"] = lent_to(web, np.where(there, signals.cosine, 0), at)
     chosen["coverage"] = found.has_term @ found.term_weight
     chosen["title_coverage"] = found.title_coverage
 
@@ -103,7 +103,7 @@ class _CandidateGraph:
         kept = ~web.hub[entity]
         self.row, self.entity = row[kept], entity[kept]
         self.title = web.title_of[at]
-        self.rarity = np.log1p(web.size / np.maximum(1, web.frequency))
+        self.rarity, self._rarest = web.rarity, web.rarest
         self.mentions_title = self._mentions_title(web, len(at))
         self.shared = self._shared(signals.named, len(at))
 
@@ -125,7 +125,6 @@ class _CandidateGraph:
 
     def _shared(self, named: Ints, m: int) -> npt.NDArray[np.float32]:
         """The weight of the names two candidates share, beyond those of the question."""
-        weight = self.rarity / max(1e-9, float(self.rarity.max(initial=0.0)))
         asked = np.isin(self.entity, named)
         names, place, count = np.unique(
             self.entity[~asked], return_inverse=True, return_counts=True
@@ -134,9 +133,9 @@ class _CandidateGraph:
         kept, columns = np.unique(place[twice], return_inverse=True)
         mentions = np.zeros((m, len(kept)), np.float32)
         mentions[self.row[~asked][twice], columns] = 1
-        shared: npt.NDArray[np.float32] = (mentions * weight[names[kept]]).astype(
-            np.float32
-        ) @ mentions.T
+        weight = self.rarity[names[kept]] / max(1e-9, self._rarest)
+        weighed = (mentions * weight).astype(np.float32)
+        shared: npt.NDArray[np.float32] = weighed @ mentions.T
         np.fill_diagonal(shared, 0)
         return shared
 

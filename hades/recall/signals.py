@@ -63,19 +63,38 @@ def lent(web: Web, scores: Floats) -> Floats:
     Squares are added, so one strong neighbour counts for more than two weak ones.
     """
     square = np.maximum(scores, 0) ** 2
-    before, after = _step(square, web.previous), _step(square, web.next)
-    near, far = before + after, _step(before, web.previous) + _step(after, web.next)
-    joined: Floats = np.sqrt(square + LEND * near + LEND_FAR * far)
+    square[web.chained] = _joined(web, square, web.chained)
+    joined: Floats = np.sqrt(square, out=square)
     return joined
 
 
-def _step(scores: Floats, to: Ints) -> Floats:
-    return np.where(to >= 0, scores[to], 0.0)
+def lent_to(web: Web, scores: Floats, chunks: Ints) -> Floats:
+    """The same, of some chunks only."""
+    joined: Floats = np.sqrt(_joined(web, np.maximum(scores, 0) ** 2, chunks))
+    return joined
+
+
+def _joined(web: Web, square: Floats, chunks: Ints) -> Floats:
+    """The squares of chunks and, in part, of their neighbours."""
+    before, after = web.previous[chunks], web.next[chunks]
+    near = _at(square, before) + _at(square, after)
+    far = _at(square, _step(web.previous, before)) + _at(square, _step(web.next, after))
+    joined: Floats = square[chunks] + LEND * near + LEND_FAR * far
+    return joined
+
+
+def _at(scores: Floats, chunks: Ints) -> Floats:
+    return np.where(chunks >= 0, scores[chunks], 0.0)
+
+
+def _step(to: Ints, chunks: Ints) -> Ints:
+    return np.where(chunks >= 0, to[chunks], -1)
 
 
 def prior_of(web: Web, cosine: Floats, words: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
     """Meaning and words on one scale, lent to the neighbours in a document."""
-    doors = [minmax(door[mask]) for door in (cosine, words) if door[mask].any()]
+    inside = [door[mask] for door in (cosine, words)]
+    doors = [minmax(door) for door in inside if door.any()]
     joined = np.zeros(len(mask))
     if doors:
         joined[mask] = sum(doors[1:], doors[0]) / 2

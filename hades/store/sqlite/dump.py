@@ -22,6 +22,7 @@ from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.port import Write
 from hades.store.sqlite.check import faulty_edges, mend_heads, mend_pointers, stray_merges
 from hades.store.sqlite.engine import Engine
+from hades.store.sqlite.passages import EMBEDDED
 from hades.store.sqlite.traces import WHOLE_EVERY, SqliteTraces, digest_of, unpacked
 
 _TABLES = {
@@ -29,7 +30,8 @@ _TABLES = {
     "changes": "SELECT c.number, c.at, a.name AS actor, c.action, c.space, c.subject "
     "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
     "inverses": "SELECT * FROM inverses ORDER BY relation",
-    "meta": "SELECT * FROM meta WHERE key != 'generation' ORDER BY key",
+    "meta": "SELECT * FROM meta WHERE key != 'generation' AND key NOT GLOB 'embedded:*' "
+    "ORDER BY key",
     "entities": "SELECT * FROM entities ORDER BY id",
     "names": "SELECT * FROM names ORDER BY id",
     "topics": "SELECT id, space, name, entity, kind, title FROM topics ORDER BY id",
@@ -194,6 +196,8 @@ class Loader:
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
         mend_pointers(self._engine)
         mend_heads(self._engine, traces)
+        # What came may lack vectors, under numbers that were passed over already.
+        self._engine.run("DELETE FROM meta WHERE key GLOB ?", EMBEDDED + "*")
         return self.counts
 
     def _shifted(self, table: str, row: dict[str, Any], identical: bool) -> None:
@@ -293,7 +297,7 @@ class Loader:
         if key.startswith("history:"):
             _, space, rest = key.split(":", 2)
             key = f"history:{self._spaces[int(space)]}:{rest}"
-        elif not self._fresh or key == "generation" or "://" in value:
+        elif not self._fresh or key == "generation" or "://" in value or key.startswith(EMBEDDED):
             return
         self._engine.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", key, value)
 

@@ -21,6 +21,8 @@ from hades.store.port import Cut, Pending, Write
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.traces import SqliteTraces
 
+EMBEDDED = "embedded:"
+"""With an encoder's name, the key under which it is noted how far its vectors go."""
 _DIGEST_BYTES = 16
 _CONTENTS_KEPT = 32
 """Contents of states kept decoded, so that reading many chunks of one text decodes it once."""
@@ -281,6 +283,20 @@ class SqlitePassages:
             *(after, int(NodeKind.CHUNK), encoder, limit),
         )
         return [int(row[0]) for row in rows]
+
+    def embedded(self, encoder: str) -> int:
+        """All chunks up to this one have a vector of an encoder."""
+        return int(self._engine.meta(EMBEDDED + encoder) or 0)
+
+    def set_embedded(self, encoder: str) -> None:
+        """Note how far vectors go now, so that nobody looks through older chunks again.
+
+        To be called within a transaction: no chunk may come between the look and the note.
+        """
+        mark = self.embedded(encoder)
+        last = int(self._engine.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
+        if last > mark and not self.unembedded(encoder, mark, 1):
+            self._engine.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", EMBEDDED + encoder, last)
 
     def put_vectors(
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]

@@ -1,0 +1,229 @@
+"""Recall over arXiv papers: what a question costs, stage by stage, and as the memory grows.
+
+Wall time is what a user waits; processor time is what a question costs whoever else uses the
+machine. The peers are measured in the same run: our own plain search, and a product of the
+question with all vectors in numpy, encoding included.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hades
+from bench.arxiv import busy, memory_of, papers_file, questions
+from bench.table import note, show
+
+ASKED, ASKED_SMALL = 200, 40
+WORKERS = 2
+MENDED = 20
+Times = list[tuple[float, float]]
+"""Wall and processor milliseconds of each call."""
+
+
+def run(*, small: bool = False) -> None:
+    """Measure recall."""
+    print("## Recall\n")
+    papers = papers_file()
+    if papers is None:
+        print("Recall skipped: set HADES_DATA to a folder that holds arxiv/papers.jsonl.\n")
+        return
+    size = 1_000 if small else 10_000
+    asked = questions(papers, ASKED_SMALL if small else ASKED)
+    path = memory_of(papers, size)
+    _warm_costs(path, asked, size)
+    _workers(path, asked, size)
+    _after_writes(path, asked, size)
+    _cold(path, size)
+    _growth(papers, asked[: ASKED // 2], small)
+
+
+def _timed(call: Callable[[str], Any], asked: Sequence[str]) -> Times:
+    times = []
+    for question in asked:
+        wall, processor = time.perf_counter(), time.process_time()
+        call(question)
+        times.append(((time.perf_counter() - wall) * 1e3, (time.process_time() - processor) * 1e3))
+    return times
+
+
+def _p50_p95(values: Sequence[float]) -> str:
+    return f"{np.percentile(values, 50):.1f} / {np.percentile(values, 95):.1f}"
+
+
+def _row(what: str, times: Times) -> tuple[str, str, str]:
+    return what, _p50_p95([wall for wall, _ in times]), _p50_p95([used for _, used in times])
+
+
+def _opened(path: Path, asked: Sequence[str]) -> hades.Memory:
+    """The memory, warm: kernels loaded, indexes read, a few questions asked."""
+    memory = hades.open(path)
+    memory.warm()
+    for question in asked[:5]:
+        memory.ask(question)
+    return memory
+
+
+def _by_numpy(memory: hades.Memory) -> Callable[[str], Any]:
+    """The peer: one float32 matrix, one product a question, the ten nearest."""
+    finder = memory._finder
+    everything = finder.catalogue.vectors.full(np.arange(len(finder.catalogue.vectors)))
+
+    def ask(question: str) -> Any:
+        near = everything @ finder.encoder.encode([question])[0]
+        return np.argpartition(-near, 10)[:10]
+
+    return ask
+
+
+def _warm_costs(path: Path, asked: Sequence[str], size: int) -> None:
+    stages: dict[str, list[float]] = {}
+    with _opened(path, asked) as memory:
+
+        def recall(question: str) -> None:
+            for stage in memory.recall(question).telemetry:
+                stages.setdefault(stage.stage, []).append(stage.ms)
+
+        calls: list[tuple[str, Callable[[str], Any]]] = [
+            ("recall (aim 25 / 60)", recall),
+            ("rank, full", memory.rank),
+            ("ask", memory.ask),
+            ("encoding the question", lambda question: memory._finder.encoder.encode([question])),
+            ("peer: our plain search", memory.search),
+            ("peer: numpy cosine, brute force", _by_numpy(memory)),
+        ]
+        rows = [_row(what, _timed(call, asked)) for what, call in calls]
+    show(
+        f"{len(asked)} questions over {size:,} papers, warm, ms p50 / p95; {busy()}",
+        ("what", "wall", "processor"),
+        rows,
+    )
+    show(
+        "Stages of recall, wall ms p50 / p95",
+        tuple(stages),
+        [[_p50_p95(values) for values in stages.values()]],
+    )
+
+
+def _work(given: tuple[Path, list[str], float]) -> int:
+    """One of several workers: on a core of its own, one thread in everything."""
+    path, asked, seconds = given
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        number = multiprocessing.current_process()._identity[0] - 1
+        os.sched_setaffinity(0, {cores[number % len(cores)]})
+    with _opened(path, asked) as memory:
+        done, ends = 0, time.perf_counter() + seconds
+        while time.perf_counter() < ends:
+            memory.recall(asked[done % len(asked)])
+            done += 1
+    return done
+
+
+def _workers(path: Path, asked: Sequence[str], size: int, seconds: float = 15.0) -> None:
+    one_thread = dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+    )
+    before = {name: os.environ.get(name) for name in one_thread}
+    os.environ.update(one_thread)
+    with multiprocessing.get_context("spawn").Pool(WORKERS) as pool:
+        parts = [(path, list(asked[n::WORKERS]), seconds) for n in range(WORKERS)]
+        done = pool.map(_work, parts, chunksize=1)
+    for name, value in before.items():
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
+    show(
+        f"Two workers, one thread each, {size:,} papers; {busy()}",
+        ("questions a second (aim ≥ 60)",),
+        [(f"{sum(done) / seconds:.1f}",)],
+    )
+
+
+def _after_writes(path: Path, asked: Sequence[str], size: int) -> None:
+    """A note between two questions: it is cut, embedded, linked, and the graph mended."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.hades"
+        with hades.open(path) as memory:
+            memory.backup(copy)
+        with _opened(copy, asked) as memory:
+
+            def remember(question: str) -> None:
+                memory.remember(f"note/{len(memory.topics('note/*'))}", f"We asked: {question}")
+
+            remembered, recalled, again = [], [], []
+            for question in asked[:MENDED]:
+                remembered += _timed(remember, [question])
+                recalled += _timed(memory.recall, [question])
+                again += _timed(memory.recall, [question])
+    show(
+        f"A note between questions, {size:,} papers, ms p50 / p95; {busy()}",
+        ("what", "wall", "processor"),
+        [
+            _row("remember", remembered),
+            _row("the next recall, which takes the note in", recalled),
+            _row("the recall after that", again),
+        ],
+    )
+
+
+def _cold(path: Path, size: int) -> None:
+    """The command line in a fresh process: with no compiled kernel on disk, and later."""
+    command = [sys.executable, "-c", "from hades.cli import main; main()", "recall"]
+    command += ["How do graph neural networks oversmooth?", "--memory", str(path)]
+    with tempfile.TemporaryDirectory() as cache:
+        given = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": os.pathsep.join(sys.path)}
+        times = []
+        for _ in range(4):
+            start = time.perf_counter()
+            subprocess.run(command, env=given, check=True, capture_output=True)
+            times.append(time.perf_counter() - start)
+    show(
+        f"`hades recall` as a command, {size:,} papers, seconds; {busy()}",
+        ("first, nothing compiled (aim < 1.5)", "second", "third", "fourth"),
+        [[f"{spent:.2f}" for spent in times]],
+    )
+
+
+def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
+    rows = []
+    for size in (100, 1_000) if small else (1_000, 10_000, 100_000):
+        note(f"{size:,} papers")
+        with _opened(memory_of(papers, size), asked) as memory:
+            stages: dict[str, list[float]] = {}
+
+            def recall(question: str, memory: hades.Memory = memory) -> None:
+                for stage in memory.recall(question).telemetry:
+                    stages.setdefault(stage.stage, []).append(stage.ms)  # noqa: B023
+
+            costs = _row("recall", _timed(recall, asked))
+            where = memory._engine.scene(memory._where(None, None, None)).web
+            rows.append(
+                (
+                    *(f"{size:,}", f"{len(where.chunks):,}", f"{where.graph.arcs_count:,}"),
+                    *costs[1:],
+                    *(f"{np.percentile(values, 50):.1f}" for values in stages.values()),
+                    _row("search", _timed(memory.search, asked))[1],
+                    _row("numpy", _timed(_by_numpy(memory), asked))[1],
+                )
+            )
+            names = tuple(stages)
+    show(
+        f"A question as the memory grows, ms p50 / p95 (stages: wall p50); {busy()}",
+        (
+            *("papers", "chunks", "arcs", "recall, wall", "recall, processor"),
+            *names,
+            *("plain search", "numpy cosine"),
+        ),
+        rows,
+    )

@@ -1,0 +1,91 @@
+"""What is ranked does not depend on how it is computed: each short cut against the long way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hades.graph.beam import BeamPath, _as_bits, _most_common
+from hades.index.web import Web
+from hades.recall.answering import FOUND_BY_DOOR, _nth_best
+from hades.recall.candidates import strongest
+from hades.recall.signals import LEND, LEND_FAR, Signals, lent, lent_to
+
+SCORES = st.lists(st.sampled_from([-0.5, 0.0, 0.1, 0.25, 0.7, 1.0]), min_size=1, max_size=80)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Chunks in documents of these lengths, as a web knows them."""
+
+    previous: Any
+    next: Any
+    chained: Any
+
+
+def _documents(lengths: list[int]) -> Documents:
+    before, after = [], []
+    for length in lengths:
+        first = len(before)
+        before += [-1, *range(first, first + length - 1)]
+        after += [*range(first + 1, first + length), -1]
+    previous, following = np.array(before), np.array(after)
+    return Documents(previous, following, np.flatnonzero((previous >= 0) | (following >= 0)))
+
+
+def _lent_slowly(lengths: list[int], scores: Any) -> list[float]:
+    found, first = [], 0
+    for length in lengths:
+        own = [max(score, 0.0) ** 2 for score in scores[first : first + length]]
+        for at in range(length):
+            shares = {0: 1.0, 1: LEND, 2: LEND_FAR}
+            near = [shares.get(abs(at - other), 0.0) * own[other] for other in range(length)]
+            found.append(sum(near) ** 0.5)
+        first += length
+    return found
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=12), st.data())
+def test_a_passage_lends_to_those_up_to_two_away(lengths: list[int], data: st.DataObject) -> None:
+    size = sum(lengths)
+    scores = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=size, max_size=size)))
+    web = cast(Web, _documents(lengths))
+    joined = lent(web, scores)
+    assert np.allclose(joined, _lent_slowly(lengths, scores), atol=1e-12)
+    some = np.arange(0, size, 2)
+    assert np.array_equal(lent_to(web, scores, some), joined[some])
+
+
+@given(SCORES, SCORES)
+def test_the_strongest_are_those_of_a_full_sort(walked: list[float], prior: list[float]) -> None:
+    size = min(len(walked), len(prior))
+    nothing = np.zeros(size)
+    signals = Signals(
+        np.arange(size) % 3 != 1, nothing, nothing, np.array(prior[:size]),
+        np.zeros(0, np.int64), nothing, nothing, np.maximum(walked[:size], 0), nothing,
+    )  # fmt: skip
+    both = signals.walked / max(1e-12, float(signals.walked.max())) + signals.prior
+    order = [at for at in np.argsort(-both, kind="stable").tolist() if signals.mask[at]]
+    whole = sorted(order, key=lambda at: (-both[at], at))
+    assert strongest(signals).tolist() == whole[:5]
+
+
+@given(SCORES)
+def test_the_best_of_a_door_are_those_that_few_surpass(scores: list[float]) -> None:
+    found = np.array(scores)
+    for score in scores:
+        is_best = sum(other > score for other in scores) < FOUND_BY_DOOR
+        assert (score >= _nth_best(found)) == is_best
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True), min_size=2))
+def test_what_paths_have_in_common_is_counted_by_bits(paths: list[list[int]]) -> None:
+    made = [BeamPath(tuple(nodes), (), 1.0, 0.0) for nodes in paths]
+    first, *others = [set(nodes) for nodes in paths]
+    bits = _as_bits(made)
+    shares = [len(first & other) / len(first | other) for other in others]
+    assert _most_common(bits[0], bits[1:]) == max(shares)

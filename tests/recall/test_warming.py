@@ -1,0 +1,33 @@
+"""Warming: what a first question would wait for is done beforehand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+import hades
+from hades.cli import app
+from hades.graph import ppr
+
+
+def test_a_warm_memory_answers_as_a_cold_one_does(tmp_path: Path) -> None:
+    with hades.open(tmp_path / "m.hades") as memory:
+        memory.remember("ferry", "The Aurora sails from Turku. It was built in 1987.")
+        memory.remember("turku", "Turku is a city in Finland.")
+        cold = memory.recall("Where does the Aurora sail from?")
+        told: list[str] = []
+        spent = memory.warm(lambda what, _done, _of: told.append(what))
+        warm = memory.recall("Where does the Aurora sail from?")
+        assert list(spent) == ["kernels", "encoder", "indexes"]
+        assert told[0] == "warming kernels"
+        assert ppr._kernel.is_ready()
+        assert (warm.context, warm.passages) == (cold.context, cold.passages)
+
+
+def test_the_command_warms_without_a_memory_and_makes_none(tmp_path: Path) -> None:
+    path = tmp_path / "none.hades"
+    done = CliRunner().invoke(app, ["warm", "--memory", str(path)])
+    assert done.exit_code == 0
+    assert "kernels" in done.output
+    assert not path.exists()
