@@ -12,19 +12,10 @@ from typing import Any
 import numpy as np
 
 from hades.graph.adjacency import Adjacency
+from hades.index.weaving import finished
 from hades.index.web import Moment, Names, Stated, Web
 
-_ARRAYS = (
-    "chunks",
-    "entities",
-    "roots",
-    "frequency",
-    "title_of",
-    "previous",
-    "next",
-    "hub",
-    "barred",
-)
+_ARRAYS = ("chunks", "entities", "roots", "frequency", "title_of", "previous", "next", "spoken")
 
 
 def save_web(web: Web, folder: Path) -> None:
@@ -42,7 +33,7 @@ def save_web(web: Web, folder: Path) -> None:
         "indptr": rows.indptr,
         "targets": rows.targets,
         "weights": rows.weights,
-        "where": np.array([web.first_entity, web.first_topic, web.n, web.size]),
+        "where": np.array([web.first_entity, web.first_topic, web.n]),
     }
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
@@ -54,15 +45,19 @@ def load_web(folder: Path, space: int) -> Web:
     def read(name: str) -> Any:
         return np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray)
 
-    first_entity, first_topic, n, size = (int(one) for one in read("where"))
-    return Web(
-        moment=Moment(space, 0, 0, read("visible"), None),
-        first_entity=first_entity,
-        first_topic=first_topic,
-        n=n,
-        size=size,
-        names=Names(read("exists"), read("titled"), read("capital_share")),
-        stated=Stated(read("stated"), read("stated_weights")),
-        graph=Adjacency(read("indptr"), read("targets"), read("weights")),
-        **{name: read(name) for name in _ARRAYS},
+    first_entity, first_topic, n = (int(one) for one in read("where"))
+    return finished(
+        Moment(space, 0, 0, read("visible"), None),
+        read("chunks"),
+        read("entities"),
+        (first_entity, first_topic, n),
+        read("roots"),
+        Names(read("exists"), read("titled"), read("capital_share")),
+        read("frequency"),
+        read("title_of"),
+        read("previous"),
+        read("next"),
+        read("spoken"),
+        Stated(read("stated"), read("stated_weights")),
+        Adjacency(read("indptr"), read("targets"), read("weights")),
     )

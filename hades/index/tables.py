@@ -21,7 +21,7 @@ from hades.index.terms import Terms
 from hades.index.words import stems
 from hades.store.port import Progress, Store
 
-FORMAT = 2
+FORMAT = 3
 SAVED_AFTER_ROWS = 5_000
 _BATCH_ROWS = 200_000
 _BATCH_TEXTS = 2_000
@@ -61,7 +61,10 @@ _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
         dict.fromkeys(("id", "space", "entity", "target", "recorded_at", "retired_at"), np.int64),
     ),
     "subjects": ("topic", {"topic": np.int64, "entity": np.int64}),
-    "order": ("chunk", {"chunk": np.int64, "topic": np.int64, "ordinal": np.int32}),
+    "order": (
+        "chunk",
+        {"chunk": np.int64, "topic": np.int64, "ordinal": np.int32, "turn": np.bool_},
+    ),
 }
 _MENTIONS = {
     "key": np.int64,

@@ -44,7 +44,7 @@ def weave(tables: Tables, chunks: Ints, moment: Moment) -> Web:
     rows = np.flatnonzero(moment.visible[tables.mentions["chunk"]])
     chunk, entity = _counted(tables, names, roots, rows)
     frequency = np.bincount(entity, minlength=len(entities))
-    previous, following = _in_order(tables, chunks, moment)
+    previous, following, spoken = _in_order(tables, chunks, moment)
     stated = _stated(tables, chunks, entities, roots, moment, (first_entity, first_topic, n))
     chained = np.flatnonzero(following >= 0)
     graph = Adjacency.undirected(
@@ -57,9 +57,9 @@ def weave(tables: Tables, chunks: Ints, moment: Moment) -> Web:
     )
     title_of = np.full(len(chunks), -1, np.int64)
     _set_titles(title_of, tables, roots, rows)
-    return _finished(
+    return finished(
         moment, chunks, entities, (first_entity, first_topic, n), roots, names, frequency,
-        title_of, previous, following, stated, graph,
+        title_of, previous, following, spoken, stated, graph,
     )  # fmt: skip
 
 
@@ -84,24 +84,25 @@ def mend(web: Web, tables: Tables, chunks: Ints, moment: Moment, changed: Change
     title_of = _grown(web.title_of, len(chunks), -1)
     title_of[dirty] = -1
     _set_titles(title_of, tables, roots, rows)
-    previous, following = _in_order(tables, chunks, moment)
+    previous, following, spoken = _in_order(tables, chunks, moment)
     where = (web.first_entity, web.first_topic, web.n)
     stated = _stated(tables, chunks, entities, roots, moment, where)
     patch = _Patch(web, len(chunks))
     patch.mentions(dirty, _counted(tables, names, roots, rows), names, len(entities))
     patch.order(following)
     patch.stated(stated)
-    return _finished(
+    return finished(
         moment, chunks, entities, where, roots, names, patch.frequency,
-        title_of, previous, following, stated, patch.graph(),
+        title_of, previous, following, spoken, stated, patch.graph(),
     )  # fmt: skip
 
 
-def _finished(
+def finished(
     moment: Moment, chunks: Ints, entities: Ints, where: tuple[int, int, int], roots: Ints,
     names: Names, frequency: Ints, title_of: Ints, previous: Ints, following: Ints,
-    stated: Stated, graph: Adjacency,
+    spoken: Flags, stated: Stated, graph: Adjacency,
 ) -> Web:  # fmt: skip
+    """A web of its parts, with what follows from them."""
     first_entity, first_topic, n = where
     size = int(moment.visible.sum())
     hub = frequency > max(HUB_SHARE * size, HUB_AT_LEAST)
@@ -114,7 +115,7 @@ def _finished(
         first_topic=first_topic, n=n, roots=roots, names=names, frequency=frequency,
         title_of=title_of, previous=previous, next=following, stated=stated, graph=graph,
         hub=hub, barred=barred, size=size, is_chunk=np.arange(n) < first_entity,
-        chained=np.flatnonzero((previous >= 0) | (following >= 0)),
+        spoken=spoken, turns=np.flatnonzero(spoken),
         rarity=rarity, rarest=float(rarity.max(initial=0.0)),
     )  # fmt: skip
 
@@ -347,7 +348,7 @@ def _pair(one: Ints, two: Ints, n: int) -> Ints:
 
 def _chunks_of(tables: Tables, chunks: Ints, moment: Moment, topics: Ints) -> tuple[Ints, Ints]:
     """(chunk number, topic) of the chunks topics have at a moment."""
-    chunk, topic, _ = _order(tables, moment)
+    chunk, topic, _, _ = _order(tables, moment)
     of = np.flatnonzero(np.isin(topic, topics))
     number = np.searchsorted(chunks, chunk[of])
     there = is_at(chunks, number, chunk[of])
@@ -355,14 +356,15 @@ def _chunks_of(tables: Tables, chunks: Ints, moment: Moment, topics: Ints) -> tu
     return number[there], topic[of][there]
 
 
-def _order(tables: Tables, moment: Moment) -> tuple[Ints, Ints, Ints]:
+def _order(tables: Tables, moment: Moment) -> tuple[Ints, Ints, Ints, Flags]:
     order = tables["order"]
-    return moment.order or (order["chunk"], order["topic"], order["ordinal"])
+    return moment.order or (order["chunk"], order["topic"], order["ordinal"], order["turn"])
 
 
-def _in_order(tables: Tables, chunks: Ints, moment: Moment) -> tuple[Ints, Ints]:
-    """The chunk before and after each in its document, -1 where there is none."""
-    chunk, topic, ordinal = _order(tables, moment)
+def _in_order(tables: Tables, chunks: Ints, moment: Moment) -> tuple[Ints, Ints, Flags]:
+    """The chunk before and after each in its document, -1: none; and which are turns."""
+    chunk, topic, ordinal, turn = _order(tables, moment)
+    spoken = np.zeros(len(chunks), np.bool_)
     previous = np.full(len(chunks), -1, np.int64)
     following = np.full(len(chunks), -1, np.int64)
     at = np.searchsorted(chunks, chunk)
@@ -373,7 +375,8 @@ def _in_order(tables: Tables, chunks: Ints, moment: Moment) -> tuple[Ints, Ints]
     joined = topic[one] == topic[two]
     previous[at[two[joined]]] = at[one[joined]]
     following[at[one[joined]]] = at[two[joined]]
-    return previous, following
+    spoken[at[known]] = turn[known]
+    return previous, following, spoken
 
 
 def _last_topic(tables: Tables) -> int:

@@ -31,8 +31,9 @@ class Moment:
     known: int
     visible: Flags
     """By chunk number."""
-    order: tuple[Ints, Ints, Ints] | None
-    """Chunk, topic and ordinal of what stands where; None: as it is now."""
+    order: tuple[Ints, Ints, Ints, Flags] | None
+    """Chunk, topic and ordinal of what stands where, and whether it is a turn of a
+    conversation; None: as it is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,10 @@ class Web:
     """How many chunks are there."""
     is_chunk: Flags
     """By node."""
-    chained: Ints
-    """The chunks that have a neighbour in their document."""
+    spoken: Flags
+    """By chunk: whether it is a turn of a conversation; turns lend to their neighbours."""
+    turns: Ints
+    """The numbers of these."""
     rarity: npt.NDArray[np.float64]
     """By entity: how much it tells that a chunk mentions it."""
     rarest: float

@@ -13,10 +13,10 @@ from hades.index.kept import load_web, save_web
 from hades.index.shelf import Shelf, locked
 from hades.index.tables import Changed, Tables
 from hades.index.weaving import mend, weave
-from hades.index.web import Ints, Moment, Web
+from hades.index.web import Flags, Ints, Moment, Web
 from hades.store.port import Progress, Store
 
-FORMAT = 1
+FORMAT = 2
 SAVED_FROM_MENTIONS = 50_000
 """A smaller web is woven as fast as it is read."""
 KEPT = 4
@@ -93,10 +93,10 @@ class Webs:
     def _stand(self) -> dict[str, Any]:
         return {"format": FORMAT, "generation": self._store.feed.stand()[0]}
 
-    def _order(self, space: int, valid: int, known: int) -> tuple[Ints, Ints, Ints]:
+    def _order(self, space: int, valid: int, known: int) -> tuple[Ints, Ints, Ints, Flags]:
         rows = self._store.feed.order(space, valid, known)
-        chunk, topic, ordinal = np.array(rows, np.int64).reshape(-1, 3).T
-        return chunk, topic, ordinal
+        chunk, topic, ordinal, turn = np.array(rows, np.int64).reshape(-1, 4).T
+        return chunk, topic, ordinal, turn.astype(np.bool_)
 
     def _holds_until(self, valid: int) -> int:
         edges = self.tables["edges"]

@@ -58,19 +58,25 @@ def minmax(scores: Floats) -> Floats:
 
 
 def lent(web: Web, scores: Floats) -> Floats:
-    """Scores joined with those up to two chunks away in the same document.
+    """Scores joined with those up to two turns away in the same conversation.
 
-    Squares are added, so one strong neighbour counts for more than two weak ones.
+    Squares are added, so one strong neighbour counts for more than two weak ones. Passages
+    of other documents keep their own: each says its own thing (lending there costs 4 points
+    of SciFact's nDCG, whose abstracts are cut in two or three).
     """
     square = np.maximum(scores, 0) ** 2
-    square[web.chained] = _joined(web, square, web.chained)
+    square[web.turns] = _joined(web, square, web.turns)
     joined: Floats = np.sqrt(square, out=square)
     return joined
 
 
 def lent_to(web: Web, scores: Floats, chunks: Ints) -> Floats:
     """The same, of some chunks only."""
-    joined: Floats = np.sqrt(_joined(web, np.maximum(scores, 0) ** 2, chunks))
+    square = np.maximum(scores, 0) ** 2
+    own = square[chunks]
+    spoken = web.spoken[chunks]
+    own[spoken] = _joined(web, square, chunks[spoken])
+    joined: Floats = np.sqrt(own, out=own)
     return joined
 
 

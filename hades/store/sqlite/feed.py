@@ -25,7 +25,7 @@ _SINCE = {
     "merges": "SELECT id, space, entity, target, recorded_at, coalesce(retired_at, {end}) "
     "FROM merges WHERE change > ? ORDER BY id",
     "subjects": "SELECT id, entity FROM topics WHERE entity IS NOT NULL AND ? >= 0 ORDER BY id",
-    "order": "SELECT p.chunk, t.id, p.ordinal FROM topics t "
+    "order": "SELECT p.chunk, t.id, p.ordinal, t.kind = 'conversation' FROM topics t "
     "JOIN placements p ON p.state = t.latest WHERE t.id IN ("
     "SELECT topic FROM chunks WHERE change > ?1 UNION "
     "SELECT c.topic FROM presences q JOIN chunks c ON c.id = q.chunk WHERE q.change > ?1) "
@@ -62,10 +62,11 @@ class SqliteFeed:
             *(change, *after, limit),
         )
 
-    def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int]]:
-        """(chunk, topic, ordinal) of the states that hold at a moment."""
+    def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int, int]]:
+        """(chunk, topic, ordinal, is a turn) of the states that hold at a moment."""
         return self._engine.rows(
-            "SELECT p.chunk, t.id, p.ordinal FROM topics t JOIN placements p ON p.state = ("
+            "SELECT p.chunk, t.id, p.ordinal, t.kind = 'conversation' "
+            "FROM topics t JOIN placements p ON p.state = ("
             "SELECT id FROM states WHERE topic = t.id AND valid_from <= ?1 AND recorded_at <= ?2 "
             "AND (retired_at IS NULL OR retired_at > ?2) "
             "ORDER BY valid_from DESC, version DESC LIMIT 1) WHERE t.space = ?3",
