@@ -52,6 +52,17 @@ def quantise(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     return np.rint(vectors / scales).astype(np.int8), scales[:, 0]
 
 
+def product(rows: Floats, vector: Floats) -> Floats:
+    """Each row times a vector, or times each row of a second matrix, on one thread.
+
+    BLAS takes no less time, but wakes all cores for products as small as a question's and
+    lets them spin: a recall cost 102 ms of processor time with it and 54 without.
+    """
+    by = "ij,j->i" if vector.ndim == 1 else "ij,kj->ik"
+    found: Floats = np.einsum(by, rows, vector)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """Some rows: codes, the vectors as the encoder gave them, and sketches of them."""
@@ -139,7 +150,7 @@ class Vectors:
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         best = self._candidates(question, numbers, mask, limit * RERANKED)
-        exact = self.full(best) @ question
+        exact = product(self.full(best), question)
         self._let_go()
         # Ties go to the older chunk, so that an order never depends on the partition.
         order = np.lexsort((numbers[best], -exact))[:limit]
@@ -167,7 +178,7 @@ class Vectors:
         wanted = min(EXACT_AT_LEAST, len(near))
         best = np.argpartition(-near, wanted - 1)[:wanted]
         best = best[np.isfinite(near[best])]
-        near[best] = self.full(best) @ question
+        near[best] = product(self.full(best), question)
         by_number[numbers] = near
         return by_number
 
@@ -290,6 +301,6 @@ def _scan(
         return near
     for first in range(0, len(near), _BLOCK_ROWS):
         block = part.full[first : first + _BLOCK_ROWS].astype(np.float32)
-        near[first : first + _BLOCK_ROWS] = block @ question
+        near[first : first + _BLOCK_ROWS] = product(block, question)
     near[~mask[numbers]] = -np.inf
     return near
