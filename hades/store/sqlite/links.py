@@ -157,6 +157,16 @@ class SqliteLinks:
             *(space, after),
         )
 
+    def going_by(self, space: int, keys: Sequence[str]) -> list[tuple[int, int, str]]:
+        """The names of a space with one of these keys: (id, entity, key), by id."""
+        return self._engine.rows(
+            "SELECT n.id, n.entity, n.key FROM json_each(?2) k "
+            "CROSS JOIN names n ON n.key = k.value "
+            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+            "WHERE n.retired_at IS NULL ORDER BY n.id",
+            *(space, json.dumps(list(keys))),
+        )
+
     def mentioned(self, space: int, keys: Sequence[str]) -> list[tuple[int, int]]:
         """(entity, chunk) of every mention of an entity that goes by one of these keys."""
         return self._engine.rows(
