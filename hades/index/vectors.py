@@ -33,6 +33,9 @@ EXACT_AT_LEAST = 400
 """So many of the nearest are exact where all are asked for."""
 KERNEL_FROM_ROWS = 10_000
 """Below this numpy takes no more than a few milliseconds."""
+KERNEL_FROM_LOOKS = 3
+"""One recall looks twice: at the question, and at it with what was found. A command that
+asks once must not load the kernel, which takes longer than its answer."""
 SKETCH_FROM_ROWS = 300_000
 """From here on the int8 scan takes longer than an answer should: 10 ms (docs/benchmarks.md)."""
 SKETCHED_AT_LEAST = 8_000
@@ -232,12 +235,10 @@ class Vectors:
     def _kernel_is_ready(self) -> bool:
         """The second question of a process begins to load the kernel, beside its work."""
         self._asked += 1
-        if len(self) < KERNEL_FROM_ROWS or self._asked < 2:
+        if len(self) < KERNEL_FROM_ROWS or self._asked < KERNEL_FROM_LOOKS:
             return False
         if self._kernel is None:
-            from hades.index import scan
-
-            self._kernel = threading.Thread(target=scan.warm, daemon=True)
+            self._kernel = threading.Thread(target=_load_kernel, daemon=True)
             self._kernel.start()
         return not self._kernel.is_alive()
 
@@ -272,6 +273,12 @@ class Vectors:
         if {len(array) for array in arrays} != {len(self._rows)}:
             raise ValueError("the vectors are not complete")
         self._saved, self._new = Part(*arrays), _nothing(self.dims)
+
+
+def _load_kernel() -> None:
+    from hades.index import scan
+
+    scan.warm()
 
 
 def _nothing(dims: int) -> Part:

@@ -152,7 +152,7 @@ class SqliteLinks:
     def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]:
         """The names of a space: (id, entity, key), by id."""
         return self._engine.rows(
-            "SELECT n.id, n.entity, n.key FROM names n JOIN entities e ON e.id = n.entity "
+            "SELECT n.id, n.entity, n.key FROM names n CROSS JOIN entities e ON e.id = n.entity "
             "WHERE e.space = ? AND n.id > ? AND n.retired_at IS NULL ORDER BY n.id",
             *(space, after),
         )
