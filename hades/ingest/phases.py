@@ -13,6 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from hades.domain.graph import NodeKind
+from hades.domain.names import words
 from hades.index.matcher import Match, Matcher
 from hades.ingest.chunk import chunk
 from hades.ingest.document import Document, Origin, Unreadable
@@ -23,6 +24,7 @@ from hades.ingest.readers.markdown import read_markdown
 from hades.ingest.readers.outline import name_of, stem_of
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
+from hades.models.names_extractor import WORDS_AT_MOST
 from hades.store.port import Cut, Mention, Pending, Progress, Store, Write
 
 BATCH_STATES = 200
@@ -32,6 +34,9 @@ BATCH_CHUNKS = 2_000
 OLD_CHUNKS_READ_AGAIN = 1_000
 """So many old chunks are simply read again when new names come; of more, only those that
 the word index says have such a name."""
+NAMES_LOOKED_UP_CHUNKS = 20
+"""Of so few new chunks the names are looked up by their words; for more, all names are read:
+82,000 of them take a second."""
 NEW_NAMES_LOOKED_UP = 500
 """More new names than this are found sooner by reading everything."""
 
@@ -158,17 +163,26 @@ class Phases:
         """Match new chunks with all names, and old chunks with new names."""
         links = self._store.links
         chunk_mark, name_mark = links.matched(self._space)
-        names = links.names(self._space)
-        last_name = names[-1][0] if names else 0
+        new = links.names(self._space, name_mark)
+        last_name = new[-1][0] if new else name_mark
         last_chunk = links.last_chunk()
-        new = [row for row in names if row[0] > name_mark]
         if new and chunk_mark:
             self._match_old(new, chunk_mark)
         with self._store.transaction():
             links.set_matched(self._space, chunk_mark, last_name)
-        self._match_range("linking", _Dictionary(names), chunk_mark, last_chunk)
+        self._match_range("linking", self._names_of(chunk_mark, last_chunk), chunk_mark, last_chunk)
         with self._store.transaction():
             links.set_matched(self._space, last_chunk, last_name)
+
+    def _names_of(self, after: int, up_to: int) -> _Dictionary:
+        """The names that chunks may mention: of a few, those that go by words they have."""
+        links = self._store.links
+        few = links.chunks_between(self._space, after, up_to, NAMES_LOOKED_UP_CHUNKS + 1)
+        if len(few) > NAMES_LOOKED_UP_CHUNKS:
+            return _Dictionary(links.names(self._space))
+        texts = self._store.passages.texts(few).values()
+        keys = {key for text in texts for key in _rows_of_words(text)}
+        return _Dictionary(links.going_by(self._space, sorted(keys)))
 
     def _match_old(self, new: Sequence[tuple[int, int, str]], up_to: int) -> None:
         names = _Dictionary(new)
@@ -230,6 +244,14 @@ class _Dictionary:
             if positions != before:
                 mentions.append(Mention(chunk_id, entity, positions))
         return mentions
+
+
+def _rows_of_words(text: str) -> Iterator[str]:
+    """Every key a name in this text can have: up to so many of its words in a row."""
+    row = [word.casefold() for word in words(text)]
+    for first in range(len(row)):
+        for end in range(first + 1, min(len(row), first + WORDS_AT_MOST) + 1):
+            yield " ".join(row[first:end])
 
 
 def packed_place(match: Match) -> int:

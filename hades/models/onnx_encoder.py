@@ -152,6 +152,9 @@ class _Session:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        # Threads that wait busily for the next text answer 1 ms sooner, and cost 12 ms of
+        # processor time after every question (two ARM cores).
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # Int8 sums overflow on x86 without VNNI unless asked not to; no effect elsewhere.
         options.add_session_config_entry("session.x64quantprecision", "1")
         self._session: Any = onnxruntime.InferenceSession(

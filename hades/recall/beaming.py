@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hades.domain.graph import Reason
 from hades.graph.beam import BeamPath, Caps, beam
+from hades.index.vectors import product
 from hades.recall.candidates import best
 from hades.recall.look import Look
 from hades.recall.run import Run
@@ -84,7 +85,7 @@ def _seeds(look: Look, count: int, mmr: float) -> Ints:
     signals = look.signals
     pool = best(signals.prior, signals.mask, SEEDS_FROM)
     vectors = look.scene.catalogue.vectors_of(pool)
-    alike = vectors @ vectors.T
+    alike = product(vectors, vectors)
     chosen: list[int] = []
     left = list(range(len(pool)))
     while left and len(chosen) < count:

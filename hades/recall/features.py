@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hades.index.vectors import product
 from hades.index.web import Web
 from hades.recall.signals import Signals, lent, lent_to, minmax
 
@@ -130,12 +131,17 @@ class _CandidateGraph:
             self.entity[~asked], return_inverse=True, return_counts=True
         )
         twice = count[place] > 1
-        kept, columns = np.unique(place[twice], return_inverse=True)
-        mentions = np.zeros((m, len(kept)), np.float32)
-        mentions[self.row[~asked][twice], columns] = 1
-        weight = self.rarity[names[kept]] / max(1e-9, self._rarest)
-        weighed = (mentions * weight).astype(np.float32)
-        shared: npt.NDArray[np.float32] = weighed @ mentions.T
+        order = np.argsort(place[twice], kind="stable")
+        row, of = self.row[~asked][twice][order], place[twice][order]
+        # Every two candidates that have a name in common: few have, so a product of whole
+        # matrices would be mostly zeros.
+        others = count[of]
+        first = np.searchsorted(of, of)
+        ends = np.cumsum(others)
+        at = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - others - first, others)
+        weight = np.repeat(self.rarity[names[of]] / max(1e-9, self._rarest), others)
+        pairs = np.repeat(row, others) * m + row[at]
+        shared = np.bincount(pairs, weight, m * m).astype(np.float32).reshape(m, m)
         np.fill_diagonal(shared, 0)
         return shared
 
@@ -162,12 +168,10 @@ def _bridge_features(
     strength = signals.walked[at] / max(1e-12, signals.walked.max(initial=0.0))
     prior = signals.prior[at]
     good = np.argsort(-(strength + prior), kind="stable")[:STRONG]
-    is_good = np.zeros(len(at))
-    is_good[good] = 1
     for name, matrix in (("bridge_in", joined), ("bridge_out", joined.T)):
         chosen[name] = (matrix * strength).max(1)
         chosen[f"{name}_prior"] = (matrix * prior).max(1)
-        chosen[f"{name}_count"] = np.log1p(matrix @ is_good)
+        chosen[f"{name}_count"] = np.log1p(matrix[:, good].sum(1, dtype=np.float64))
     capped = np.minimum(shared, 2)
     chosen["shared"] = (capped * strength).max(1)
     chosen["shared_prior"] = (capped * prior).max(1)
@@ -183,7 +187,7 @@ def _bridge_features(
 
 
 def _second_hop_features(chosen: dict[str, Any], found: Candidates) -> None:
-    near = found.vectors @ found.strong_vectors.T
+    near = product(found.vectors, found.strong_vectors)
     near[found.numbers[:, None] == found.strong[None, :]] = 0
     chosen["near_strong"] = near.max(1, initial=0.0)
     chosen["second_hop"] = found.second[found.numbers]

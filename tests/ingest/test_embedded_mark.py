@@ -52,3 +52,30 @@ def test_the_mark_stays_here_when_a_memory_is_exported(tmp_path: Path) -> None:
         memory.remember("c", "Buses leave at eleven.")
         memory.search("buses")
         assert not memory._store.passages.unembedded(memory._finder.encoder.model, 0, 10)
+
+
+def test_few_new_chunks_mention_the_same_names_as_many(tmp_path: Path) -> None:
+    known = {
+        "people": "Anna Kowalska founded Blue Harbour in Gdańsk.",
+        "code": "The function count_stripes calls zebra.Reader.load() and `_load`.",
+        "places": "Gdańsk lies on the Baltic Sea. 東京 is a city; Tokyo Tower stands there.",
+    }
+    later = "In gdańsk, Anna Kowalska met count_stripes near Tokyo Tower (東京) by the Baltic Sea."
+    found = []
+    for others in (0, 30):
+        with hades.open(tmp_path / f"{others}.hades") as memory:
+            for topic, text in known.items():
+                memory.remember(topic, text)
+            memory.search("anything")
+            with memory.batch():
+                memory.remember("later", later)
+                for number in range(others):
+                    memory.remember(f"more/{number}", f"nothing of note {number}")
+            memory.search("anything")
+            (chunk,) = memory._store.passages.of_topic(1, "later")
+            places = memory._store.links.positions([chunk])
+            nodes = {entity: entity << 3 | 1 for _, entity in places}
+            names = {e: memory._store.entities.describe(n).name for e, n in nodes.items()}
+            found.append({names[entity]: place for (_, entity), place in places.items()})
+    assert found[0] == found[1]
+    assert {"Anna Kowalska", "Tokyo Tower"} <= found[0].keys()

@@ -152,9 +152,19 @@ class SqliteLinks:
     def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]:
         """The names of a space: (id, entity, key), by id."""
         return self._engine.rows(
-            "SELECT n.id, n.entity, n.key FROM names n JOIN entities e ON e.id = n.entity "
+            "SELECT n.id, n.entity, n.key FROM names n CROSS JOIN entities e ON e.id = n.entity "
             "WHERE e.space = ? AND n.id > ? AND n.retired_at IS NULL ORDER BY n.id",
             *(space, after),
+        )
+
+    def going_by(self, space: int, keys: Sequence[str]) -> list[tuple[int, int, str]]:
+        """The names of a space with one of these keys: (id, entity, key), by id."""
+        return self._engine.rows(
+            "SELECT n.id, n.entity, n.key FROM json_each(?2) k "
+            "CROSS JOIN names n ON n.key = k.value "
+            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+            "WHERE n.retired_at IS NULL ORDER BY n.id",
+            *(space, json.dumps(list(keys))),
         )
 
     def mentioned(self, space: int, keys: Sequence[str]) -> list[tuple[int, int]]:
