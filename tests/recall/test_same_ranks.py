@@ -24,7 +24,8 @@ class Documents:
 
     previous: Any
     next: Any
-    chained: Any
+    turns: Any
+    spoken: Any
 
 
 def _documents(lengths: list[int]) -> Documents:
@@ -34,7 +35,8 @@ def _documents(lengths: list[int]) -> Documents:
         before += [-1, *range(first, first + length - 1)]
         after += [*range(first + 1, first + length), -1]
     previous, following = np.array(before), np.array(after)
-    return Documents(previous, following, np.flatnonzero((previous >= 0) | (following >= 0)))
+    size = len(before)
+    return Documents(previous, following, np.arange(size), np.ones(size, np.bool_))
 
 
 def _lent_slowly(lengths: list[int], scores: Any) -> list[float]:
@@ -50,7 +52,7 @@ def _lent_slowly(lengths: list[int], scores: Any) -> list[float]:
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=12), st.data())
-def test_a_passage_lends_to_those_up_to_two_away(lengths: list[int], data: st.DataObject) -> None:
+def test_a_turn_lends_to_those_up_to_two_away(lengths: list[int], data: st.DataObject) -> None:
     size = sum(lengths)
     scores = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=size, max_size=size)))
     web = cast(Web, _documents(lengths))
