@@ -158,7 +158,7 @@ class Catalogue:
         with self._locked():
             generation, since, token = self._words_stand()
             purged = bool(self._store.feed.since("purged", since))
-            if generation != self._generation or purged:
+            if generation != self._generation or purged or since > change:
                 # Segments keep the words of what was purged until they are written anew.
                 since, token = 0, secrets.token_hex(6)
                 shutil.rmtree(self._folder / "words", ignore_errors=True)
@@ -324,8 +324,8 @@ class Catalogue:
 
     def _load(self) -> None:
         """Read saved arrays; whatever is wrong with them, they are made anew."""
-        generation = self._store.feed.stand()[0]
-        change = self._shelf.load(self._stand(generation), self._read)
+        generation, now = self._store.feed.stand()
+        change = self._shelf.load(self._stand(generation), now, self._read)
         if change is None:
             self._forget("")
         else:

@@ -27,12 +27,17 @@ class Shelf:
         self._folder = folder
         self._name = name
 
-    def load(self, stand: dict[str, Any], read: Callable[[Path], None]) -> int | None:
-        """Read what was saved for this stand; the change it is at, None when there is none."""
+    def load(self, stand: dict[str, Any], now: int, read: Callable[[Path], None]) -> int | None:
+        """Read what was saved for this stand; the change it is at, None when there is none.
+
+        What stands at a later change than `now` is of a file that was put back since.
+        """
         try:
             folder = self._folder / (self._folder / self._name).read_text().strip()
             saved = json.loads((folder / "stand.json").read_text())
             if any(saved[key] != value for key, value in stand.items()):
+                return None
+            if int(saved["change"]) > now:
                 return None
             read(folder)
             return int(saved["change"])

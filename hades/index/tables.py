@@ -103,9 +103,9 @@ class Tables:
         self._shelf = Shelf(folder, "links")
         self._places: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
         self._forget("")
-        generation = store.feed.stand()[0]
+        generation, now = store.feed.stand()
         with locked(folder):
-            change = self._shelf.load(self._stand(generation), self._read)
+            change = self._shelf.load(self._stand(generation), now, self._read)
         if change is None:
             self._forget("")
         else:

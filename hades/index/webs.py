@@ -79,7 +79,11 @@ class Webs:
         """The web of now as it was saved, with what changed since; None: there is none."""
         found: list[Web] = []
         shelf = Shelf(self._folder, f"web{space}")
-        change = shelf.load(self._stand(), lambda folder: found.append(load_web(folder, space)))
+        change = shelf.load(
+            self._stand(),
+            self.tables.change,
+            lambda folder: found.append(load_web(folder, space)),
+        )
         # What changed is known since the tables were read; an older web cannot be mended.
         if change is None or change < self.tables.read_at:
             return None

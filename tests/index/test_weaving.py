@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import hades
 from hades.domain.times import NOW
+from hades.index import catalogue as catalogue_
 from hades.index import tables as tables_
 from hades.index import webs
 from hades.index.tables import Tables
@@ -145,3 +146,22 @@ def test_a_saved_web_is_mended_by_what_was_written_since(
         tables.catch_up(catalogue.chunks["id"])
         anew = weave(tables, catalogue.chunks["id"], mended.moment)
         assert arcs(mended) == arcs(anew)
+
+
+def test_an_older_file_put_back_by_hand_drops_the_newer_indexes(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (tables_, catalogue_):
+        monkeypatch.setattr(module, "SAVED_AFTER_ROWS", 1)
+    with hades.open(path) as memory:
+        memory.remember("a", "# First\n\nOf Mercury.")
+        memory.recall("Mercury")
+    older = path.read_bytes()
+    with hades.open(path) as memory:
+        for number in range(20):
+            memory.remember(f"b/{number}", f"# Later {number}\n\nOf Mercury.")
+        memory.recall("Mercury")
+    path.write_bytes(older)
+    with hades.open(path) as memory:
+        assert [one.chunk.topic for one in memory.recall("Mercury").passages] == ["a"]
+        assert [hit.chunk.topic for hit in memory.search("Mercury")] == ["a"]
