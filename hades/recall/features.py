@@ -28,7 +28,9 @@ FEATURES: tuple[str, ...] = (
     *("bridge_out", "bridge_out_prior", "bridge_out_count"),
     *("shared", "shared_prior", "pair_coverage", "pair_gain", "title_gain"),
     *("near_strong", "second_hop", "second_hop_rank"),
+    "turn",
 )
+"""The last only tells which model ranks."""
 STRONG = 10
 """Bridges are counted to so many of the strongest candidates."""
 SHARED_AT_LEAST = 0.4
@@ -63,6 +65,7 @@ def features(web: Web, signals: Signals, found: Candidates) -> npt.NDArray[np.fl
     _name_features(chosen, web, signals, graph)
     _bridge_features(chosen, signals, found, graph)
     _second_hop_features(chosen, found)
+    chosen["turn"] = web.spoken[found.numbers]
     return np.stack([chosen[name] for name in FEATURES], 1).astype(np.float32)
 
 

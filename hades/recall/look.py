@@ -16,6 +16,7 @@ from hades.errors import HadesError
 from hades.graph.beam import BeamPath
 from hades.models.encoder import Encoder
 from hades.recall import candidates
+from hades.recall.intent import split_question
 from hades.recall.named import names_in
 from hades.recall.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
@@ -150,7 +151,15 @@ def choose(run: Run, look: Look, ranker: Ranker, limit: int, *, recent: bool = F
         signals = look.signals
         look.strong = np.array(run.look_at(candidates.strongest(signals).tolist(), stage), np.int64)
         second = candidates.second_hop(look.scene, look.vector, look.strong)
-        chosen = list(dict.fromkeys([*look.beamed, *candidates.gathered(signals, second)]))
+        chosen = list(
+            dict.fromkeys(
+                [
+                    *look.beamed,
+                    *candidates.gathered(signals, second),
+                    *_by_parts(look, run.plan.q, "words" in run.plan.retriever.doors),
+                ]
+            )
+        )
         numbers = np.sort(np.array(run.look_at(chosen, stage), np.int64))
         stage.found = len(numbers)
         if not len(numbers):
@@ -181,6 +190,15 @@ def choose(run: Run, look: Look, ranker: Ranker, limit: int, *, recent: bool = F
         if look.features is not None:
             look.features = look.features[order]
         stage.cut += len(numbers) - len(order)
+
+
+def _by_parts(look: Look, parts: int, by_words: bool) -> list[int]:
+    """What the sides of a comparison, or the questions of a pair, find each for itself."""
+    found: list[int] = []
+    for part in split_question(look.question, parts)[1:] if by_words else ():
+        scores = look.scene.words(part)
+        found += candidates.best(scores, look.scene.mask, candidates.BY_DOOR).tolist()
+    return found
 
 
 def _better_of_title(scene: Scene, numbers: Ints, scores: Floats) -> Floats:

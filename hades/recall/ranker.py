@@ -1,8 +1,9 @@
-"""The ranker: two small logistic models, chosen by what the graph knows of the question.
+"""The ranker: three small logistic models, chosen by what the candidates are.
 
-`linked`: the question names a title, or candidates mention each other's titles: all
-features count. `plain`: no such links: the order of meaning and words, corrected by a
-second hop, and shrunk towards that order. Features are standardised within the candidates
+`turns`: most candidates are turns of conversations. `linked`: the question names a title, or
+candidates mention each other's titles: all features count. `plain`: neither: the order of
+meaning and words, corrected by a second hop. The first and the last are shrunk towards the
+order of meaning and words. Features are standardised within the candidates
 of one question, so a model learned on one corpus reads another. The weights are a readable
 file (`ranker.json`); `hades train-ranker` makes it.
 """
@@ -26,6 +27,10 @@ Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.float32]
 
 PLAIN: tuple[str, ...] = ("prior", "second_hop", "second_hop_rank")
+TURNS: tuple[str, ...] = (
+    *("prior", "prior_rank", "log_walk", "walk_rank", "log_walk_prior", "log_far"),
+    *("words", "meaning", "coverage", "named_weight"),
+)
 BELIEF: tuple[str, ...] = ("score", "cosine", "coverage", "rank", "linked")
 """What a passage's probability is read from: not standardised, so that questions compare."""
 SHIPPED = Path(__file__).with_name("ranker.json")
@@ -34,7 +39,9 @@ SPREAD = 0.05
 """Added to the deviation: a feature that hardly varies says little."""
 LINKED_SHARE = 0.02
 """Of the candidates whose title another candidate mentions, for a question to be linked."""
-LINKED_SHRINKAGE, PLAIN_SHRINKAGE, BELIEF_SHRINKAGE = 1e-5, 1e-2, 1e-4
+TURNS_SHARE = 0.5
+"""Of the candidates that are turns, for a question to be about conversations."""
+LINKED_SHRINKAGE, PLAIN_SHRINKAGE, TURNS_SHRINKAGE, BELIEF_SHRINKAGE = 1e-5, 1e-2, 1e-4, 1e-4
 PLAIN_START = (1.2, 0.0, 0.0)
 """The plain model is shrunk towards the hybrid order, not towards nothing."""
 PLAIN_SIGNS = (1, 1, -1)
@@ -42,7 +49,12 @@ _NEWTON_STEPS, _SMALL = 100, 1e-6
 
 _TITLE_NAMED, _BRIDGE_IN = FEATURES.index("title_named"), FEATURES.index("bridge_in")
 _COSINE, _COVERAGE = FEATURES.index("cosine"), FEATURES.index("coverage")
-_PLAIN = [FEATURES.index(name) for name in PLAIN]
+_TURN = FEATURES.index("turn")
+LINKED = FEATURES[:-1]
+_COLUMNS = {
+    kind: [FEATURES.index(name) for name in names]
+    for kind, names in (("linked", LINKED), ("plain", PLAIN), ("turns", TURNS))
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,44 +79,49 @@ class Asked:
 class Ranker:
     """Weights, and what they make of features."""
 
-    def __init__(self, linked: Any, plain: Any, belief: Any) -> None:
-        self.linked = np.asarray(linked, float)
-        self.plain = np.asarray(plain, float)
+    def __init__(self, weights: Mapping[str, Any], belief: Any) -> None:
+        self.weights = {kind: np.asarray(one, float) for kind, one in weights.items()}
+        """By kind of question (`linked`, `plain`, `turns`), one for each of its features."""
         self.belief = np.asarray(belief, float)
         """One weight for each of BELIEF, and last a constant."""
 
     def rank(self, features: Table) -> Ranked:
         """Scores of one question's candidates."""
-        linked = is_linked(features)
-        scores = self._scores(features, linked)
-        x = belief_features(features, scores, linked)
-        return Ranked(scores, 1 / (1 + np.exp(-(x @ self.belief[:-1] + self.belief[-1]))), linked)
+        kind = kind_of(features)
+        scores = self._scores(features, kind)
+        x = belief_features(features, scores, kind == "linked")
+        chance = 1 / (1 + np.exp(-(x @ self.belief[:-1] + self.belief[-1])))
+        return Ranked(scores, chance, kind == "linked")
 
-    def _scores(self, features: Table, linked: bool) -> Floats:
-        if linked:
-            return np.asarray(standardised(features) @ self.linked, float)
-        return np.asarray(standardised(features[:, _PLAIN]) @ self.plain, float)
+    def _scores(self, features: Table, kind: str) -> Floats:
+        columns = features[:, _COLUMNS[kind]]
+        return np.asarray(standardised(columns) @ self.weights[kind], float)
 
     @classmethod
     def train(cls, questions: Sequence[Asked]) -> Ranker:
         """Learn from questions whose answers are known."""
-        linked = [one for one in questions if is_linked(one.features)]
-        plain = [one for one in questions if not is_linked(one.features)]
-        every = list(range(len(FEATURES)))
-        model = cls(
-            _fit_ranking(linked, every, LINKED_SHRINKAGE, np.zeros(len(FEATURES)), None),
-            _fit_ranking(plain, _PLAIN, PLAIN_SHRINKAGE, np.array(PLAIN_START), PLAIN_SIGNS),
-            np.zeros(len(BELIEF) + 1),
-        )
+        by_kind: dict[str, list[Asked]] = {kind: [] for kind in _COLUMNS}
+        for one in questions:
+            by_kind[kind_of(one.features)].append(one)
+        prior_first = np.append(PLAIN_START[0], np.zeros(len(TURNS) - 1))
+        how: dict[str, tuple[float, Floats, Sequence[int] | None]] = {
+            "linked": (LINKED_SHRINKAGE, np.zeros(len(LINKED)), None),
+            "plain": (PLAIN_SHRINKAGE, np.array(PLAIN_START), PLAIN_SIGNS),
+            "turns": (TURNS_SHRINKAGE, prior_first, None),
+        }
+        weights = {
+            kind: _fit_ranking(by_kind[kind], _COLUMNS[kind], *how[kind]) for kind in _COLUMNS
+        }
+        model = cls(weights, np.zeros(len(BELIEF) + 1))
         model.belief = model._fit_belief(questions)
         return model
 
     def _fit_belief(self, questions: Sequence[Asked]) -> Floats:
         tables, wanted = [], []
         for one in questions:
-            linked = is_linked(one.features)
-            scores = self._scores(one.features, linked)
-            tables.append(belief_features(one.features, scores, linked))
+            kind = kind_of(one.features)
+            scores = self._scores(one.features, kind)
+            tables.append(belief_features(one.features, scores, kind == "linked"))
             wanted.append(one.wanted)
         x, y = np.concatenate(tables), np.concatenate(wanted).astype(float)
         return _fit(x, y, _shares(questions), BELIEF_SHRINKAGE, np.zeros(len(BELIEF)))
@@ -113,8 +130,10 @@ class Ranker:
         """Write the weights by name, with how they were made."""
         data = {
             "trained": dict(trained),
-            "linked": _by_name(FEATURES, self.linked),
-            "plain": _by_name(PLAIN, self.plain),
+            **{
+                kind: _by_name([FEATURES[at] for at in columns], self.weights[kind])
+                for kind, columns in _COLUMNS.items()
+            },
             "belief": _by_name((*BELIEF, "constant"), self.belief),
         }
         path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
@@ -124,11 +143,11 @@ class Ranker:
         """Read what `save` wrote."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-            return cls(
-                [float(data["linked"][name]) for name in FEATURES],
-                [float(data["plain"][name]) for name in PLAIN],
-                [float(data["belief"][name]) for name in (*BELIEF, "constant")],
-            )
+            weights = {
+                kind: [float(data[kind][FEATURES[at]]) for at in columns]
+                for kind, columns in _COLUMNS.items()
+            }
+            return cls(weights, [float(data["belief"][one]) for one in (*BELIEF, "constant")])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Corrupt(f"{path} is not a ranker that can be used: train one anew.") from error
 
@@ -137,6 +156,13 @@ class Ranker:
 def shipped_ranker() -> Ranker:
     """The ranker in the package."""
     return Ranker.load(SHIPPED)
+
+
+def kind_of(features: Table) -> str:
+    """Which model ranks these candidates."""
+    if len(features) and float(features[:, _TURN].mean()) >= TURNS_SHARE:
+        return "turns"
+    return "linked" if is_linked(features) else "plain"
 
 
 def is_linked(features: Table) -> bool:
