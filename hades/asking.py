@@ -88,8 +88,8 @@ class Asking:
         changes caps, budgets and stages: see `docs/answers.md`. Everything that was trimmed
         or done another way is in the answer's `reasons`.
         """
-        clean_number(budget, "budget", least=1)
-        self._ready(question, tag, kind, glob, on_progress)
+        clean_number(budget, "budget", least=50)
+        self._ready(question, tag, kind, glob, on_progress, degrades=True)
         return self._engine.recall(
             self._where(tag, kind, glob),
             question,
@@ -221,6 +221,8 @@ class Asking:
         kind: str | None,
         glob: str | None,
         on_progress: Progress | None,
+        *,
+        degrades: bool = False,
     ) -> None:
         """Check what was asked, then index what was remembered since."""
         clean_content(question)
@@ -231,14 +233,15 @@ class Asking:
                 clean_name(pattern, "pattern")
         if kind is not None and kind not in TOPIC_KINDS:
             raise InvalidInput(f"There is no kind {kind!r}: {', '.join(TOPIC_KINDS)}.")
-        self._bring_up_to_date(on_progress)
+        self._bring_up_to_date(on_progress, degrades=degrades)
 
-    def _bring_up_to_date(self, on_progress: Progress | None) -> None:
+    def _bring_up_to_date(self, on_progress: Progress | None, *, degrades: bool = False) -> None:
         """Index what was remembered since; what cannot be encoded now waits."""
         if self._store.in_transaction:
             raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
         self._require_space()
-        with suppress(Unavailable):  # the answer tells: not_indexed, encoder_failed
+        # An answer tells what it is made without: not_indexed, encoder_failed. A list cannot.
+        with suppress(*((Unavailable,) if degrades else ())):
             self._index_pending(on_progress)
 
     def _named_node(self, name: str) -> int:

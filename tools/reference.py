@@ -125,10 +125,19 @@ def _class(thing: type) -> Iterator[str]:
             yield f"### `{name}{_signature(method)}`\n\n{_sentence(method)}\n"
 
 
+def _parts_of(thing: type) -> list[type]:
+    """Classes that are only a part of this one, kept in a file of their own."""
+    public = {getattr(hades, name) for name in hades.__all__}
+    return [
+        one for one in thing.__bases__ if one.__module__.startswith("hades") and one not in public
+    ]
+
+
 def _methods(thing: type) -> list[tuple[str, Any]]:
     return [
         (name, member)
-        for name, member in vars(thing).items()
+        for owner in (thing, *_parts_of(thing))
+        for name, member in vars(owner).items()
         if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))
     ]
 

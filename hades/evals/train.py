@@ -44,6 +44,8 @@ def train(
     on_progress: Progress | None = None,
 ) -> dict[str, int]:
     """Train a ranker on the questions of sets and write it; how many of each were of use."""
+    if not target.expanduser().parent.is_dir():
+        raise InvalidInput(f"There is no folder {target.parent} to write {target.name} to.")
     learned = {one.name: examples(one, cache, encoder, on_progress) for one in sets}
     counts = {name: len(found) for name, found in learned.items()}
     # Every set is heard alike: trained on the plain pile, HotpotQA left out loses 2.8 points

@@ -360,6 +360,7 @@ def _usable(folder: Path) -> Path:
     """The folder beside the memory; where nothing can be written, one of this process."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
+        (folder / "lock").open("a").close()
     except OSError:
         folder = Path(tempfile.mkdtemp(prefix="hades-index-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -21,7 +21,7 @@ from hades.index.terms import Terms
 from hades.index.words import stems
 from hades.store.port import Progress, Store
 
-FORMAT = 3
+FORMAT = 4
 SAVED_AFTER_ROWS = 5_000
 _BATCH_ROWS = 200_000
 _BATCH_TEXTS = 2_000
@@ -31,7 +31,10 @@ _ENTITY_BITS = 31
 
 _TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
 _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
-    "entities": ("id", {"id": np.int64, "space": np.int32, "origin": np.int8}),
+    "entities": (
+        "id",
+        {"id": np.int64, "space": np.int32, "origin": np.int8, "recorded_at": np.int64},
+    ),
     "links": (
         "id",
         {
@@ -80,6 +83,9 @@ _MENTIONS = {
 are; and of those of one word how many there are, and how many begin with a capital."""
 
 
+_NONE: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+
+
 @dataclass(slots=True)
 class Changed:
     """What a catching up brought: enough to mend a web instead of making it anew."""
@@ -91,7 +97,10 @@ class Changed:
 
     def with_(self, other: Changed) -> Changed:
         """Both together."""
-        return Changed(self.chunks + other.chunks, self.everything or other.everything)
+        everything = self.everything or other.everything
+        if everything:
+            return Changed(everything=True)
+        return Changed([np.unique(np.concatenate([_NONE, *self.chunks, *other.chunks]))])
 
 
 class Tables:
@@ -227,6 +236,11 @@ class Tables:
         self.terms.drop(gone[NodeKind.CHUNK])
         self._columns["entities"].drop(gone[NodeKind.ENTITY])
         self._columns["subjects"].drop(gone[NodeKind.TOPIC])
+        merges = self._columns["merges"]
+        merges.keep(
+            ~np.isin(merges["entity"], gone[NodeKind.ENTITY])
+            & ~np.isin(merges["target"], gone[NodeKind.ENTITY])
+        )
         self._mentions.set("chunk", np.searchsorted(ids, chunk[stay]))
         self._mentions.set("entity", np.searchsorted(self["entities"]["id"], entity[stay]))
         return True

@@ -74,8 +74,15 @@ class Terms:
         return found
 
     def drop(self, chunks: npt.NDArray[np.int64]) -> None:
-        """Let chunks go."""
+        """Let chunks go, with their words: what was purged must not be saved again."""
+        if not np.isin(self._rows["chunk"], chunks).any():
+            return
         self._rows.drop(chunks)
+        counts, first = self._rows["count"], self._rows["first"]
+        starts = np.cumsum(counts) - counts
+        at = np.repeat(first - starts, counts) + np.arange(int(counts.sum()))
+        self._hashes = self._hashes[at]
+        self._rows.set("first", starts)
 
     def save(self, folder: Path) -> None:
         """Write everything to files."""

@@ -76,7 +76,7 @@ def mend(web: Web, tables: Tables, chunks: Ints, moment: Moment, changed: Change
         return None
     roots = _roots(tables, entities, moment)
     names = _names(tables, moment, len(entities))
-    dirty = _dirty(web, tables, moment, names, changed)
+    dirty = _dirty(web, tables, moment, names, roots, changed)
     if dirty.sum() > max(MENDED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
         return None
     rows = np.flatnonzero(dirty[tables.mentions["chunk"]])
@@ -206,7 +206,9 @@ class _Patch:
         return graph.compacted() if graph.overlay_share > COMPACTED_FROM_SHARE else graph
 
 
-def _dirty(web: Web, tables: Tables, moment: Moment, names: Names, changed: Changed) -> Flags:
+def _dirty(
+    web: Web, tables: Tables, moment: Moment, names: Names, roots: Ints, changed: Changed
+) -> Flags:
     """The chunks that must be read again."""
     count = len(moment.visible)
     before = _grown(web.moment.visible, count, False)
@@ -222,6 +224,7 @@ def _dirty(web: Web, tables: Tables, moment: Moment, names: Names, changed: Chan
         | (_grown(old.titled, size, False) != names.titled)
         | (proper != was_proper)
     )
+    other |= other[roots]  # a merged name counts as what it was merged into
     if other.any():
         dirty[tables.mentions["chunk"][other[tables.mentions["entity"]]]] = True
     read_again: Flags = dirty & (before | moment.visible)
@@ -235,6 +238,7 @@ def _names(tables: Tables, moment: Moment, count: int) -> Names:
     introduces, entity = rows["introduces"], rows["entity"]
     own = tables["entities"]["space"] == moment.space
     exists = own & (tables["entities"]["origin"] == 0)
+    exists &= tables["entities"]["recorded_at"] <= moment.known
     titled = exists.copy()
     # Facts from elsewhere bring names by the thousand: those are found like any other.
     titled[entity[there & (introduces == TOLD)]] = False
@@ -286,9 +290,11 @@ def _roots(tables: Tables, entities: Ints, moment: Moment) -> Ints:
     held = np.flatnonzero(
         (merges["recorded_at"] <= moment.known) & (merges["retired_at"] > moment.known)
     )
-    roots[np.searchsorted(entities, merges["entity"][held])] = np.searchsorted(
-        entities, merges["target"][held]
+    one, two = (np.searchsorted(entities, merges[end][held]) for end in ("entity", "target"))
+    there = is_at(entities, one, merges["entity"][held]) & is_at(
+        entities, two, merges["target"][held]
     )
+    roots[one[there]] = two[there]
     for _ in range(len(held)):
         further = roots[roots]
         if (further == roots).all():

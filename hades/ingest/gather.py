@@ -62,8 +62,6 @@ def root_of(path: Path, prefix: str | None, fields: Mapping[str, str] | None) ->
     if "\0" in str(path):
         raise InvalidInput("A path cannot hold a NUL character.")
     path = path.expanduser()
-    if not path.exists():
-        raise InvalidInput(f"There is nothing at {path} to ingest.")
     path = path.resolve()
     mapping = None
     if fields is not None:
@@ -76,6 +74,9 @@ def root_of(path: Path, prefix: str | None, fields: Mapping[str, str] | None) ->
 
 def gather(root: Root) -> Iterator[Item | Bad]:
     """Everything a root holds."""
+    if not root.path.exists():
+        yield Bad(str(root.path), "There is nothing there to ingest.")
+        return
     if root.path.is_dir():
         if looks_like_conversation(root.path, b""):
             yield from _records(read_conversations(root.path, root.prefix or root.path.name))

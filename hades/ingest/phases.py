@@ -187,10 +187,12 @@ class Phases:
     def _match_old(self, new: Sequence[tuple[int, int, str]], up_to: int) -> None:
         names = _Dictionary(new)
         many = len(self._store.links.chunks_between(self._space, 0, up_to, OLD_CHUNKS_READ_AGAIN))
-        if self._saying is None or many < OLD_CHUNKS_READ_AGAIN or len(new) > NEW_NAMES_LOOKED_UP:
+        # Inside a batch the word index must not see what may still be undone.
+        saying = None if self._store.in_transaction else self._saying
+        if saying is None or many < OLD_CHUNKS_READ_AGAIN or len(new) > NEW_NAMES_LOOKED_UP:
             self._match_range("linking old texts", names, 0, up_to)
             return
-        said = sorted(one for one in self._saying(names.keys) if one <= up_to)
+        said = sorted(one for one in saying(names.keys) if one <= up_to)
         for first in range(0, len(said), BATCH_CHUNKS):
             self._match_batch(names, said[first : first + BATCH_CHUNKS])
 

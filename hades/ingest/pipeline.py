@@ -62,6 +62,8 @@ class Pipeline:
             if not isinstance(path, str | Path) or not str(path):
                 raise InvalidInput(f"A path is a non-empty string, not {path!r}.")
         roots = [root_of(Path(path), prefix, fields) for path in paths]
+        if not any(root.path.exists() for root in roots):
+            raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
         summary = Summary()
         if history and dry_run:
             raise InvalidInput("A dry run of a history is not possible: leave one of them out.")
@@ -115,6 +117,7 @@ class Pipeline:
         gone = dict(known)
         seen_all = True
         fresh: list[Item] = []
+        topics: set[str] = set()
         for seen, found in enumerate(gather(root), start=1):
             if seen % BATCH_DOCUMENTS == 0:
                 self._told("looking", seen, 0)
@@ -124,6 +127,11 @@ class Pipeline:
                 # line cannot, nobody can tell what is gone, so nothing is.
                 seen_all = seen_all and gone.pop(found.where, None) is not None
                 continue
+            if found.topic in topics:
+                why = "Another source here gives the same topic: give it another id or prefix."
+                summary.skipped.append((found.topic, why))
+                continue
+            topics.add(found.topic)
             gone.pop(found.topic, None)
             # What somebody forgot stays forgotten until its source says something else.
             if found.fingerprint in (known.get(found.topic), forgotten.get(found.topic)):

@@ -97,7 +97,7 @@ def _passages(run: Run, look: Look, numbers: dict[str, int]) -> list[Passage]:
 
 def _say_what_is_missing(stage: Stage, look: Look, made: Sequence[Passage]) -> None:
     scene = look.scene
-    if not made and not scene.web.size:
+    if not made and not scene.web.size and not scene.web.graph.arcs_count:
         stage.note(Reason.NOTHING_KNOWN, "nothing was known at that time")
     waiting = scene.store.passages.pending_count(scene.space)
     if waiting:
@@ -186,8 +186,11 @@ def _paths(run: Run, look: Look, chosen: Sequence[Passage], numbers: dict[str, i
         if not plan.flow or not run.plan.paths or not plan.hops:
             stage.note(Reason.SWITCHED_OFF)
             return []
-        if not chosen or not look.scene.web.graph.arcs_count:
+        if not look.scene.web.graph.arcs_count:
             stage.note(Reason.EMPTY_GRAPH)
+            return []
+        if not chosen and not len(look.signals.named):
+            stage.note(Reason.NOTHING_FOUND)
             return []
         return Pathways(run, stage, look).to([numbers[one.id] for one in chosen])
 

@@ -49,7 +49,13 @@ def names_in(question: str, web: Web, lookup: Lookup) -> npt.NDArray[np.int64]:
 
 def _number(web: Web, entity: int) -> list[int]:
     number = web.entity_number(entity)
-    if number is None or web.hub[number] or not web.frequency[number]:
+    if number is None or web.hub[number]:
+        return []
+    # Nothing mentions it, but something may be stated of it.
+    if (
+        not web.frequency[number]
+        and not web.graph.degrees(np.array([web.first_entity + number]))[0]
+    ):
         return []
     return [number]
 

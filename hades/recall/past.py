@@ -71,7 +71,7 @@ def _said_before(look: Look, leading: Passage) -> Iterator[Passage]:
         try:
             as_of = AsOf(starts - _JUST_BEFORE, scene.as_of.known)
             state = scene.store.traces.state(scene.space, topic, as_of)
-        except NotFound:
+        except (NotFound, OverflowError):  # nothing was before, or before the first day
             return
         starts = state.valid_from
         said = [one for one in _chunks(look, topic, state.version) if one.text.strip() not in known]

@@ -22,6 +22,8 @@ from hades.recall.telling import Teller
 
 Ints = npt.NDArray[np.int64]
 
+RELATED_AT_MOST = 12
+"""Facts told of what the question names that may become paths, strongest first."""
 SOURCES_AT_MOST = 8
 """Names of the question that paths start from, rarest first."""
 ARCS_A_HOP = 2
@@ -68,6 +70,9 @@ class Pathways:
         asked, topics = self._topics(nodes, passages, named)
         pairs = [(one, other) for one in named for other in passages]
         pairs += [(one, other) for one in asked for other in topics]
+        if len(self._look.signals.named):
+            told = related_to(self._look, np.array(named, np.int64)).tolist()
+            pairs += [(one, other) for one in named for other in told if other in local]
         found = best_paths(
             graph,
             [(local[one], local[other]) for one, other in pairs if one != other],
@@ -134,7 +139,7 @@ def found_graph(look: Look, passages: Ints) -> tuple[Ints, Adjacency]:
     joins = (times > 1) | np.isin(seen, named) | np.isin(seen, titles)
     joins |= seen >= web.first_topic
     joins &= (seen >= web.first_entity) & ~web.barred[seen]
-    others = np.union1d(seen[joins], named)
+    others = np.union1d(np.union1d(seen[joins], named), related_to(look, named))
     stated = web.graph.of(others)
     nodes = np.union1d(chunks, others)
     first = np.concatenate([source, np.repeat(others, stated[0])])
@@ -148,6 +153,15 @@ def found_graph(look: Look, passages: Ints) -> tuple[Ints, Adjacency]:
         np.searchsorted(nodes, second[inside][once]),
         weight[inside][once],
     )
+
+
+def related_to(look: Look, named: Ints) -> Ints:
+    """What is stated of the names in the question: entities and topics next to them."""
+    web = look.scene.web
+    _, targets, weights = web.graph.of(named)
+    stated = (targets >= web.first_entity) & ~web.barred[targets]
+    targets, weights = targets[stated], weights[stated]
+    return np.unique(targets[np.lexsort((targets, -weights))][:RELATED_AT_MOST])
 
 
 def sources_of(look: Look, passages: Ints) -> list[int]:

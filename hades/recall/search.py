@@ -106,7 +106,8 @@ class Finder:
                 best = catalogue.saying(question, space, as_of, wanted, topics)
                 found["words"] = dict(best)
             if "names" in doors:
-                found["names"] = self._by_name(space, question, catalogue, mask)
+                known = catalogue.moment(as_of)[1]
+                found["names"] = self._by_name(space, question, catalogue, mask, known)
             return self._hits(found, as_of, limit)
 
     def topics(
@@ -122,7 +123,7 @@ class Finder:
         return None if chosen is None else sorted(chosen)
 
     def _by_name(
-        self, space: int, question: str, catalogue: Catalogue, mask: Mask
+        self, space: int, question: str, catalogue: Catalogue, mask: Mask, known: int
     ) -> dict[int, float]:
         """Chunks that mention what the question names; a rarer name counts for more."""
         row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
@@ -132,7 +133,7 @@ class Finder:
             for first in range(len(row) - length + 1)
         }
         keys |= {name_key(key) for key in keys}
-        mentioned = self._store.links.mentioned(space, sorted(keys))
+        mentioned = self._store.links.mentioned(space, sorted(keys), known)
         there = catalogue.among(mask, [chunk for _, chunk in mentioned])
         chunks: dict[int, list[int]] = {}
         for (entity, chunk), is_there in zip(mentioned, there, strict=True):

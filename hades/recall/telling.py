@@ -120,7 +120,10 @@ class Teller:
         """The strongest edge from one node to another, the older of equals."""
         ends = self._web.node(source), self._web.node(target)
         wanted = EdgeFilter(node=ends[0], direction="out", target=ends[1])
-        found = self._scene.store.edges.find(self._scene.space, wanted, self._scene.as_of)
+        scene = self._scene
+        found = scene.store.edges.find(scene.space, wanted, scene.as_of)
+        # Told facts first; what texts state is looked for only where there is none.
+        found = found or scene.store.stated.find(scene.space, wanted, scene.as_of)
         return max(found, key=lambda edge: (edge.weight, -edge.id), default=None)
 
     def _rationale(self, numbers: Sequence[int]) -> str:
@@ -189,5 +192,6 @@ def around(text: str, name: str) -> str:
 def _shortened(text: str) -> str:
     flat = " ".join(text.split())
     if len(flat) > SNIPPET_CHARACTERS:
-        flat = flat[: flat.rfind(" ", 0, SNIPPET_CHARACTERS)] + "…"
+        cut = flat.rfind(" ", 0, SNIPPET_CHARACTERS)
+        flat = flat[: cut if cut > 0 else SNIPPET_CHARACTERS] + "…"
     return flat.replace('"', "'")

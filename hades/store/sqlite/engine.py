@@ -51,6 +51,8 @@ class Engine:
         self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
         self._pid = os.getpid()
         self._closed = False
+        self.on_undo: list[Callable[[], object]] = []
+        """Called when a transaction, or a part of one, is undone."""
         self._registered = _register(path)
 
     # Connections
@@ -188,6 +190,8 @@ class Engine:
         except BaseException:
             if connection.in_transaction:
                 connection.execute(undo)
+                for forget in self.on_undo:
+                    forget()  # ids of what was undone are given anew
                 if nested:
                     connection.execute(commit)
             raise

@@ -16,7 +16,7 @@ _SINCE = {
     "WHERE c.change > ? ORDER BY c.id",
     "presences": "SELECT id, chunk, valid_from, coalesce(valid_to, {end}), recorded_at, "
     "coalesce(retired_at, {end}) FROM presences WHERE change > ? ORDER BY id",
-    "entities": "SELECT id, space, origin FROM entities WHERE change > ? ORDER BY id",
+    "entities": "SELECT id, space, origin, recorded_at FROM entities WHERE change > ? ORDER BY id",
     "links": "SELECT id, chunk, source, relation, target, weight FROM links "
     "WHERE change > ? ORDER BY id",
     "edges": "SELECT row, id, space, source, relation, target, weight, valid_from, "
@@ -25,11 +25,14 @@ _SINCE = {
     "merges": "SELECT id, space, entity, target, recorded_at, coalesce(retired_at, {end}) "
     "FROM merges WHERE change > ? ORDER BY id",
     "subjects": "SELECT id, entity FROM topics WHERE entity IS NOT NULL AND ? >= 0 ORDER BY id",
-    "order": "SELECT p.chunk, t.id, p.ordinal, t.kind = 'conversation' FROM topics t "
-    "JOIN placements p ON p.state = t.latest WHERE t.id IN ("
-    "SELECT topic FROM chunks WHERE change > ?1 UNION "
-    "SELECT c.topic FROM presences q JOIN chunks c ON c.id = q.chunk WHERE q.change > ?1) "
-    "GROUP BY p.chunk",
+    # Of a topic with a plan, both what holds and what is planned: what is there decides.
+    "order": "WITH changed AS (SELECT topic FROM chunks WHERE change > ?1 UNION "
+    "SELECT c.topic FROM presences q JOIN chunks c ON c.id = q.chunk WHERE q.change > ?1), "
+    "held AS (SELECT id AS topic, latest AS state FROM topics WHERE id IN changed UNION "
+    "SELECT s.topic, s.id FROM topics t JOIN states s ON s.topic = t.id "
+    "WHERE t.planned AND t.id IN changed AND s.retired_at IS NULL) "
+    "SELECT p.chunk, h.topic, p.ordinal, t.kind = 'conversation' FROM held h "
+    "JOIN placements p ON p.state = h.state JOIN topics t ON t.id = h.topic GROUP BY p.chunk",
     "purged": "SELECT node FROM purged WHERE change > ?",
 }
 
@@ -69,7 +72,7 @@ class SqliteFeed:
             "FROM topics t JOIN placements p ON p.state = ("
             "SELECT id FROM states WHERE topic = t.id AND valid_from <= ?1 AND recorded_at <= ?2 "
             "AND (retired_at IS NULL OR retired_at > ?2) "
-            "ORDER BY valid_from DESC, version DESC LIMIT 1) WHERE t.space = ?3",
+            "ORDER BY valid_from DESC, version DESC LIMIT 1) WHERE t.space = ?3 GROUP BY p.chunk",
             *(valid, known, space),
         )
 

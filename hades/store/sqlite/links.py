@@ -167,14 +167,15 @@ class SqliteLinks:
             *(space, json.dumps(list(keys))),
         )
 
-    def mentioned(self, space: int, keys: Sequence[str]) -> list[tuple[int, int]]:
-        """(entity, chunk) of every mention of an entity that goes by one of these keys."""
+    def mentioned(self, space: int, keys: Sequence[str], known: int) -> list[tuple[int, int]]:
+        """(entity, chunk) of every mention of an entity that went by one of these keys then."""
         return self._engine.rows(
             "SELECT DISTINCT m.entity, m.chunk FROM json_each(?2) k "
             "CROSS JOIN names n ON n.key = k.value "
             "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
-            "CROSS JOIN mentions m ON m.entity = e.id WHERE n.retired_at IS NULL",
-            *(space, json.dumps(list(keys))),
+            "CROSS JOIN mentions m ON m.entity = e.id WHERE n.recorded_at <= ?3 "
+            "AND (n.retired_at IS NULL OR n.retired_at > ?3)",
+            *(space, json.dumps(list(keys)), known),
         )
 
     def mentions(

@@ -57,6 +57,7 @@ class SqlitePassages:
         self._engine = engine
         self._traces = traces
         self._content = lru_cache(_CONTENTS_KEPT)(traces.content)
+        engine.on_undo.append(self.forget_contents)
 
     # What still has to be done
 
