@@ -105,7 +105,7 @@ class Teller:
         if edge is None:
             edge, forward = self._edge(two, one), False
         if edge is None:
-            return Step("same as", self._node(two), 1.0), CERTAIN, 1
+            return self._stated_by_a_text(one, two), MENTIONED, 1
         step = Step(
             edge.relation,
             self._node(two),
@@ -116,14 +116,24 @@ class Teller:
         )
         return step, edge.belief, 1
 
+    def _stated_by_a_text(self, one: int, two: int) -> Step:
+        """What a text that is there states of two nodes; else a topic is what it is about."""
+        for source, target, forward in ((one, two, True), (two, one, False)):
+            ends = self._web.node(source), self._web.node(target)
+            for chunk, relation, weight, evidence in self._scene.store.links.between(*ends):
+                number = self._web.number(chunk << 3 | NodeKind.CHUNK)
+                if number is not None and self._web.visible[number]:
+                    cited = self._chunk(number).id
+                    node = self._node(two)
+                    return Step(relation, node, weight, forward, _shortened(evidence), cited)
+        of_kinds = self._is_entity(one) != self._is_entity(two)
+        return Step("same as" if of_kinds else "related to", self._node(two), 1.0)
+
     def _edge(self, source: int, target: int) -> Edge | None:
         """The strongest edge from one node to another, the older of equals."""
         ends = self._web.node(source), self._web.node(target)
         wanted = EdgeFilter(node=ends[0], direction="out", target=ends[1])
-        scene = self._scene
-        found = scene.store.edges.find(scene.space, wanted, scene.as_of)
-        # Told facts first; what texts state is looked for only where there is none.
-        found = found or scene.store.stated.find(scene.space, wanted, scene.as_of)
+        found = self._scene.store.edges.find(self._scene.space, wanted, self._scene.as_of)
         return max(found, key=lambda edge: (edge.weight, -edge.id), default=None)
 
     def _rationale(self, numbers: Sequence[int]) -> str:

@@ -188,6 +188,15 @@ class SqliteLinks:
             found[chunk] = found.get(chunk, b"") + (positions or b"")
         return list(found.items())
 
+    def between(self, source: int, target: int) -> list[tuple[int, str, float, str]]:
+        """(chunk, relation, weight, evidence) of what texts state from one node to another."""
+        return self._engine.rows(
+            "SELECT l.chunk, r.name, l.weight, coalesce(l.evidence, '') FROM links l "
+            "JOIN relations r ON r.id = l.relation WHERE l.source = ? AND l.target = ? "
+            "ORDER BY l.weight DESC, l.id",
+            *(source, target),
+        )
+
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
         """(key, entity) of every entity that went by one of these keys then."""
         return self._engine.rows(
