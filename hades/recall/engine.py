@@ -145,9 +145,10 @@ class Engine:
         """
         with ExitStack() as moment:
             with self.finder.caught_up(moment, on_progress) as indexes:
-                self.webs.catch_up(indexes, on_progress)
-                web = self.webs.at(indexes, where.space, where.as_of)
-                catalogue, terms = indexes.held(), self.webs.tables.terms.held()
+                webs = self.webs  # one for all three: a purge may let go of them meanwhile
+                webs.catch_up(indexes, on_progress)
+                web = webs.at(indexes, where.space, where.as_of)
+                catalogue, terms = indexes.held(), webs.tables.terms.held()
             topics = self.finder.topics(where.space, where.as_of, where.tag, where.kind, where.glob)
             mask = web.visible
             if topics is not None:
