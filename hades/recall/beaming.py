@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import Reason
-from hades.graph.beam import BeamPath, Caps, beam
+from hades.graph.beam import Caps, beam
 from hades.index.vectors import product
 from hades.recall.candidates import best
 from hades.recall.look import Look
@@ -93,8 +93,3 @@ def _seeds(look: Look, count: int, mmr: float) -> Ints:
         worth = (1 - mmr) * signals.prior[pool[left]] - mmr * close
         chosen.append(left.pop(int(np.argmax(worth))))
     return pool[chosen]
-
-
-def ends_at(paths: tuple[BeamPath, ...], passages: set[int]) -> list[BeamPath]:
-    """The beam's paths that end at one of the passages, best first."""
-    return [path for path in paths if len(path.nodes) > 1 and path.nodes[-1] in passages]

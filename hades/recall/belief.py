@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,11 +18,7 @@ from hades.domain.graph import Belief
 
 OUTSIDE = 0.05
 """The share left out on each side of an interval."""
-BEST_FEW_PATHS = 3
 BEST_FEW_PASSAGES = 5
-PATH_TRUST = 0.15
-"""How much a path that holds says about the passage it leads to: a guess until the
-calibration of whole answers has been measured."""
 RANKER_STRENGTH = 20.0
 """A ranker's probability counts like so many observed cases: it says how wide its interval is."""
 QUANTILE_TOLERANCE = 1e-3
@@ -42,29 +37,6 @@ class Moments(NamedTuple):
     variance: float
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """A monotone map from a ranker's score to a probability: logistic."""
-
-    slope: float = 1.0
-    intercept: float = 0.0
-
-
-PLAIN = Calibration()
-
-
-def calibrate(score: float, model: Calibration = PLAIN) -> float:
-    """The probability that a passage with this score is wanted."""
-    return _logistic(max(model.slope, 0.0) * score + model.intercept)
-
-
-def _logistic(value: float) -> float:
-    if value >= 0:
-        return 1 / (1 + math.exp(-min(value, 700.0)))
-    small = math.exp(max(value, -700.0))
-    return small / (1 + small)
-
-
 def of_edge(belief: Belief) -> Moments:
     """The moments of Beta(a, b)."""
     total = belief.a + belief.b
@@ -76,11 +48,6 @@ def of_probability(probability: float, strength: float = RANKER_STRENGTH) -> Mom
     """A probability somebody gives, as if it came from so many cases."""
     mean = min(max(probability, 0.0), 1.0)
     return Moments(mean, mean * (1 - mean) / (strength + 1))
-
-
-def scaled(moments: Moments, by: float) -> Moments:
-    """The same, counted only in part."""
-    return Moments(moments.mean * by, moments.variance * by * by)
 
 
 def all_of(beliefs: Iterable[Moments]) -> Moments:
@@ -101,14 +68,6 @@ def any_of(beliefs: Iterable[Moments]) -> Moments:
 def path_belief(edges: Sequence[Belief]) -> Moments:
     """How sure a path is: that all its edges hold. A path without edges is certain."""
     return all_of(of_edge(belief) for belief in edges)
-
-
-def passage_belief(
-    probability: float, paths: Iterable[Moments] = (), trust: float = PATH_TRUST
-) -> Moments:
-    """How sure it is that a passage is wanted: by the ranker, or by its best few paths."""
-    best = sorted(paths, reverse=True)[:BEST_FEW_PATHS]
-    return any_of([of_probability(probability), *(scaled(path, trust) for path in best)])
 
 
 def answer_belief(passages: Iterable[Moments]) -> Moments:

@@ -32,6 +32,7 @@ from hades.recall.ranker import Ranker, Table, shipped_ranker
 from hades.recall.run import Clock, Run
 from hades.recall.scene import Scene
 from hades.recall.search import Finder
+from hades.recall.signals import scaled
 from hades.store.port import Progress, Store
 
 System = Literal["dense", "words", "hybrid", "ppr", "paths", "tiers", "full"]
@@ -194,7 +195,7 @@ def system_scores(found: look.Look, system: str) -> Any:
         scores = np.where(flown > 0, 1 + flown, signals.prior * 1e-3)
     else:
         walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
-        plain = (_scaled(signals.cosine, signals.mask) + _scaled(signals.words, signals.mask)) / 2
+        plain = (scaled(signals.cosine, signals.mask) + scaled(signals.words, signals.mask)) / 2
         scores = {
             "dense": signals.cosine,
             "words": np.where(signals.words > 0, signals.words, -np.inf),
@@ -206,14 +207,6 @@ def system_scores(found: look.Look, system: str) -> Any:
             + TIERS["belief"] * _believed(found),
         }[system]
     return np.where(signals.mask, scores, -np.inf)
-
-
-def _scaled(scores: Any, mask: Any) -> Any:
-    from hades.recall.signals import minmax
-
-    scaled = np.zeros(len(scores))
-    scaled[mask] = minmax(scores[mask])
-    return scaled
 
 
 def _believed(found: look.Look) -> Any:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hades.index.vectors import product
 from hades.index.web import Web
-from hades.recall.signals import Signals, lent, lent_to, minmax
+from hades.recall.signals import Signals, lent, lent_to, minmax, scaled
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -87,9 +87,7 @@ def _door_features(chosen: dict[str, Any], web: Web, signals: Signals, found: Ca
     chosen["prior_rank"] = _ranks(signals.prior[at])
     there = signals.mask
     for name, scores in (("meaning", signals.cosine), ("words", signals.words)):
-        scaled = np.zeros(len(scores))
-        scaled[there] = minmax(scores[there])
-        chosen[name] = minmax(lent(web, scaled))[at]
+        chosen[name] = minmax(lent(web, scaled(scores, there)))[at]
     chosen["cosine"] = lent_to(web, np.where(there, signals.cosine, 0), at)
     chosen["coverage"] = found.has_term @ found.term_weight
     chosen["title_coverage"] = found.title_coverage

@@ -57,6 +57,13 @@ def minmax(scores: Floats) -> Floats:
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 
 
+def scaled(scores: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
+    """What the mask lets through on a scale of 0 to 1, the rest 0."""
+    made = np.zeros(len(scores))
+    made[mask] = minmax(scores[mask])
+    return made
+
+
 def lent(web: Web, scores: Floats) -> Floats:
     """Scores joined with those up to two turns away in the same conversation.
 

@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 
 from hades.domain.graph import Belief
 from hades.recall.belief import (
-    Calibration,
     Moments,
     all_of,
     answer_belief,
     any_of,
-    calibrate,
     interval,
     of_edge,
     of_probability,
-    passage_belief,
     path_belief,
 )
 
@@ -64,31 +61,15 @@ def test_more_evidence_makes_the_interval_narrower() -> None:
     assert few.low < many.low < many.high < few.high
 
 
-def test_a_passage_is_believed_by_its_ranker_or_its_paths() -> None:
-    alone = passage_belief(0.4)
-    sure = Moments(1.0, 0.0)
-    assert alone.mean == pytest.approx(0.4)
-    assert passage_belief(0.4, [sure], trust=0.5).mean == pytest.approx(0.7)
-    some = passage_belief(0.4, [sure] * 3)
-    assert some == passage_belief(0.4, [Moments(0.01, 0.0), *[sure] * 5])  # only the best few
-
-
 def test_an_answer_is_there_when_one_passage_has_it() -> None:
     assert answer_belief([]).mean == 0
     assert answer_belief([of_probability(0.5)] * 2).mean == pytest.approx(0.75)
 
 
-def test_calibration_is_monotone() -> None:
-    assert calibrate(0.0) == 0.5
-    assert calibrate(1.0, Calibration(slope=2, intercept=-2)) == 0.5
-    assert calibrate(-1e9) == pytest.approx(0)
-    assert calibrate(1e9) == 1
-
-
 @given(st.lists(beliefs, max_size=8))
 def test_beliefs_stay_probabilities(edges: list[Belief]) -> None:
     each = [of_edge(belief) for belief in edges]
-    for found in (path_belief(edges), any_of(each), answer_belief(each), passage_belief(0.3, each)):
+    for found in (path_belief(edges), any_of(each), answer_belief(each)):
         shown = interval(found)
         assert 0 <= shown.low <= shown.mean <= shown.high <= 1
     assert all(all_of(each).mean <= one.mean + 1e-12 for one in each)
