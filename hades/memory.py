@@ -77,12 +77,12 @@ class Memory(View):
         if self._owner:
             self._store.close()
 
-    def in_space(self, name: str) -> Memory:
-        """The same memory, looking at another space."""
+    def in_space(self, name: str, *, actor: str | None = None) -> Memory:
+        """The same memory, looking at another space; written to as `actor` where given."""
         return Memory(
             self._store,
             name,
-            self._actor,
+            actor or self._actor,
             encoder=self._encoder,
             engines=self._engines,
             owner=False,
@@ -199,6 +199,12 @@ class Memory(View):
             dry_run=dry_run,
             history=history,
         )
+
+    def index(self, on_progress: Progress | None = None) -> int:
+        """Index what was remembered since; a question does it by itself. How many states."""
+        waiting = self.pending
+        self._index_pending(on_progress)
+        return waiting
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
         """Take in facts of your own: JSON lines or CSV of subject, predicate, object.
