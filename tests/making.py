@@ -20,6 +20,7 @@ from hades.domain.answer import (
 )
 from hades.domain.graph import Node, Reason
 from hades.domain.trace import Chunk
+from hades.models.encoder import count_tokens
 
 LIKELY = Interval(0.8, 0.6, 0.9)
 SPRING = datetime(2024, 3, 1, tzinfo=UTC)
@@ -59,7 +60,7 @@ def remember_story(memory: hades.Memory) -> None:
 
 def passage(text: str, topic: str = "notes/a", *, heading: str = "", line: int = 1) -> Passage:
     return Passage(
-        chunk=Chunk(topic, 2, 0, text, 0, len(text), heading),
+        chunk=Chunk(topic, 2, 0, text, 0, len(text), heading, count_tokens([text])[0]),
         line=line,
         end_line=line + text.count("\n"),
         valid_from=SPRING,
@@ -94,7 +95,9 @@ def recall(question: str, passages: Sequence[Passage] = (), paths: Sequence[Path
         reasons=(Note(Reason.EVICTED, "pack", "2 passages, 90 tokens"),),
         telemetry=(
             StageReport("seeds", 2.0, reads=12, found=12, added=12, coverage=0.5),
-            StageReport("paths", 6.0, found=9, added=4, cut=5, coverage=0.75, capped=True),
+            StageReport(
+                "paths", 6.0, found=9, added=4, cut=5, coverage=0.75, capped=True, begun_ms=2.0
+            ),
         ),
         ms=8.0,
         belief=LIKELY,

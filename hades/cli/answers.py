@@ -124,14 +124,12 @@ def answer(console: Console, found: Answer) -> None:
 
 
 def _explain(console: Console, found: Recall) -> None:
-    whole = max(sum(stage.ms for stage in found.telemetry), 1e-9)
+    whole = max((stage.begun_ms + stage.ms for stage in found.telemetry), default=0.0) or 1e-9
     width = max((len(stage.stage) for stage in found.telemetry), default=0)
-    before = 0.0
     console.print("[bold]stages[/]")
-    for stage in found.telemetry:
-        bar = _bar(before / whole, stage.ms / whole)
+    for stage in sorted(found.telemetry, key=lambda stage: stage.begun_ms):
+        bar = _bar(stage.begun_ms / whole, stage.ms / whole)
         console.print(f"{clean(stage.stage):<{width}} │{bar}│ {stage.ms:7.1f} ms  {_did(stage)}")
-        before += stage.ms
     conveyed = found.conveyance
     console.print(
         f"[dim]conveyance {conveyed.value:.3g}: what {conveyed.what:.2f}, where "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hades.context.tokens import ELLIPSIS, Tokenizer, cut, cut_words, load_tokenizer
+from hades.context.tokens import ELLIPSIS, BuiltIn, Tokenizer, cut, cut_words, load_tokenizer
 from hades.domain.answer import Citation, Note, Passage, Path
 from hades.domain.graph import Reason
 
@@ -152,8 +152,10 @@ def _fill(
     wanted = passages[:at_most]
     heads = [_head(number, passage) for number, passage in enumerate(wanted, start=1)]
     texts = [passage.chunk.text.strip() for passage in wanted]
-    counted = counter.count([*heads, *texts])
-    head_tokens, text_tokens = counted[: len(heads)], counted[len(heads) :]
+    head_tokens = counter.count(heads)
+    # A chunk knows its tokens, as the built-in tokenizer counts them.
+    known = [passage.chunk.tokens for passage in wanted]
+    text_tokens = known if isinstance(counter, BuiltIn) else counter.count(texts)
     blocks: list[_Block] = []
     for at, passage in enumerate(wanted):
         block = _Block(passage, heads[at], head_tokens[at], texts[at], text_tokens[at])

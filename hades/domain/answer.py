@@ -166,6 +166,8 @@ class StageReport:
     """The share of the question's words, by weight, that is covered so far."""
     capped: bool = False
     early_stop: bool = False
+    begun_ms: float = 0.0
+    """When it began, since the question came: some run beside each other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ def beam(
         newest = [path for path in kept if path.hops == hop]
         if not newest:
             break
-        if covered and covered(kept):
+        if covered and covered([search.shown(path) for path in kept]):
             search.trims.add(Reason.COVERAGE_REACHED, "paths", len(newest))
             break
         if deadline and deadline():
@@ -117,7 +117,21 @@ def beam(
     else:
         ends = [path for path in kept if path.hops == caps.hops]
         search.trims.add(Reason.CAP_EXCEEDED, "hops", len(ends))
-    return Beam(tuple(kept), search.trims.all(), search.read)
+    return Beam(tuple(map(search.shown, kept)), search.trims.all(), search.read)
+
+
+class _Growing:
+    """A path under way, with what its score needs worked out once."""
+
+    __slots__ = ("bits", "hops", "nodes", "plain", "redundancy", "seed", "weights", "words")
+
+    def __init__(
+        self, nodes: tuple[int, ...], weights: tuple[float, ...], seed: float, bits: int
+    ) -> None:
+        self.nodes, self.weights, self.hops = nodes, weights, len(weights)
+        self.seed, self.bits = seed, bits
+        """The nodes as bits of one number, so that sharing is one operation."""
+        self.words = self.plain = self.redundancy = 0.0
 
 
 class _Search:
@@ -132,10 +146,11 @@ class _Search:
         self._least, self._barred, self._counted = least_weight, barred, counted
         self._seen: set[int] = set()
         self._words: dict[int, float] = {}
+        self._bits: dict[int, int] = {}
         self._lists: dict[int, tuple[list[tuple[int, float]], int]] = {}
         self.trims, self.read = Trims(), 0
 
-    def starts(self, seeds: Nodes, scores: Scores) -> list[BeamPath]:
+    def starts(self, seeds: Nodes, scores: Scores) -> list[_Growing]:
         """The seeds as paths, best first, those that may be read."""
         best: dict[int, float] = {}
         for node, score in zip(
@@ -148,12 +163,18 @@ class _Search:
         order = sorted(best, key=lambda node: (-best[node], node))
         self.trims.add(Reason.CAP_EXCEEDED, "beam", len(order) - self._caps.beam)
         order = order[: self._caps.beam]
-        return [BeamPath((node,), (), best[node], 0.0) for node in order if self._may_read(node)]
+        return self._scored(
+            [
+                _Growing((node,), (), best[node], self._bit(node))
+                for node in order
+                if self._may_read(node)
+            ]
+        )
 
-    def widen(self, paths: list[BeamPath], deadline: Deadline | None) -> list[BeamPath]:
+    def widen(self, paths: list[_Growing], deadline: Deadline | None) -> list[_Growing]:
         """Every path continued by its strongest neighbours."""
         self._rows.fetch(path.nodes[-1] for path in paths)
-        found: list[BeamPath] = []
+        found: list[_Growing] = []
         for number, path in enumerate(paths):
             if deadline and deadline():
                 self.trims.add(Reason.TIMEOUT, "paths", len(paths) - number)
@@ -161,48 +182,56 @@ class _Search:
             for node, weight in self._strongest(path):
                 if self._may_read(node):
                     longer = (*path.nodes, node), (*path.weights, weight)
-                    found.append(BeamPath(*longer, path.seed, 0.0))
+                    found.append(_Growing(*longer, path.seed, path.bits | self._bit(node)))
         words = self._matched([path.nodes[-1] for path in found])
-        return [
-            BeamPath(path.nodes, path.weights, path.seed, word)
-            for path, word in zip(found, words, strict=True)
-        ]
+        for path, word in zip(found, words, strict=True):
+            path.words = word
+        return self._scored(found)
 
-    def choose(self, paths: list[BeamPath]) -> list[BeamPath]:
+    def choose(self, paths: list[_Growing]) -> list[_Growing]:
         """The best paths, each scored against those chosen before it.
 
         A score can only fall as more is chosen, so it is worked out again only for the path
         that leads.
         """
-        plain, bits = [self._plain(path) for path in paths], _as_bits(paths)
-        heap = [(-round(plain[at], _SAME), p.nodes, 0, 0.0, at) for at, p in enumerate(paths)]
+        heap = [(-round(p.plain, _SAME), p.nodes, 0, 0.0, at) for at, p in enumerate(paths)]
         heapq.heapify(heap)
-        kept: list[BeamPath] = []
+        kept: list[_Growing] = []
         chosen: list[int] = []
         weight, most = self._mix.redundancy, self._caps.beam
         while heap and len(kept) < most:
             _, nodes, known, redundancy, at = heap[0]
+            path = paths[at]
             if known < len(kept):
-                redundancy = max(redundancy, _most_common(bits[at], chosen[known:]))
-                score = round(plain[at] - weight * redundancy, _SAME)
+                redundancy = max(redundancy, _most_common(path.bits, chosen[known:]))
+                score = round(path.plain - weight * redundancy, _SAME)
                 heapq.heapreplace(heap, (-score, nodes, len(kept), redundancy, at))
                 continue
             heapq.heappop(heap)
-            path = paths[at]
-            parts = path.nodes, path.weights, path.seed, path.words
-            kept.append(BeamPath(*parts, redundancy, plain[at] - weight * redundancy))
-            chosen.append(bits[at])
+            path.redundancy = redundancy
+            kept.append(path)
+            chosen.append(path.bits)
         self.trims.add(Reason.CAP_EXCEEDED, "beam", len(heap))
         return kept
 
-    def _plain(self, path: BeamPath) -> float:
-        """The score of a path by itself."""
-        edge = sum(path.weights) / len(path.weights) if path.weights else 0.0
-        mix = self._mix
-        score = mix.seed * path.seed + mix.edge * edge + mix.words * path.words
-        return score - mix.depth * path.hops
+    def shown(self, path: _Growing) -> BeamPath:
+        """A path as it is given back."""
+        score = path.plain - self._mix.redundancy * path.redundancy
+        return BeamPath(path.nodes, path.weights, path.seed, path.words, path.redundancy, score)
 
-    def _strongest(self, path: BeamPath) -> list[tuple[int, float]]:
+    def _scored(self, paths: list[_Growing]) -> list[_Growing]:
+        """The same paths, with their scores by themselves."""
+        mix = self._mix
+        for path in paths:
+            edge = sum(path.weights) / path.hops if path.hops else 0.0
+            score = mix.seed * path.seed + mix.edge * edge + mix.words * path.words
+            path.plain = score - mix.depth * path.hops
+        return paths
+
+    def _bit(self, node: int) -> int:
+        return self._bits.setdefault(node, 1 << len(self._bits))
+
+    def _strongest(self, path: _Growing) -> list[tuple[int, float]]:
         listed, others = self._listed(path.nodes[-1])
         arcs = [arc for arc in listed if arc[0] not in path.nodes]
         self.trims.add(Reason.CAP_EXCEEDED, "fanout", len(arcs) + others - self._caps.fanout)
@@ -241,18 +270,6 @@ class _Search:
             found = self._match(np.array(new, np.int64))
             self._words.update(zip(new, (float(word) for word in found), strict=True))
         return [self._words[node] for node in nodes]
-
-
-def _as_bits(paths: Sequence[BeamPath]) -> list[int]:
-    """The nodes of each path as bits of one number, so that sharing is one operation."""
-    place: dict[int, int] = {}
-    found = []
-    for path in paths:
-        bits = 0
-        for node in path.nodes:
-            bits |= place.setdefault(node, 1 << len(place))
-        found.append(bits)
-    return found
 
 
 def _most_common(one: int, others: list[int]) -> float:

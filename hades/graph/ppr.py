@@ -101,7 +101,7 @@ def walk_many(
     ready = [seeded(graph, seeds, weights, barred) for seeds, weights in queries]
     limit = _NO_LIMIT if limit_pushes is None else limit_pushes
     if isinstance(graph, Adjacency) and _kernel.is_ready():
-        return [_fast(graph, q, damping, epsilon, barred, limit, deadline) for q in ready]
+        return _fast(graph, ready, damping, epsilon, barred, limit, deadline)
     return _plain(graph, ready, damping, epsilon, barred, limit, deadline)
 
 
@@ -127,30 +127,40 @@ def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None
 
 
 def _fast(
-    graph: Adjacency, query: Query, damping: float, epsilon: float,
+    graph: Adjacency, queries: Sequence[Query], damping: float, epsilon: float,
     barred: Mask | None, limit: int, deadline: Deadline | None,
-) -> Walk:  # fmt: skip
-    """A walk by the kernel, in slices when there is a deadline to look at."""
+) -> list[Walk]:  # fmt: skip
+    """Walks by the kernel, in slices when there is a deadline to look at."""
     from hades.graph import kernels
 
     rows, mask = graph.rows, _NOBODY if barred is None else barred
-    flat = kernels.flat(rows)
-    with graph.scratch.lend(len(rows.row_of)) as scratch:
+    count = len(rows.row_of)
+    ends = np.cumsum([len(seeds) for seeds, _ in queries])
+    seeds, shares = (np.concatenate(parts) for parts in zip(*queries, strict=True))
+    nodes, scores = np.empty(count * len(queries), np.int64), np.empty(count * len(queries))
+    done, pushes = np.full(len(queries), -1), np.zeros(len(queries), np.int64)
+    short, why = np.zeros(len(queries), np.bool_), Reason.CAP_EXCEEDED
+    with graph.scratch.lend(count) as scratch:
         held = scratch.state, scratch.queue, scratch.touched, scratch.at
         known = graph.weighed.under(barred, rows)
-        kernels.start(*query, epsilon, flat, mask, *held)
-        done, more, capped = 0, True, None
-        while more and capped is None:
-            done = min(limit, done + SLICE_PUSHES) if deadline else limit
-            more = kernels.push(damping, epsilon, done, flat, mask, known, *held)
-            if more and done >= limit:
-                capped = Reason.CAP_EXCEEDED
-            elif more and deadline and deadline():
-                capped = Reason.TIMEOUT
-        pushes, touched = int(scratch.at[kernels.PUSHES]), int(scratch.at[kernels.TOUCHED])
-        nodes, scores = np.empty(touched, np.int64), np.empty(touched)
-        found = kernels.gather(scratch.state, scratch.touched, scratch.at, nodes, scores)
-    return Walk(nodes[:found], scores[:found], pushes, capped)
+        given = seeds, shares, ends, damping, epsilon
+        kept = kernels.flat(rows), mask, known, *held, nodes, scores, done, pushes, short
+        step = SLICE_PUSHES if deadline else _NO_LIMIT // 2
+        while kernels.several(*given, limit, step, *kept):
+            if deadline and deadline():
+                why = Reason.TIMEOUT
+                kernels.several(*given, 0, step, *kept)  # writes down what there is
+                break
+    begins = [0, *done[:-1].tolist()]
+    return [
+        Walk(
+            nodes[begin : done[number]].copy(),
+            scores[begin : done[number]].copy(),
+            int(pushes[number]),
+            why if short[number] else None,
+        )
+        for number, begin in enumerate(begins)
+    ]
 
 
 def _plain(
@@ -211,7 +221,7 @@ def _load() -> None:
     """Compile, or load from the cache, for the types walks are done with."""
     graph = Adjacency.undirected(2, [0], [1], [1.0])
     seeds, weights = np.zeros(1, np.int64), np.ones(1)
-    _fast(graph, (seeds, weights), DAMPING, EPSILON, None, 1, None)
+    _fast(graph, [(seeds, weights)], DAMPING, EPSILON, None, 1, None)
 
 
 _kernel = _Kernel()

@@ -13,7 +13,7 @@ import json
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -286,9 +286,11 @@ class Catalogue:
         """How much a word's stem tells, as BM25 weighs it."""
         return self._words.rarity(term)
 
-    def weighed(self, name: str) -> tuple[dict[str, float], float]:
+    def weighed(
+        self, entities: Sequence[int], names: Callable[[Sequence[int]], Mapping[int, str]]
+    ) -> list[tuple[dict[str, float], float]]:
         """How much each stem of a name tells, and all of them together."""
-        return self._words.weighed(name)
+        return self._words.weighed(entities, names)
 
     def terms(self, question: str) -> list[str]:
         """The stems of a question's words, those that tell something."""

@@ -209,7 +209,7 @@ class Vectors:
             ]
         )
         wanted = min(EXACT_AT_LEAST, len(near))
-        best = np.argpartition(-near, wanted - 1)[:wanted]
+        best = np.argpartition(near, len(near) - wanted)[len(near) - wanted :]
         best = best[np.isfinite(near[best])]
         near[best] = product(self.full(best), question)
         by_number[numbers] = near

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -73,7 +73,7 @@ class Words:
         self._index.register_tokenizer("stems", _stemmer())
         self._searcher = self._index.searcher()
         self._rarity: dict[str, float] = {}
-        self._weighed: dict[str, tuple[dict[str, float], float]] = {}
+        self._weighed: dict[int, tuple[dict[str, float], float]] = {}
 
     def held(self) -> Words:
         """The index as it is now, whatever is put later."""
@@ -140,15 +140,22 @@ class Words:
             known = self._rarity[term] = math.log(1 + (count - df + 0.5) / (df + 0.5))
         return known
 
-    def weighed(self, name: str) -> tuple[dict[str, float], float]:
-        """How much each stem of a name tells, and all of them together."""
-        known = self._weighed.get(name)
-        if known is None:
-            if len(self._weighed) >= _NAMES_KEPT:
-                self._weighed.clear()
-            rarity = {term: self.rarity(term) for term in stems(name)}
-            known = self._weighed[name] = rarity, sum(rarity.values())
-        return known
+    def weighed(
+        self, entities: Sequence[int], names: Callable[[Sequence[int]], Mapping[int, str]]
+    ) -> list[tuple[dict[str, float], float]]:
+        """How much each stem of an entity's name tells, and all of them together.
+
+        `names` is asked for those that did not come up before.
+        """
+        if len(self._weighed) >= _NAMES_KEPT:
+            self._weighed.clear()
+        known = self._weighed
+        new = [entity for entity in entities if entity not in known]
+        found = names(new) if new else {}
+        for entity in new:
+            rarity = {term: self.rarity(term) for term in stems(found.get(entity, ""))}
+            known[entity] = rarity, sum(rarity.values())
+        return [known[entity] for entity in entities]
 
     def saying(self, name: str, space: int) -> list[int]:
         """The chunks of a space, whenever they were there, that say a name's words in a row."""

@@ -121,7 +121,7 @@ class FolderEncoder:
 
     def _run(self, tokens: list[list[int]]) -> list[Vectors]:
         if len(tokens) < BULK_TEXTS:
-            session = self._session(min(_usable_cores(), MAX_THREADS_PER_TEXT))
+            session = self._session(min(max(1, _usable_cores() - 1), MAX_THREADS_PER_TEXT))
             return [session.run(ids) for ids in tokens]
         with ThreadPoolExecutor(_usable_cores(), "encoder") as pool:
             return list(pool.map(self._session(1).run, tokens))

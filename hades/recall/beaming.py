@@ -87,9 +87,10 @@ def _seeds(look: Look, count: int, mmr: float) -> Ints:
     vectors = look.scene.catalogue.vectors_of(pool)
     alike = product(vectors, vectors)
     chosen: list[int] = []
-    left = list(range(len(pool)))
-    while left and len(chosen) < count:
-        close = alike[left][:, chosen].max(1) if chosen else np.zeros(len(left))
-        worth = (1 - mmr) * signals.prior[pool[left]] - mmr * close
-        chosen.append(left.pop(int(np.argmax(worth))))
+    by_prior, close = (1 - mmr) * signals.prior[pool], np.zeros(len(pool))
+    for _ in range(min(count, len(pool))):
+        worth = by_prior - mmr * close
+        worth[chosen] = -np.inf
+        chosen.append(int(np.argmax(worth)))
+        close = alike[chosen[-1]] if len(chosen) == 1 else np.maximum(close, alike[chosen[-1]])
     return pool[chosen]

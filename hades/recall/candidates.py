@@ -95,12 +95,12 @@ def read(
 def _title_coverage(scene: Scene, numbers: Ints, terms: list[str]) -> Floats:
     """How much of each candidate's title the question says."""
     titles = scene.web.title_of[numbers]
-    nodes = {int(t): int(scene.web.entities[t]) for t in np.unique(titles) if t >= 0}
-    names = scene.store.entities.names(list(nodes.values()))
-    asked = set(terms)
-    covered = {-1: 0.0}
-    for number, entity in nodes.items():
-        rarity, total = scene.catalogue.weighed(names.get(entity, ""))
-        said = sum(weight for term, weight in rarity.items() if term in asked)
-        covered[number] = said / max(1e-9, total)
-    return np.array([covered[int(t)] for t in titles])
+    each, place = np.unique(titles, return_inverse=True)
+    each, asked = scene.web.entities[each].tolist(), set(terms)
+    weighed = scene.catalogue.weighed(each, scene.store.entities.names)
+    covered = np.zeros(len(each))
+    for at, (rarity, total) in enumerate(weighed):
+        if not asked.isdisjoint(rarity):
+            said = sum(weight for term, weight in rarity.items() if term in asked)
+            covered[at] = said / max(1e-9, total)
+    return np.where(titles >= 0, covered[place], 0.0)

@@ -8,7 +8,7 @@ Each stage is a file of its own here; this one puts them in order, within the pl
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,13 +93,15 @@ class Engine:
             made, more = make_plan(made, {**whole, "budget": {**whole["budget"], "tokens": budget}})
             notes = (*notes, *more)
         run = Run(made, clock, list(notes))
+        encoded = look.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:
             with run.stage("scene") as stage:
                 scene = moment.enter_context(self.scene(where, on_progress))
                 stage.found = int(scene.mask.sum())
                 if len(asked) < len(question):
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
-            found = self.look(run, scene, asked, made.reranker.m, recent=intent is Intent.RECENT)
+            recent = intent is Intent.RECENT
+            found = self.look(run, scene, asked, made.reranker.m, encoded, recent=recent)
             return answering.answer(run, found, intent, evidence, chosen, where.space_name)
 
     def rank(
@@ -129,12 +131,20 @@ class Engine:
             return [chunks[one] for one in ids], found.features
 
     def look(
-        self, run: Run, scene: Scene, question: str, limit: int, *, recent: bool = False
+        self,
+        run: Run,
+        scene: Scene,
+        question: str,
+        limit: int,
+        encoded: Callable[[], look.Encoded] | None = None,
+        *,
+        recent: bool = False,
     ) -> look.Look:
         """Doors, walks and ranking."""
-        found = look.enter(run, scene, self.finder.encoder, question)
-        look.wander(run, found)
-        beaming.spread(run, found)
+        encoded = encoded or look.encoding(run, self.finder.encoder, question)
+        found = look.enter(run, scene, encoded, question)
+        with look.wandering(run, found):
+            beaming.spread(run, found)
         look.choose(run, found, self.ranker, limit, recent=recent)
         return found
 

@@ -6,6 +6,8 @@ degrades with a reason. What is left is still an answer, by what is known so far
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,7 +71,25 @@ class Look:
     """What the beam came to."""
 
 
-def enter(run: Run, scene: Scene, encoder: Encoder, question: str) -> Look:
+Encoded = tuple[npt.NDArray[np.float32] | None, str]
+"""A question as a vector, or why there is none."""
+
+
+def encoding(run: Run, encoder: Encoder, question: str) -> Callable[[], Encoded] | None:
+    """Begin to encode a question: it takes as long as all that is looked up meanwhile."""
+    if "meaning" not in run.plan.retriever.doors:
+        return None
+
+    def encode() -> Encoded:
+        try:
+            return encoder.encode([question])[0], ""
+        except HadesError as error:
+            return None, str(error)
+
+    return run.beside(encode)
+
+
+def enter(run: Run, scene: Scene, encoded: Callable[[], Encoded] | None, question: str) -> Look:
     """The doors: meaning, words, names; and the prior they make."""
     plan = run.plan.retriever
     nothing = np.zeros(len(scene.mask))
@@ -79,8 +99,8 @@ def enter(run: Run, scene: Scene, encoder: Encoder, question: str) -> Look:
         if "names" in plan.doors and not _late(stage, "names"):
             named = names_in(question, scene.web, scene.lookup)
         vector = None
-        if "meaning" in plan.doors and not _late(stage, "meaning"):
-            vector = _encoded(stage, scene, encoder, question)
+        if encoded is not None and not _late(stage, "meaning"):
+            vector = _vector(stage, scene, encoded)
         cosine = nothing if vector is None else scene.cosine(vector)
         prior = prior_of(scene.web, cosine, words, scene.mask)
         signals = Signals(
@@ -114,30 +134,33 @@ def _late(stage: Stage, door: str) -> bool:
     return False
 
 
-def _encoded(
-    stage: Stage, scene: Scene, encoder: Encoder, question: str
+def _vector(
+    stage: Stage, scene: Scene, encoded: Callable[[], Encoded]
 ) -> npt.NDArray[np.float32] | None:
     if not len(scene.catalogue.vectors):
         stage.note(Reason.NO_EMBEDDINGS)
         return None
-    try:
-        vector: npt.NDArray[np.float32] = encoder.encode([question])[0]
-    except HadesError as error:
-        stage.note(Reason.ENCODER_FAILED, str(error))
-        return None
+    vector, why = encoded()
+    if vector is None:
+        stage.note(Reason.ENCODER_FAILED, why)
     return vector
 
 
-def wander(run: Run, look: Look) -> None:
-    """The walks through the graph."""
+@contextmanager
+def wandering(run: Run, look: Look) -> Iterator[None]:
+    """The walks through the graph, beside what is done inside."""
     plan, web = run.plan.graph, look.scene.web
     with run.stage("walk", plan.timeout_ms) as stage:
+        walked = None
         if not plan.walk:
             stage.note(Reason.SWITCHED_OFF)
         elif not web.graph.arcs_count:
             stage.note(Reason.EMPTY_GRAPH)
         elif not _late(stage, "the walk"):
-            walks(web, look.signals, plan.damping, stage.is_over)
+            walked = walks(web, look.signals, plan.damping, stage.is_over, run.beside)
+        yield
+        if walked is not None:
+            walked()
             for reason in dict.fromkeys(look.signals.capped):
                 stage.stop(reason, "walk")
             stage.found = int((look.signals.walked > 0).sum())

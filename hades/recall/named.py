@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hades.domain.graph import NodeKind
 from hades.domain.names import STOP_WORDS, words
 from hades.index.longest import CAPITAL_SHARE, longest_first
 from hades.index.web import Web
@@ -37,27 +38,29 @@ def names_in(question: str, web: Web, lookup: Lookup) -> npt.NDArray[np.int64]:
                 key = " ".join(row[start : start + length])
                 spans.setdefault(key, []).append((start, length))
     small = not any(word[0].isupper() for word in own[1:])
+    known = lookup(list(spans))
     found = [
         (number, start, length, not own[start][0].islower())
-        for key, entity in lookup(list(spans))
-        for number in _number(web, entity)
+        for (key, _), number in zip(known, _numbers(web, [e for _, e in known]), strict=True)
+        if number >= 0
         for start, length in spans[key]
     ]
     usable = [one for one in found if _is_usable(web, *one, small=small)]
     return _longest(web, usable)
 
 
-def _number(web: Web, entity: int) -> list[int]:
-    number = web.entity_number(entity)
-    if number is None or web.hub[number]:
-        return []
-    # Nothing mentions it, but something may be stated of it.
-    if (
-        not web.frequency[number]
-        and not web.graph.degrees(np.array([web.first_entity + number]))[0]
-    ):
-        return []
-    return [number]
+def _numbers(web: Web, entities: Sequence[int]) -> list[int]:
+    """The entities' numbers; -1 for hubs and for what nothing is said of."""
+    nodes = np.array(entities, np.int64) << 3 | NodeKind.ENTITY
+    numbers = web.numbers(nodes)
+    there = np.flatnonzero(numbers >= 0)
+    numbers[there] -= web.first_entity
+    # What nothing mentions may still have something stated of it.
+    quiet = there[web.frequency[numbers[there]] == 0]
+    alone = quiet[web.graph.degrees(web.first_entity + numbers[quiet]) == 0]
+    numbers[there[web.hub[numbers[there]]]] = -1
+    numbers[alone] = -1
+    return [int(number) for number in numbers]
 
 
 def _is_usable(

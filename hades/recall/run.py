@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from hades.domain.answer import Note, StageReport
 from hades.domain.graph import Reason
+from hades.recall.beside import CORES, Result, beside
 from hades.recall.plan import Plan
 
 Clock = Callable[[], float]
@@ -71,6 +72,14 @@ class Run:
     def __post_init__(self) -> None:
         self.started = self.clock()
 
+    def beside(self, call: Callable[[], Result]) -> Callable[[], Result]:
+        """Begin a call beside what follows; what is given back waits for it.
+
+        A clock that is not the machine's is asked in one order only: then it is done at once
+        when it is waited for.
+        """
+        return beside(call) if self.clock is time.perf_counter and CORES > 1 else call
+
     @property
     def ms(self) -> float:
         """Milliseconds since the question came."""
@@ -84,13 +93,15 @@ class Run:
         if timeout_ms is not None:
             ends = min(ends, begun + timeout_ms / 1000)
         stage = Stage(name, ends, self)
-        before = len(self.seen)
+        before, reported = len(self.seen), len(self.reports)
         yield stage
-        stage.reads = len(self.seen) - before
+        inside = sum(report.reads for report in self.reports[reported:])
+        stage.reads = len(self.seen) - before - inside
         self.reports.append(
             StageReport(
                 stage=name,
                 ms=round((self.clock() - begun) * 1000, 3),
+                begun_ms=round((begun - self.started) * 1000, 3),
                 reads=stage.reads,
                 found=stage.found,
                 added=stage.added,

@@ -27,6 +27,7 @@ class Teller:
         self._scene = scene
         self._web = scene.web
         self._named = named
+        self._told = scene.store.edges.there_are(scene.space)
         self._chunks: dict[int, Chunk] = {}
         self._names: dict[int, Node] = {}
 
@@ -131,6 +132,8 @@ class Teller:
 
     def _edge(self, source: int, target: int) -> Edge | None:
         """The strongest edge from one node to another, the older of equals."""
+        if not self._told:
+            return None
         ends = self._web.node(source), self._web.node(target)
         wanted = EdgeFilter(node=ends[0], direction="out", target=ends[1])
         found = self._scene.store.edges.find(self._scene.space, wanted, self._scene.as_of)

@@ -87,6 +87,12 @@ class SqliteEdges:
         rows = self._engine.rows(f"{_SELECT} WHERE {' AND '.join(where)} ORDER BY e.id", *values)
         return self._edges(space, rows, as_of)
 
+    def there_are(self, space: int) -> bool:
+        """Whether anything was ever related in a space."""
+        return bool(
+            self._engine.row("SELECT EXISTS (SELECT 1 FROM edges WHERE space = ?)", space)[0]
+        )
+
     def get(self, space: int, edge: int) -> Edge:
         """An edge as believed now."""
         return self._edges(space, [self._current(space, edge)], NOW)[0]

@@ -157,7 +157,7 @@ class Engine:
             yield
             return
         self.run("BEGIN")
-        self._local.reading = True
+        self._local.reading, self._local.now = True, None
         try:
             yield
         finally:
@@ -273,6 +273,13 @@ class Engine:
 
     def now(self) -> int:
         """Now, and never before the last write: a clock set back hides nothing."""
+        if not getattr(self._local, "reading", False):
+            return self._latest()
+        if self._local.now is None:  # one moment for all that is read in a snapshot
+            self._local.now = self._latest()
+        return int(self._local.now)
+
+    def _latest(self) -> int:
         found = self.row("SELECT at FROM changes ORDER BY number DESC LIMIT 1")
         return max(self.clock(), found[0]) if found else self.clock()
 
