@@ -10,12 +10,12 @@ import numpy.typing as npt
 from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall
 from hades.domain.graph import Reason
-from hades.domain.trace import Chunk
 from hades.recall import belief, past
 from hades.recall.conveyance import conveyance
-from hades.recall.look import FOUND_BY_DOOR, Look
+from hades.recall.look import Look
 from hades.recall.pathways import Pathways
 from hades.recall.run import Run, Stage
+from hades.store.port import Standing
 
 Ints = npt.NDArray[np.int64]
 
@@ -77,16 +77,17 @@ def _passages(run: Run, look: Look, numbers: dict[str, int]) -> list[Passage]:
         made: list[Passage] = []
         texts: set[str] = set()
         doubles = 0
-        for place, chunk in enumerate(_read(look, ids, wanted)):
-            if chunk is None:
+        for place, standing in enumerate(_read(look, ids, wanted)):
+            if standing is None:
                 continue
+            chunk = standing.chunk
             if chunk.text.strip() in texts:
                 doubles += 1
                 continue
             if len(made) >= wanted:
                 break
             texts.add(chunk.text.strip())
-            made.append(_passage(look, place, chunk, doors.to(int(look.numbers[place]))))
+            made.append(_passage(look, place, standing, doors.to(int(look.numbers[place]))))
             numbers[chunk.id] = int(look.numbers[place])
         stage.found, stage.cut = len(made), len(ids) - len(made)
         stage.dedupe_rate = doubles / max(1, len(made) + doubles)
@@ -105,18 +106,17 @@ def _say_what_is_missing(stage: Stage, look: Look, made: Sequence[Passage]) -> N
         stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
 
 
-def _read(look: Look, ids: Sequence[int], at_once: int) -> Iterator[Chunk | None]:
+def _read(look: Look, ids: Sequence[int], at_once: int) -> Iterator[Standing | None]:
     """The chunks in their order, read a few at a time: most are never asked for."""
     for first in range(0, len(ids), at_once):
         part = ids[first : first + at_once]
-        found = look.scene.store.passages.find(part, look.scene.as_of)
+        found = look.scene.store.passages.standing(part, look.scene.as_of)
         yield from (found.get(one) for one in part)
 
 
-def _passage(look: Look, place: int, chunk: Chunk, doors: tuple[str, ...]) -> Passage:
-    scene, signals = look.scene, look.signals
+def _passage(look: Look, place: int, found: Standing, doors: tuple[str, ...]) -> Passage:
+    signals = look.signals
     number = int(look.numbers[place])
-    state = scene.store.traces.version(scene.space, chunk.topic, chunk.version, scene.as_of)
     walked = float(signals.walked[number]) / max(1e-12, float(signals.walked.max(initial=0.0)))
     parts = {
         "meaning": float(signals.cosine[number]),
@@ -129,16 +129,16 @@ def _passage(look: Look, place: int, chunk: Chunk, doors: tuple[str, ...]) -> Pa
     if look.recency is not None:
         parts["recency"] = float(look.recency[place])
     return Passage(
-        chunk=chunk,
-        line=state.content.count("\n", 0, chunk.start) + 1,
-        end_line=state.content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
-        valid_from=state.valid_from,
-        recorded_at=state.recorded_at,
+        chunk=found.chunk,
+        line=found.line,
+        end_line=found.end_line,
+        valid_from=found.valid_from,
+        recorded_at=found.recorded_at,
         score=round(_score(look, place), 6),
         parts={name: round(value, 6) for name, value in parts.items()},
         doors=doors,
         belief=belief.interval(belief.of_probability(float(look.belief[place]))),
-        valid_to=state.valid_to,
+        valid_to=found.valid_to,
     )
 
 
@@ -153,17 +153,14 @@ class _Doors:
 
     def __init__(self, look: Look) -> None:
         self._signals, self._web = look.signals, look.scene.web
-        self._least = {
-            "meaning": (look.signals.cosine, _nth_best(look.signals.cosine)),
-            "words": (look.signals.words, _nth_best(look.signals.words)),
-        }
+        self._least = look.least
 
     def to(self, number: int) -> tuple[str, ...]:
         signals, web = self._signals, self._web
         doors = [
             door
-            for door, (scores, least) in self._least.items()
-            if scores[number] > 0 and scores[number] >= least
+            for door, scores in (("meaning", signals.cosine), ("words", signals.words))
+            if scores[number] > 0 and scores[number] >= self._least[door]
         ]
         _, targets, _ = web.graph.of(np.array([number]))
         if np.isin(targets - web.first_entity, signals.named).any():
@@ -171,13 +168,6 @@ class _Doors:
         if not doors or ("names" not in doors and signals.walked_names[number] > 0):
             doors.append("graph")
         return tuple(doors)
-
-
-def _nth_best(scores: npt.NDArray[np.float64]) -> float:
-    """What a passage must score to be among a door's best."""
-    if len(scores) < FOUND_BY_DOOR:
-        return -np.inf
-    return float(np.partition(scores, -FOUND_BY_DOOR)[-FOUND_BY_DOOR])
 
 
 def _paths(run: Run, look: Look, chosen: Sequence[Passage], numbers: dict[str, int]) -> list[Path]:

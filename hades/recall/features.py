@@ -87,7 +87,10 @@ def _door_features(chosen: dict[str, Any], web: Web, signals: Signals, found: Ca
     chosen["prior_rank"] = _ranks(signals.prior[at])
     there = signals.mask
     for name, scores in (("meaning", signals.cosine), ("words", signals.words)):
-        chosen[name] = minmax(lent(web, scaled(scores, there)))[at]
+        on_one_scale = scaled(scores, there)
+        if len(web.turns):
+            on_one_scale = minmax(lent(web, on_one_scale))
+        chosen[name] = on_one_scale[at]
     chosen["cosine"] = lent_to(web, np.where(there, signals.cosine, 0), at)
     chosen["coverage"] = found.has_term @ found.term_weight
     chosen["title_coverage"] = found.title_coverage

@@ -66,6 +66,8 @@ class Look:
     """Of the candidates, in their order; None when the ranker was off."""
     recency: Floats | None = None
     """Of the candidates, 0 to 1; None when the question does not ask for what is recent."""
+    least: dict[str, float] = field(default_factory=dict)
+    """By door: what a passage must score to be among its best."""
     beam: tuple[BeamPath, ...] = ()
     beamed: list[int] = field(default_factory=list)
     """What the beam came to."""
@@ -108,23 +110,30 @@ def enter(run: Run, scene: Scene, encoded: Callable[[], Encoded] | None, questio
         )
         if "names" in plan.doors and not len(named):
             stage.note(Reason.NOTHING_NAMED)
-        stage.found = len(_found_by_doors(signals, scene))
+        empty, none = np.zeros(0), np.zeros(0, np.int64)
         terms = scene.catalogue.terms(question)
-    empty = np.zeros(0)
-    return Look(
-        question, scene, signals, vector, terms, empty.astype(np.int64), empty.astype(np.int64),
-        empty, empty,
-    )  # fmt: skip
+        look = Look(question, scene, signals, vector, terms, none, none, empty, empty)
+        look.least = {"meaning": nth_best(cosine), "words": nth_best(words)}
+        stage.found = _found_by_doors(look)
+    return look
 
 
-def _found_by_doors(signals: Signals, scene: Scene) -> Ints:
-    """What each door found, its best ones, all together."""
-    _, mentioning, _ = scene.web.graph.of(scene.web.first_entity + signals.named)
-    mentioning = mentioning[mentioning < scene.web.first_entity]
-    doors = [
-        candidates.best(one, signals.mask, FOUND_BY_DOOR) for one in (signals.cosine, signals.words)
-    ]
-    return np.unique(np.concatenate([*doors, mentioning[signals.mask[mentioning]]]))
+def nth_best(scores: Floats) -> float:
+    """What a passage must score to be among a door's best."""
+    if len(scores) < FOUND_BY_DOOR:
+        return -np.inf
+    return float(np.partition(scores, -FOUND_BY_DOOR)[-FOUND_BY_DOOR])
+
+
+def _found_by_doors(look: Look) -> int:
+    """How many passages the doors lead to, all together."""
+    signals, web = look.signals, look.scene.web
+    found = np.zeros(len(signals.mask), np.bool_)
+    for scores, least in ((signals.cosine, "meaning"), (signals.words, "words")):
+        found |= (scores > 0) & (scores >= look.least[least])
+    _, mentioning, _ = web.graph.of(web.first_entity + signals.named)
+    found[mentioning[mentioning < web.first_entity]] = True
+    return int((found & signals.mask).sum())
 
 
 def _late(stage: Stage, door: str) -> bool:

@@ -43,6 +43,18 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """A chunk, where it stands in its topic's content and when that held."""
+
+    chunk: Chunk
+    line: int
+    end_line: int
+    valid_from: datetime
+    recorded_at: datetime
+    valid_to: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A state about to be written. None means: not said. No content means: forget."""
 
@@ -228,6 +240,7 @@ class Passages(Protocol):
     def texts(self, chunks: Sequence[int]) -> dict[int, str]: ...
     def headings(self, chunks: Sequence[int]) -> dict[int, str]: ...
     def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Chunk]: ...
+    def standing(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Standing]: ...
     def line(self, chunk: int, start: int) -> int: ...
     def unembedded(self, encoder: str, after: int, limit: int) -> list[int]: ...
     def embedded(self, encoder: str) -> int: ...

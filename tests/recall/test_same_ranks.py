@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hades.graph.beam import _most_common
 from hades.index.web import Web
-from hades.recall.answering import FOUND_BY_DOOR, _nth_best
 from hades.recall.candidates import strongest
+from hades.recall.look import FOUND_BY_DOOR, nth_best
 from hades.recall.signals import LEND, LEND_FAR, Signals, lent, lent_to
 
 SCORES = st.lists(st.sampled_from([-0.5, 0.0, 0.1, 0.25, 0.7, 1.0]), min_size=1, max_size=80)
@@ -81,7 +81,7 @@ def test_the_best_of_a_door_are_those_that_few_surpass(scores: list[float]) -> N
     found = np.array(scores)
     for score in scores:
         is_best = sum(other > score for other in scores) < FOUND_BY_DOOR
-        assert (score >= _nth_best(found)) == is_best
+        assert (score >= nth_best(found)) == is_best
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True), min_size=2))

@@ -14,12 +14,12 @@ from hashlib import blake2b
 from typing import Any
 
 from hades.domain.graph import NodeKind
-from hades.domain.times import FOREVER, AsOf
+from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.trace import Chunk
 from hades.errors import Conflict, NotFound
-from hades.store.port import Cut, Pending, Write
+from hades.store.port import Cut, Pending, Standing, Write
 from hades.store.sqlite.engine import Engine
-from hades.store.sqlite.traces import SqliteTraces
+from hades.store.sqlite.traces import NEXT, SqliteTraces
 
 EMBEDDED = "embedded:"
 """With an encoder's name, the key under which it is noted how far its vectors go."""
@@ -48,6 +48,11 @@ JOIN topics t ON t.id = s.topic
 WHERE p.chunk IN (SELECT value FROM json_each(?)) AND s.valid_from <= ? AND s.recorded_at <= ?
 GROUP BY p.chunk
 """
+
+
+_STANDING_WITH_TIMES = _STANDING.replace(
+    "s.version\n", f"s.version, s.valid_from, s.recorded_at, {NEXT}\n", 1
+)
 
 
 class SqlitePassages:
@@ -241,6 +246,26 @@ class SqlitePassages:
     def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Chunk]:
         """Chunks by id, as they stand in the latest state at that moment that has them."""
         return self._standing(chunks, *self._engine.moment(as_of))
+
+    def standing(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Standing]:
+        """The same with the lines they stand on and the times of that state."""
+        valid, known = self._engine.moment(as_of)
+        wanted = json.dumps(list(chunks))
+        found = {}
+        for row in self._engine.rows(_STANDING_WITH_TIMES, known, known, wanted, valid, known):
+            chunk, state, ordinal, start, end, heading, tokens, topic, version, *times = row
+            content = self._content(state)
+            found[chunk] = Standing(
+                Chunk(
+                    topic, version, ordinal, content[start:end], start, end, heading or "", tokens
+                ),
+                line=content.count("\n", 0, start) + 1,
+                end_line=content.count("\n", 0, max(start, end - 1)) + 1,
+                valid_from=from_micros(times[0]),
+                recorded_at=from_micros(times[1]),
+                valid_to=from_micros_or_none(times[2]),
+            )
+        return found
 
     def texts(self, chunks: Sequence[int]) -> dict[int, str]:
         """The texts of chunks, whenever they were there."""

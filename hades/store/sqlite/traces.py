@@ -58,7 +58,7 @@ class _Row(NamedTuple):
 _INSERT = f"INSERT INTO states ({', '.join(_Row._fields[:14])}, change) VALUES ({'?, ' * 14}?)"
 _STATE = ", ".join(f"s.{name}" for name in _Row._fields[:14])
 _KNOWN = "s.recorded_at <= ? AND (s.retired_at IS NULL OR s.retired_at > ?)"
-_NEXT = (
+NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
     "AND n.recorded_at <= ? AND (n.retired_at IS NULL OR n.retired_at > ?))"
@@ -69,13 +69,13 @@ FROM topics t JOIN states s ON s.id = t.latest LEFT JOIN heads h ON h.topic = t.
 WHERE t.space = ? AND t.name = ?
 """
 _AS_OF = f"""
-SELECT {_STATE}, {_NEXT} FROM states s
+SELECT {_STATE}, {NEXT} FROM states s
 WHERE s.topic = (SELECT id FROM topics WHERE space = ? AND name = ?)
   AND s.valid_from <= ? AND {_KNOWN}
 ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
 """
 _TRACE = f"""
-SELECT {_STATE}, {_NEXT} FROM states s
+SELECT {_STATE}, {NEXT} FROM states s
 WHERE s.topic = ? AND s.version BETWEEN ? AND ? AND s.recorded_at <= ?
 ORDER BY s.version
 """
