@@ -89,9 +89,7 @@ class Engine:
         base = default_plan(intent, chosen)
         made, notes = make_plan(base, plan)
         if budget is not None:
-            whole = made.model_dump(exclude={"reasons"})
-            made, more = make_plan(made, {**whole, "budget": {**whole["budget"], "tokens": budget}})
-            notes = (*notes, *more)
+            made, notes = make_plan(made, {"budget": {"tokens": budget}})
         run = Run(made, clock, list(notes))
         encoded = look.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:

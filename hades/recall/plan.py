@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
 
 from hades.domain.answer import Note
 from hades.domain.graph import Reason
@@ -82,25 +89,32 @@ class Plan(_Part):
     budget: Budget = Budget()
     reasons: tuple[str, ...] = ()
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _within_limits(cls, data: Any, validated: ModelWrapValidatorHandler[Plan]) -> Plan:
+        """Clamp what is out of range; `reasons` say what was."""
+        if not isinstance(data, Mapping):
+            return validated(data)
+        mended, notes = _merged({}, data), list[Note]()
+        while True:
+            try:
+                return validated(mended)
+            except ValidationError as error:
+                for problem in error.errors():
+                    _mend(mended, dict(problem), notes)
+                told = (*data.get("reasons", ()), *(str(note) for note in notes))
+                mended["reasons"] = tuple(dict.fromkeys(told))
+
 
 def make_plan(base: Plan, wanted: Plan | Mapping[str, Any] | None) -> tuple[Plan, tuple[Note, ...]]:
     """The base plan with what the caller wants, within the limits; each clamp is a note."""
     if wanted is None:
-        return _consistent(base, [])
+        return _consistent(base)
     if isinstance(wanted, Plan):
-        return _consistent(wanted, [])
+        return _consistent(wanted)
     if not isinstance(wanted, Mapping):
         raise InvalidInput("A plan is an object such as {'graph': {'hops': 1}}.")
-    data = _merged(base.model_dump(), wanted)
-    notes: list[Note] = []
-    while True:
-        try:
-            plan = Plan.model_validate(data)
-        except ValidationError as error:
-            for problem in error.errors():
-                _mend(data, dict(problem), notes)
-            continue
-        return _consistent(plan, notes)
+    return _consistent(Plan.model_validate(_merged(base.model_dump(), wanted)))
 
 
 def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,9 +123,12 @@ def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
         inner = merged.get(key)
         nested = isinstance(inner, dict) and isinstance(value, Mapping)
         merged[key] = _merged(inner, value) if isinstance(inner, dict) and nested else value
+        if isinstance(merged[key], Mapping):
+            merged[key] = dict(merged[key])  # what is mended is ours
     return merged
 
 
+_CLAMPED = f"plan: {Reason.CLAMPED.value} ("
 _BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
 
 
@@ -132,9 +149,14 @@ def _mend(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> N
     inner[where[-1]] = limit
 
 
-def _consistent(plan: Plan, notes: list[Note]) -> tuple[Plan, tuple[Note, ...]]:
+def _consistent(plan: Plan) -> tuple[Plan, tuple[Note, ...]]:
     """No part of a plan may ask for more than the whole allows."""
     data = plan.model_dump()
+    notes = [
+        Note(Reason.CLAMPED, "plan", told.removeprefix(_CLAMPED).removesuffix(")"))
+        for told in plan.reasons
+        if told.startswith(_CLAMPED)
+    ]
     whole = plan.budget
     limits = (
         (("retriever", "timeout_ms"), whole.latency_ms),

@@ -225,6 +225,16 @@ def test_each_stage_can_be_switched_off(story: hades.Memory, stage: str) -> None
     assert bool(found.paths) is (stage != "paths")
 
 
+def test_a_plan_made_in_python_is_clamped_as_well(story: hades.Memory) -> None:
+    plan = hades.Plan(graph={"hops": 9}, final_context=50)
+    assert (plan.graph.hops, plan.final_context) == (5, 20)
+    found = story.recall(QUESTION, plan=plan, budget=100)
+    clamps = [note.detail for note in found.reasons if note.reason is Reason.CLAMPED]
+    assert clamps == ["graph.hops 9 to 5", "final_context 50 to 20"]
+    with pytest.raises(hades.InvalidInput, match=r"no plan key 'graph.hop'"):
+        hades.Plan(graph={"hop": 1})
+
+
 def test_a_plan_object_with_a_budget(story: hades.Memory) -> None:
     found = story.recall(QUESTION, plan=hades.Plan(paths=1, final_context=2), budget=100)
     assert (found.plan["paths"], found.plan["budget"]["tokens"]) == (1, 100)
