@@ -6,6 +6,7 @@ is let through to try; when that works it closes, else it stays open for another
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -59,7 +60,7 @@ class Breaker:
             if self._opened_at is None:
                 return
             if self._left_s() > 0 or self._trying:
-                seconds = max(1, round(self._left_s() + 0.5))
+                seconds = max(1, math.ceil(self._left_s()))
                 raise Open(f"The memory does not work right now: {self._why}", seconds)
             self._trying = True
 
