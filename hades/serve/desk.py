@@ -128,7 +128,7 @@ class Desk:
     async def read(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[View], Result],
         *,
         valid: str | None = None,
@@ -141,6 +141,7 @@ class Desk:
 
         `fresh`: what was written before is indexed first, so that a question finds it.
         `hold`: it is done inside that batch or snapshot.
+        Without a space it is for what is the same in all of them, such as their list.
         """
         caller.require(role, space)
 
@@ -149,27 +150,27 @@ class Desk:
                 return call(memory)
             return call(memory.at(valid, known=known))
 
-        if hold is not None:
+        if hold is not None and space is not None:
             return await self.holds.call(
                 caller, hold, space, look, writes=False, timeout_s=self._timeout_s
             )
 
         def run(checked: bool) -> Result:
-            memory = self._reading.in_space(space)
+            memory = self._reading if space is None else self._reading.in_space(space)
             if checked and memory.pending:
                 raise _NotIndexed
             return look(memory)
 
         with suppress(_NotIndexed):
-            checked = fresh and self._writing is not None
+            checked = fresh and space is not None and self._writing is not None
             return await self._read.call(lambda: run(checked), self._timeout_s)
-        await self._indexed(space)
+        await self._indexed(space or "")
         return await self._read.call(lambda: run(False), self._timeout_s)
 
     async def write(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[Memory], Result],
         *,
         role: Role = Role.WRITER,
@@ -178,14 +179,15 @@ class Desk:
         """Do something that writes; it is on disk when this returns, or with its hold's commit."""
         caller.require(role, space)
         writing = self._written()
-        if hold is not None:
+        if hold is not None and space is not None:
             return await self.holds.call(
                 caller, hold, space, call, writes=True, timeout_s=self._timeout_s
             )
         until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
 
         def run() -> Result:
-            return _retried(call, writing.in_space(space, actor=caller.name), caller.name, until)
+            memory = writing.in_space(space or _any_space(writing), actor=caller.name)
+            return _retried(call, memory, caller.name, until)
 
         return await self._write.call(run, self._timeout_s)
 
@@ -261,6 +263,12 @@ class Desk:
                 await self._index.call(lambda: writing.in_space(space).index(), None)
         finally:
             self._indexing.pop(space, None)
+
+
+def _any_space(memory: Memory) -> str:
+    """A space that is there: the default one may have been dropped."""
+    names = [space.name for space in memory.spaces()]
+    return memory.space if memory.space in names else names[0]
 
 
 def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until: float) -> Result:
