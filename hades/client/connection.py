@@ -46,6 +46,12 @@ class Call:
     headers: Mapping[str, str] | None = None
     repeatable: bool = True
     """Whether it may be sent again when nobody knows if it arrived."""
+    patient: bool = False
+    """Whether its answer may take any time: long work, a stream."""
+
+
+class BrokenOff(errors.Unavailable):
+    """An answer ended before its end."""
 
 
 def path_of(*parts: str | int) -> str:
@@ -80,6 +86,7 @@ class Connection:
         self.timeout_s = timeout_s
         self.held = Held()
         self._reached = False
+        self._patient = httpx.Timeout(None, connect=min(CONNECT_TIMEOUT_S, timeout_s))
         self._random = random.Random()
         headers = {"user-agent": "hades"}
         if key := key or address.key:
@@ -110,16 +117,23 @@ class Connection:
         """What a page says."""
         return self.json(Call("GET", path_of(*parts), query))
 
-    def ask(self, *parts: str | int, body: Any) -> Any:
+    def ask(self, *parts: str | int, body: Any, patient: bool = False) -> Any:
         """The answer to a question that is too long for an address; nothing is written."""
-        return self.json(Call("POST", path_of(*parts), body=body))
+        return self.json(Call("POST", path_of(*parts), body=body, patient=patient))
 
-    def write(self, method: str, *parts: str | int, body: Any = None, **query: Any) -> Any:
+    def write(
+        self,
+        method: str,
+        *parts: str | int,
+        body: Any = None,
+        patient: bool = False,
+        **query: Any,
+    ) -> Any:
         """The answer to a write, which is done once however often it is sent."""
         if self.held.kind == "snapshot":
             raise errors.InvalidInput(READING)
         once = {"idempotency-key": uuid.uuid4().hex}
-        return self.json(Call(method, path_of(*parts), query, body, once))
+        return self.json(Call(method, path_of(*parts), query, body, once, patient=patient))
 
     def begin(self, space: str, kind: Kind) -> str:
         """Open a hold; its id."""
@@ -156,7 +170,7 @@ class Connection:
         try:
             yield response
         except httpx.HTTPError as error:
-            raise errors.Unavailable(
+            raise BrokenOff(
                 f"The answer of the server at {self.address.text} broke off: try again."
             ) from error
         finally:
@@ -214,6 +228,7 @@ class Connection:
         return self._http.build_request(
             call.method,
             call.path,
+            timeout=self._patient if call.patient else self._http.timeout,
             params={name: value for name, value in query.items() if value is not None} or None,
             content=body,
             headers=headers,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from hades.client.connection import Call, Connection, path_of, refusal
+from hades.client.connection import BrokenOff, Call, Connection, path_of, refusal
 from hades.client.files import parts_of
 from hades.domain.rebuild import rebuild
-from hades.errors import InvalidInput
+from hades.errors import InvalidInput, Unavailable
 from hades.ingest.summary import Summary
 from hades.ingest.walk import Unwalkable, walk
 from hades.store.port import Progress
@@ -104,19 +104,33 @@ def follow(
 ) -> Any:
     """The result of a job, waited for; where the connection breaks, it is taken up again."""
     told = on_progress or (lambda _what, _done, _total: None)
-    path = f"{path_of('spaces', space, 'jobs', job['id'])}/events"
-    last = ""
+    for event in _watched(connection, path_of("spaces", space, "jobs", job["id"], "events")):
+        if event.name == "progress":
+            told(event.data["what"], event.data["done"], event.data["total"])
+        elif event.name == "done":
+            return event.data["result"]
+        elif event.name == "failed":
+            raise refusal(event.data, 500)
+        elif event.name == "cancelled":
+            raise Unavailable("Somebody cancelled this job: start it again.")
+    raise AssertionError("unreachable")
+
+
+def _watched(connection: Connection, path: str) -> Iterator[Event]:
+    """The events at an address, without an end; those that came before a break are not lost."""
+    last, breaks = "", 0
     while True:
         headers = {"accept": "text/event-stream"} | ({"last-event-id": last} if last else {})
-        with connection.opened(Call("GET", path, headers=headers)) as response:
-            for event in events_of(response.iter_lines()):
-                last = event.id or last
-                if event.name == "progress":
-                    told(event.data["what"], event.data["done"], event.data["total"])
-                elif event.name == "done":
-                    return event.data["result"]
-                elif event.name == "failed":
-                    raise refusal(event.data, 500)
+        call = Call("GET", path, headers=headers, patient=True)
+        try:
+            with connection.opened(call) as response:
+                for event in events_of(response.iter_lines()):
+                    last, breaks = event.id or last, 0
+                    yield event
+        except BrokenOff:
+            breaks += 1
+            if breaks > connection.retries:
+                raise
 
 
 def ingest(

@@ -8,10 +8,10 @@ from starlette.middleware.gzip import GZipMiddleware
 import hades
 from hades.serve import problems
 from hades.serve.desk import Desk
-from hades.serve.rest import asking, edges, entities, graph, openapi, spaces, states
+from hades.serve.rest import asking, edges, entities, graph, openapi, parity, spaces, states
 from hades.serve.rest.addresses import Undecoded
 
-ROUTERS = (spaces, states, edges, entities, asking, graph)
+ROUTERS = (spaces, states, edges, entities, asking, graph, parity)
 GZIP_BYTES_AT_LEAST = 2_000
 GZIP_LEVEL = 1
 """Of the nine, the one that costs least: JSON shrinks to a fifth with it already."""

@@ -61,8 +61,7 @@ async def entities(
     """The entities there are, by name, with their aliases and what was merged into them."""
     after = decode(cursor, str)
     return await reads.answer(
-        lambda view: cut(view.entities(glob), limit, lambda entity: [entity.name], after),
-        fresh=True,
+        lambda view: cut(view.entities(glob), limit, lambda entity: [entity.name], after)
     )
 
 
