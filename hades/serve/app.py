@@ -8,10 +8,24 @@ from starlette.middleware.gzip import GZipMiddleware
 import hades
 from hades.serve import problems
 from hades.serve.desk import Desk
-from hades.serve.rest import asking, edges, entities, graph, openapi, spaces, states
+from hades.serve.jobs import Jobs
+from hades.serve.rest import (
+    admin,
+    asking,
+    edges,
+    entities,
+    exports,
+    graph,
+    holds,
+    jobs,
+    openapi,
+    spaces,
+    states,
+)
 from hades.serve.rest.addresses import Undecoded
+from hades.serve.uploads import Uploads
 
-ROUTERS = (spaces, states, edges, entities, asking, graph)
+ROUTERS = (spaces, states, edges, entities, asking, graph, exports, jobs, holds, admin)
 GZIP_BYTES_AT_LEAST = 2_000
 GZIP_LEVEL = 1
 """Of the nine, the one that costs least: JSON shrinks to a fifth with it already."""
@@ -32,6 +46,8 @@ def build(desk: Desk) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.desk = desk
+    app.state.jobs = Jobs(desk)
+    app.state.uploads = Uploads(desk.uploads)
     problems.install(app)
     for room in ROUTERS:
         app.include_router(room.router)
