@@ -24,6 +24,7 @@ from hades.serve.breaker import Breaker, State
 from hades.serve.caller import Caller, Role
 from hades.serve.holds import Holds, Kind
 from hades.serve.line import STOPPING, Line, Overloaded, TimedOut
+from hades.serve.noted import note
 from hades.store.port import Progress
 from hades.store.sqlite.faults import is_busy
 from hades.view import View
@@ -85,7 +86,8 @@ class Desk:
         self._index = Line("index", 1, waiting)
         self._indexing: dict[str, asyncio.Task[None]] = {}
         self.holds = Holds(self._write)
-        self._closing = False
+        self.leaving = False
+        """Set when the server was told to stop: long work ends, and so should long answers."""
 
     @classmethod
     def open(
@@ -142,6 +144,7 @@ class Desk:
         `fresh`: what was written before is indexed first, so that a question finds it.
         `hold`: it is done inside that batch or snapshot.
         """
+        note(space, writes=False)
         caller.require(role, space)
 
         def look(memory: Memory) -> Result:
@@ -176,6 +179,7 @@ class Desk:
         hold: str | None = None,
     ) -> Result:
         """Do something that writes; it is on disk when this returns, or with its hold's commit."""
+        note(space, writes=True)
         caller.require(role, space)
         writing = self._written()
         if hold is not None:
@@ -199,11 +203,12 @@ class Desk:
         role: Role = Role.WRITER,
     ) -> Result:
         """Do something long beside the others. `on_progress` stops it by raising."""
+        note(space, writes=True)
         caller.require(role, space)
         writing = self._written()
 
         def told(what: str, done: int, total: int) -> None:
-            if self._closing:
+            if self.leaving:
                 raise Unavailable(STOPPING)
             on_progress(what, done, total)
 
@@ -214,17 +219,27 @@ class Desk:
 
     async def hold(self, caller: Caller, space: str, kind: Kind) -> str:
         """Begin a batch or a snapshot that lasts over several calls; its id."""
+        note(space, writes=kind == "batch")
         caller.require(Role.WRITER if kind == "batch" else Role.READER, space)
         memory = self._written() if kind == "batch" else self._reading
         return await self.holds.open(caller, kind, space, memory, self._timeout_s)
 
     async def release(self, caller: Caller, hold: str, *, commit: bool) -> None:
         """End a hold. With `commit` a batch is on disk when this returns; else it is undone."""
+        note(None, writes=commit)
         await self.holds.release(caller, hold, commit=commit, timeout_s=self._timeout_s)
+
+    def warm(self) -> dict[str, float]:
+        """Do beforehand what a first question would wait for; the seconds of each part."""
+        return self._reading.in_space(_any_space(self._reading)).warm()
+
+    def leave(self) -> None:
+        """Let long work end; everything else is still served until `close`."""
+        self.leaving = True
 
     def close(self) -> None:
         """Finish what is under way, refuse the rest, then let go of the file."""
-        self._closing = True
+        self.leave()
         lines = (self._read, self._write, self._work, self._index)
         for line in lines:
             line.refuse()
@@ -261,6 +276,12 @@ class Desk:
                 await self._index.call(lambda: writing.in_space(space).index(), None)
         finally:
             self._indexing.pop(space, None)
+
+
+def _any_space(memory: Memory) -> str:
+    """A space that is there: the default one may have been dropped."""
+    names = [space.name for space in memory.spaces()]
+    return memory.space if memory.space in names else names[0]
 
 
 def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until: float) -> Result:
