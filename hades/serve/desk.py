@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, get_args
 
+from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.errors import Unavailable
 from hades.memory import Memory
@@ -31,6 +32,7 @@ from hades.view import View
 __all__ = ["Desk", "Overloaded", "Standing", "TimedOut"]
 
 Result = TypeVar("Result")
+Found = TypeVar("Found", Recall, Answer)
 
 READERS = 2
 """More threads than cores only take turns at the interpreter."""
@@ -85,6 +87,8 @@ class Desk:
         self._index = Line("index", 1, waiting)
         self._indexing: dict[str, asyncio.Task[None]] = {}
         self.holds = Holds(self._write)
+        self.on_recall: Callable[[Recall, str], object] | None = None
+        """Who is told of every answer, in the thread that found it."""
         self._closing = False
 
     @classmethod
@@ -111,6 +115,18 @@ class Desk:
     def read_only(self) -> bool:
         """Whether nothing can be written here, whoever asks."""
         return self._writing is None
+
+    @property
+    def memory(self) -> Memory:
+        """The memory it reads, for whoever watches over the server; never for a caller."""
+        return self._reading
+
+    def told(self, found: Found) -> Found:
+        """An answer, after whoever counts and traces answers was told of it."""
+        if self.on_recall is not None:
+            recall = found.recall if isinstance(found, Answer) else found
+            self.on_recall(recall, recall.space)
+        return found
 
     def standing(self) -> Standing:
         """How busy it is now."""

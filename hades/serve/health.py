@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hades.serve.caller import Caller, Role
+from hades.serve.desk import Desk
 from hades.serve.metrics import CONTENT_TYPE, Metrics
 
 Scope = MutableMapping[str, Any]
@@ -71,27 +72,38 @@ class Readiness:
         return "cannot be read"
 
 
-def pages(metrics: Metrics, readiness: Readiness) -> App:
+class Pages:
     """The three pages as an ASGI app; `PATHS` are what it answers."""
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, metrics: Metrics, readiness: Readiness) -> None:
+        self._metrics = metrics
+        self._readiness = readiness
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one of them."""
         if scope["method"] not in ("GET", "HEAD"):
             await _answer(send, 405, b"", {"allow": "GET, HEAD"})
         elif scope["path"].endswith("/healthz"):
             await _tell(send, 200, {"status": "alive"})
         elif scope["path"].endswith("/readyz"):
-            problems = await readiness.problems()
-            status = (
-                {"status": "waiting", "problems": problems} if problems else {"status": "ready"}
-            )
-            await _tell(send, 503 if problems else 200, status)
+            problems = await self._readiness.problems()
+            told = {"status": "waiting" if problems else "ready", "problems": problems}
+            await _tell(send, 503 if problems else 200, told)
         elif not may_look(scope):
             await _tell(send, 403, {"detail": "Metrics need a key that may read every space."})
         else:
-            body = await asyncio.to_thread(metrics.render)
+            body = await asyncio.to_thread(self._metrics.render)
             await _answer(send, 200, body, {"content-type": CONTENT_TYPE})
 
-    return app
+
+def readiness_of(desk: Desk, *, warm: bool = False) -> Readiness:
+    """Whether a desk would serve calls."""
+
+    def breaker() -> str:
+        states = desk.standing().breaker.values()
+        return next((state for state in states if state != "closed"), "closed")
+
+    return Readiness(storage=lambda: desk.memory.change, breaker=breaker, warm=warm)
 
 
 def may_look(scope: Mapping[str, Any]) -> bool:

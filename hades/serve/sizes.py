@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from typing import get_args
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -18,34 +18,20 @@ from prometheus_client.registry import Collector
 
 from hades.errors import HadesError
 from hades.memory import Memory
+from hades.serve.breaker import State
+from hades.serve.desk import Standing
 from hades.serve.metrics import OTHER
 
 SIZES_EVERY_S = 30.0
 AT_MOST_ONE_OF = 100
 """Counting takes at most one part in so many of the time, however large the memory is."""
-BREAKER = ("closed", "half-open", "open")
 SIZES = ("topics", "states", "chunks", "vectors", "entities", "edges", "pending")
 Jobs = Callable[[], Mapping[str, int]]
 """How many jobs there are, by status."""
 
 
-class Standing(Protocol):
-    """What the desk says of itself."""
-
-    @property
-    def waiting(self) -> int: ...
-    @property
-    def running(self) -> int: ...
-    @property
-    def refused(self) -> int: ...
-    @property
-    def holds(self) -> int: ...
-    @property
-    def breaker(self) -> str: ...
-
-
 class Standings(Collector):
-    """The line of calls, from the desk."""
+    """The lines of calls, from the desk."""
 
     def __init__(self, standing: Callable[[], Standing], jobs: Jobs | None = None) -> None:
         self._standing = standing
@@ -54,23 +40,24 @@ class Standings(Collector):
     def collect(self) -> Iterable[Metric]:
         """Where the desk stands now."""
         now = self._standing()
-        yield _gauge("hades_line_waiting", "Calls that stand in line.", now.waiting)
-        yield _gauge("hades_line_running", "Calls that are under way.", now.running)
-        refused = CounterMetricFamily("hades_refused", "Calls turned away: the line was full.")
-        refused.add_metric([], now.refused)
-        yield refused
-        yield _gauge("hades_holds", "Batches and snapshots held for callers.", now.holds)
-        breaker = GaugeMetricFamily(
-            "hades_breaker", "1 at the state the breaker is in.", labels=["state"]
+        yield _gauges("hades_line_waiting", "Calls that stand in line.", "line", now.waiting)
+        yield _gauges("hades_line_running", "Calls that have a thread.", "line", now.running)
+        refused = CounterMetricFamily(
+            "hades_refused", "Calls turned away: their line was full.", labels=["line"]
         )
-        for state in BREAKER:
-            breaker.add_metric([state], float(now.breaker == state))
+        for line, count in now.refused.items():
+            refused.add_metric([line], count)
+        yield refused
+        yield _gauges("hades_holds", "Batches and snapshots held for callers.", "kind", now.holds)
+        breaker = GaugeMetricFamily(
+            "hades_breaker", "1 at the state the breaker is in.", labels=["line", "state"]
+        )
+        for line, state in now.breaker.items():
+            for one in get_args(State):
+                breaker.add_metric([line, one], float(state == one))
         yield breaker
         if self._jobs is not None:
-            jobs = GaugeMetricFamily("hades_jobs", "Jobs, by status.", labels=["status"])
-            for status, count in self._jobs().items():
-                jobs.add_metric([status], count)
-            yield jobs
+            yield _gauges("hades_jobs", "Jobs, by status.", "status", self._jobs())
 
 
 class Sizes(Collector):
@@ -152,4 +139,11 @@ class Sizes(Collector):
 def _gauge(name: str, what: str, value: float) -> Metric:
     family = GaugeMetricFamily(name, what)
     family.add_metric([], value)
+    return family
+
+
+def _gauges(name: str, what: str, label: str, values: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(name, what, labels=[label])
+    for value, count in values.items():
+        family.add_metric([value], count)
     return family

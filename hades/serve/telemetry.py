@@ -11,9 +11,11 @@ import secrets
 from typing import Any
 
 from hades.domain.answer import Recall
+from hades.serve.desk import Desk
 from hades.serve.health import App, Receive, Scope, Send
 from hades.serve.logs import request_id
 from hades.serve.metrics import Metrics
+from hades.serve.sizes import Jobs, Sizes, Standings
 from hades.serve.traces import Traces
 
 REQUEST_ID = b"x-request-id"
@@ -27,8 +29,14 @@ class Telemetry:
         self.metrics = Metrics() if metrics is None else metrics
         self.traces = traces
 
+    def watch(self, desk: Desk, jobs: Jobs | None = None) -> None:
+        """Be told of a desk's answers, and ask it where it stands when somebody looks."""
+        desk.on_recall = self.observe_recall
+        self.metrics.watch(Standings(desk.standing, jobs))
+        self.metrics.watch(Sizes(desk.memory, self.metrics.shown_space))
+
     def observe_recall(self, recall: Recall, space: str) -> None:
-        """An answer was given: call it where the request is served, right after."""
+        """An answer was found: call it right after, in the context of its request."""
         self.metrics.observe_recall(recall, space)
         if self.traces is not None:
             self.traces.recall(recall, space)

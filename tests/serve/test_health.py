@@ -11,7 +11,7 @@ import pytest
 
 from hades.serve import health
 from hades.serve.caller import Caller, Role
-from hades.serve.health import Readiness, may_look, pages
+from hades.serve.health import Pages, Readiness, may_look
 from hades.serve.metrics import Metrics
 
 
@@ -26,7 +26,7 @@ def ask(app: Any, path: str, method: str = "GET") -> httpx.Response:
 
 def test_it_is_alive_before_it_is_ready() -> None:
     readiness = Readiness(storage=lambda: None)
-    app = pages(Metrics(), readiness)
+    app = Pages(Metrics(), readiness)
     assert ask(app, "/healthz").json() == {"status": "alive"}
     loading = ask(app, "/readyz")
     assert loading.status_code == 503
@@ -41,7 +41,7 @@ def test_an_open_breaker_or_a_storage_that_fails_is_not_ready() -> None:
     def broken() -> None:
         raise OSError("/secret/place: input/output error")
 
-    app = pages(Metrics(), Readiness(storage=broken, breaker=lambda: "open", warm=True))
+    app = Pages(Metrics(), Readiness(storage=broken, breaker=lambda: "open", warm=True))
     answer = ask(app, "/readyz")
     assert answer.status_code == 503
     assert answer.json()["problems"] == {"breaker": "open", "storage": "cannot be read"}
@@ -74,13 +74,13 @@ def test_a_storage_that_hangs_takes_one_thread_however_often_it_is_asked(
 def test_metrics_are_what_the_registry_has() -> None:
     metrics = Metrics()
     metrics.observe_call("recall", "RO", 200, 0.01)
-    answer = ask(pages(metrics, Readiness(storage=lambda: None)), "/metrics")
+    answer = ask(Pages(metrics, Readiness(storage=lambda: None)), "/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert 'hades_calls_total{call="recall",mode="RO",status="200"} 1.0' in answer.text
 
 
 def test_nothing_is_posted_to_them() -> None:
-    app = pages(Metrics(), Readiness(storage=lambda: None))
+    app = Pages(Metrics(), Readiness(storage=lambda: None))
     assert ask(app, "/metrics", "POST").status_code == 405
 
 

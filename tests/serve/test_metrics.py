@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -12,17 +12,10 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
+from hades.serve.caller import Caller, Role
+from hades.serve.desk import Desk, Standing
 from hades.serve.metrics import CALLS_SHOWN, SPACES_SHOWN, Metrics
 from hades.serve.sizes import Sizes, Standings
-
-
-@dataclass
-class Stand:
-    waiting: int = 3
-    running: int = 2
-    refused: int = 7
-    holds: int = 1
-    breaker: str = "open"
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
@@ -100,18 +93,35 @@ def test_two_servers_in_one_process_do_not_mix() -> None:
     assert not [name for name, _ in samples(two) if name == "hades_calls_total"]
 
 
-def test_where_the_desk_stands_is_asked_at_each_look() -> None:
-    metrics, stand = Metrics(), Stand()
-    metrics.watch(Standings(lambda: stand, lambda: {"running": 1, "done": 4}))
-    assert value(metrics, "hades_line_waiting") == 3
-    assert value(metrics, "hades_line_running") == 2
-    assert value(metrics, "hades_refused_total") == 7
-    assert value(metrics, "hades_holds") == 1
-    assert value(metrics, "hades_breaker", state="open") == 1
-    assert value(metrics, "hades_breaker", state="closed") == 0
+def test_where_the_desk_stands_is_asked_at_each_look(path: Path) -> None:
+    metrics, desk = Metrics(), Desk.open(path)
+    metrics.watch(Standings(desk.standing, lambda: {"running": 1, "done": 4}))
+    assert value(metrics, "hades_line_waiting", line="read") == 0
+    assert value(metrics, "hades_line_running", line="write") == 0
+    assert value(metrics, "hades_refused_total", line="work") == 0
+    assert value(metrics, "hades_holds", kind="batch") == 0
+    assert value(metrics, "hades_breaker", line="read", state="closed") == 1
     assert value(metrics, "hades_jobs", status="done") == 4
-    stand.breaker = "closed"
-    assert value(metrics, "hades_breaker", state="closed") == 1
+    ann = Caller("key:ann", Role.WRITER)
+
+    async def held() -> float:
+        hold = await desk.hold(ann, "default", "snapshot")
+        count = value(metrics, "hades_holds", kind="snapshot")
+        await desk.release(ann, hold, commit=False)
+        return count
+
+    assert asyncio.run(held()) == 1
+    desk.close()
+
+
+def test_an_open_breaker_is_seen() -> None:
+    stand = Standing({"read": 3}, {"read": 2}, {"read": 7}, {}, {"read": "open"})
+    metrics = Metrics()
+    metrics.watch(Standings(lambda: stand))
+    assert value(metrics, "hades_line_waiting", line="read") == 3
+    assert value(metrics, "hades_refused_total", line="read") == 7
+    assert value(metrics, "hades_breaker", line="read", state="open") == 1
+    assert value(metrics, "hades_breaker", line="read", state="closed") == 0
 
 
 def test_sizes_are_counted_seldom_and_only_after_a_write(memory: hades.Memory) -> None:
