@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, get_args
 
+from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.errors import Unavailable
 from hades.memory import Memory
@@ -32,6 +33,7 @@ from hades.view import View
 __all__ = ["Desk", "Overloaded", "Standing", "TimedOut"]
 
 Result = TypeVar("Result")
+Found = TypeVar("Found", Recall, Answer)
 
 READERS = 2
 """More threads than cores only take turns at the interpreter."""
@@ -88,6 +90,8 @@ class Desk:
         self.holds = Holds(self._write)
         self.leaving = False
         """Set when the server was told to stop: long work ends, and so should long answers."""
+        self.on_recall: Callable[[Recall, str], object] | None = None
+        """Who is told of every answer, in the thread that found it."""
 
     @classmethod
     def open(
@@ -114,6 +118,18 @@ class Desk:
         """Whether nothing can be written here, whoever asks."""
         return self._writing is None
 
+    @property
+    def memory(self) -> Memory:
+        """The memory it reads, for whoever watches over the server; never for a caller."""
+        return self._reading
+
+    def told(self, found: Found) -> Found:
+        """An answer, after whoever counts and traces answers was told of it."""
+        if self.on_recall is not None:
+            recall = found.recall if isinstance(found, Answer) else found
+            self.on_recall(recall, recall.space)
+        return found
+
     def standing(self) -> Standing:
         """How busy it is now."""
         lines = {"read": self._read, "write": self._write, "work": self._work}
@@ -130,7 +146,7 @@ class Desk:
     async def read(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[View], Result],
         *,
         valid: str | None = None,
@@ -143,6 +159,7 @@ class Desk:
 
         `fresh`: what was written before is indexed first, so that a question finds it.
         `hold`: it is done inside that batch or snapshot.
+        Without a space it is for what is the same in all of them, such as their list.
         """
         note(space, writes=False)
         caller.require(role, space)
@@ -152,27 +169,27 @@ class Desk:
                 return call(memory)
             return call(memory.at(valid, known=known))
 
-        if hold is not None:
+        if hold is not None and space is not None:
             return await self.holds.call(
                 caller, hold, space, look, writes=False, timeout_s=self._timeout_s
             )
 
         def run(checked: bool) -> Result:
-            memory = self._reading.in_space(space)
+            memory = self._reading if space is None else self._reading.in_space(space)
             if checked and memory.pending:
                 raise _NotIndexed
             return look(memory)
 
         with suppress(_NotIndexed):
-            checked = fresh and self._writing is not None
+            checked = fresh and space is not None and self._writing is not None
             return await self._read.call(lambda: run(checked), self._timeout_s)
-        await self._indexed(space)
+        await self._indexed(space or "")
         return await self._read.call(lambda: run(False), self._timeout_s)
 
     async def write(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[Memory], Result],
         *,
         role: Role = Role.WRITER,
@@ -182,14 +199,15 @@ class Desk:
         note(space, writes=True)
         caller.require(role, space)
         writing = self._written()
-        if hold is not None:
+        if hold is not None and space is not None:
             return await self.holds.call(
                 caller, hold, space, call, writes=True, timeout_s=self._timeout_s
             )
         until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
 
         def run() -> Result:
-            return _retried(call, writing.in_space(space, actor=caller.name), caller.name, until)
+            memory = writing.in_space(space or _any_space(writing), actor=caller.name)
+            return _retried(call, memory, caller.name, until)
 
         return await self._write.call(run, self._timeout_s)
 
