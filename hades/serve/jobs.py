@@ -10,8 +10,9 @@ import asyncio
 import logging
 import secrets
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -32,6 +33,8 @@ EVENTS_KEPT = 256
 WATCHERS_AT_MOST = 64
 PROGRESS_EVERY_S = 0.1
 HEARTBEAT_S = 15.0
+LOOK_S = 1.0
+"""How soon a watcher sees that the server is leaving."""
 
 _log = logging.getLogger("hades.serve")
 
@@ -97,7 +100,6 @@ class Jobs:
         """By caller and idempotency key: what was asked, and the job it became."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._watching = 0
-        self._closing = False
         self.heartbeat_s = heartbeat_s
 
     def earlier(self, caller: Caller, key: str | None, asked: str) -> Job | None:
@@ -162,6 +164,10 @@ class Jobs:
         if job.status == "waiting":
             self._end(job, "cancelled", {})
 
+    def counted(self) -> dict[str, int]:
+        """How many jobs there are, by status."""
+        return dict(Counter(job.status for job in list(self._jobs.values())))
+
     def refuse_watchers(self) -> None:
         """Overloaded when too many watch already."""
         if self._watching >= WATCHERS_AT_MOST:
@@ -172,28 +178,23 @@ class Jobs:
         self._watching += 1
         news = asyncio.Event()
         job.watchers.add(news)
+        quiet_since = time.monotonic()
         try:
             while True:
                 news.clear()
                 for event in [event for event in job.events if event.number > after]:
-                    after = event.number
+                    after, quiet_since = event.number, time.monotonic()
                     yield event
-                if self._closing or (job.ended and after >= job.told):
+                if self._desk.leaving or (job.ended and after >= job.told):
                     return
-                try:
-                    await asyncio.wait_for(news.wait(), self.heartbeat_s)
-                except TimeoutError:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(news.wait(), min(LOOK_S, self.heartbeat_s))
+                if time.monotonic() - quiet_since >= self.heartbeat_s:
+                    quiet_since = time.monotonic()
                     yield None
         finally:
             job.watchers.discard(news)
             self._watching -= 1
-
-    def close(self) -> None:
-        """Ask every job to stop, and let whoever watches go."""
-        self._closing = True
-        for job in self._jobs.values():
-            job.stopping = True
-            _wake(job)
 
     # Inside
 

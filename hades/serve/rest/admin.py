@@ -27,13 +27,14 @@ from hades.serve.wire import Page, to_json
 from hades.store.port import Problem, Progress
 
 
-def _only_here(request: Request) -> None:
+def only_here(request: Request) -> None:
+    """What is here is nowhere else: 404 for whoever came another way."""
     caller = caller_of(request)
     if not caller.local or caller.role < Role.ADMIN:
         raise HTTPException(404)
 
 
-router = APIRouter(prefix="/v1/admin", tags=["admin"], dependencies=[Depends(_only_here)])
+router = APIRouter(prefix="/v1/admin", tags=["admin"], dependencies=[Depends(only_here)])
 
 PATHS_AT_MOST = 100
 _LINES = "application/x-ndjson"

@@ -22,6 +22,7 @@ TAGS = [
     {"name": "entities", "description": "Named things and the names they go by."},
     {"name": "questions", "description": "Search, recall and answers."},
     {"name": "graph", "description": "Paths and neighbourhoods."},
+    {"name": "proposals", "description": "Changes that wait for approval."},
     {"name": "jobs", "description": "Ingestion and other long work."},
     {"name": "holds", "description": "A batch or snapshot over several calls."},
     {"name": "spaces", "description": "Isolated memories inside the file."},
