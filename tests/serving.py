@@ -15,6 +15,8 @@ from hades.domain.times import Clock, system_clock
 from hades.serve.app import build
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
+from hades.serve.jobs import Jobs
+from hades.serve.uploads import Uploads
 
 ANN = Caller("ann", Role.ADMIN, local=True)
 
@@ -63,7 +65,8 @@ class Server:
         desk = Desk.open(path, clock=clock, **given)
         if self._app is None:
             self._app = build(desk)
-        self._app.state.desk = desk
+        state = self._app.state
+        state.desk, state.jobs, state.uploads = desk, Jobs(desk), Uploads(desk.uploads)
         try:
             yield desk
         finally:

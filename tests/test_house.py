@@ -15,7 +15,7 @@ PACKAGE = ROOT / "hades"
 
 FLOORS = [
     {"serve", "cli", "evals"},
-    {"api", "client", "memory", "view", "asking"},
+    {"api", "client", "memory", "reviewing", "writing", "view", "exploring", "asking"},
     {"recall", "ingest", "lifecycle", "learn", "exchange"},
     {"index", "graph", "store", "models", "context", "settings"},
     {"domain"},

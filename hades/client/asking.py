@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hades.asking import Asking
 from hades.client.connection import Connection
 from hades.client.moments import sent_as_of
-from hades.domain.answer import Answer, Neighbour, Path, Recall
+from hades.domain.answer import Answer, Recall
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.trace import TOPIC_KINDS, Chunk, Hit
@@ -98,27 +98,9 @@ class RemoteAsking(Asking):
         """Not over a server: the features of candidates are for training a ranker."""
         raise Unavailable("A server does not show features: open the memory's file to train.")
 
-    def paths(self, source: str, target: str, limit: int = 5, *, hops: int = 3) -> list[Path]:
-        """The best paths between two topics or entities, best first."""
-        clean_number(limit, "limit", least=1)
-        clean_number(hops, "hops", least=1)
-        for name in (source, target):
-            clean_name(name)
-        found = self._get("paths", source=source, target=target, limit=limit, hops=hops)
-        return rebuild(list[Path], found["items"])
-
-    def neighbours(self, name: str, limit: int = 20, *, hops: int = 1) -> list[Neighbour]:
-        """What a topic or entity is joined with in the graph, nearest first."""
-        clean_number(limit, "limit", least=1)
-        clean_number(hops, "hops", least=1)
-        clean_name(name)
-        return rebuild(
-            list[Neighbour], self._get("neighbours", name, limit=limit, hops=hops)["items"]
-        )
-
     def warm(self, on_progress: Progress | None = None) -> dict[str, float]:
         """Let the server do what a first question would wait for; the seconds of each part."""
-        return dict(self._connection.ask("spaces", self._space, "warm", body={}))
+        return dict(self._connection.ask("spaces", self._space, "warm", body={}, patient=True))
 
     # Inside
 

@@ -14,20 +14,21 @@ What differs from an embedded memory, and why:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hades.client.connection import Call, Connection, path_of
 from hades.client.files import download_backup, upload
-from hades.client.jobs import follow, ingest
-from hades.client.writing import RemoteWriting
+from hades.client.ingesting import ingest_from_here, ingest_there
+from hades.client.jobs import follow
+from hades.client.reviewing import RemoteReviewing
 from hades.domain.address import read_address
 from hades.domain.graph import Resolution
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_name
 from hades.domain.times import NOW
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput
 from hades.store.port import Problem, Progress
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ DEFAULT_RETRIES = 4
 """With growing pauses these take a second and a half: a server that restarts is back."""
 
 
-class Client(RemoteWriting):
+class Client(RemoteReviewing):
     """A memory behind a server, open in one of its spaces: `Memory`, over HTTP or a socket."""
 
     def __init__(
@@ -68,10 +69,6 @@ class Client(RemoteWriting):
         other._look()
         return other
 
-    def once(self, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
-        """Not over a server: every write of a client is done once as it is."""
-        raise Unavailable("A client sends each write with a key of its own: just write.")
-
     # Ingestion
 
     def ingest(
@@ -87,23 +84,25 @@ class Client(RemoteWriting):
         """Send files and folders of this machine to be taken in; see `Memory.ingest`.
 
         The server knows them by this machine's name and their path, so that the next time
-        what went is forgotten and what is unchanged costs a hash.
+        what went is forgotten and what is unchanged costs a hash. A git history is read where
+        the repository is: at the admin socket, on the same machine.
         """
         if not paths:
             raise InvalidInput("Give at least one file or folder to ingest.")
         self._refuse_reading_only()
-        options = {
-            "prefix": prefix,
-            "fields": None if fields is None else dict(fields),
-            "phases": list(phases),
-            "history": history,
-            "dry_run": dry_run,
-        }
-        return ingest(self._connection, self._space, paths, options, on_progress)
+        options: dict[str, Any] = {"prefix": prefix, "dry_run": dry_run}
+        if history:
+            options |= {"fields": fields and dict(fields), "phases": list(phases)}
+            return ingest_there(self._connection, self._space, paths, options, on_progress)
+        options |= {"field": [f"{name}={theirs}" for name, theirs in (fields or {}).items()]}
+        options |= {"phase": list(phases)}
+        return ingest_from_here(self._connection, self._space, paths, options, on_progress)
 
     def index(self, on_progress: Progress | None = None) -> int:
         """Have what was remembered since indexed; a question does it by itself."""
-        return int(self._post({}, "index")["value"])
+        self._refuse_reading_only()
+        done = self._connection.write("POST", "spaces", self._space, "index", patient=True)
+        return int(done["value"])
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
         """Send facts of your own: JSON lines or CSV of subject, predicate, object."""
@@ -118,7 +117,8 @@ class Client(RemoteWriting):
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
         """Move to another encoder; see `Memory.reembed`. At the admin socket only."""
         self._refuse_reading_only()
-        made = self._connection.write("POST", "admin", "reembed", body={"encoder": encoder})
+        body = {"encoder": encoder, "space": self._space}
+        made = self._connection.write("POST", "admin", "reembed", body=body, patient=True)
         return int(made["value"])
 
     def resolve(self, *, dry_run: bool = False, on_progress: Progress | None = None) -> Resolution:
@@ -143,13 +143,13 @@ class Client(RemoteWriting):
             call = Call("POST", target._path("jobs"), {"kind": "import-node-link"})
             job = upload(self._connection, call, source, None)
             return dict(follow(self._connection, target._space, job, None))
-        call = Call("POST", path_of("admin", "import"), {"into": into, "name": source.name})
+        call = Call("POST", path_of("admin", "import"), {"into": into})
         return dict(upload(self._connection, call, source, None))
 
     def mend(self, on_progress: Progress | None = None) -> list[Problem]:
         """Mend what can be derived again; the problems that remain. At the admin socket only."""
         self._refuse_reading_only()
-        left = self._connection.write("POST", "admin", "mend")
+        left = self._connection.write("POST", "admin", "mend", patient=True)
         return rebuild(list[Problem], left["items"])
 
     def backup(self, path: str | Path, on_progress: Progress | None = None) -> None:

@@ -33,10 +33,10 @@ def download_export(
         raise InvalidInput("A jsonl export holds all times: export it without a time.")
     target = Path(path).expanduser() if isinstance(path, str | Path) else path
     if format == "jsonl":
-        call = Call("GET", path_of("admin", "export"))
+        call = Call("GET", path_of("admin", "export"), patient=True)
     else:
         query = {"format": format, **sent_as_of(as_of)}
-        call = Call("GET", path_of("spaces", space, "export"), query)
+        call = Call("GET", path_of("spaces", space, "export"), query, patient=True)
     if format in formats.GRAPH_FOLDERS:
         if not isinstance(target, Path):
             raise InvalidInput(f"The format {format} is a folder: give a path for it.")
@@ -56,7 +56,7 @@ def download_backup(connection: Connection, path: Path, on_progress: Progress | 
     if path.exists():
         raise InvalidInput(f"{path} exists already: choose another name for the backup.")
     with _new_private_file(path) as file:
-        _save(connection, Call("GET", path_of("admin", "backup")), file, on_progress)
+        _save(connection, Call("GET", path_of("admin", "backup"), patient=True), file, on_progress)
 
 
 def upload(connection: Connection, call: Call, path: Path, on_progress: Progress | None) -> Any:
@@ -73,7 +73,7 @@ def upload(connection: Connection, call: Call, path: Path, on_progress: Progress
 
     headers = {**(call.headers or {}), "content-length": str(size)}
     headers.setdefault("content-type", OCTETS)
-    sent = Call(call.method, call.path, call.query, parts, headers, repeatable=False)
+    sent = Call(call.method, call.path, call.query, parts, headers, repeatable=False, patient=True)
     return connection.json(sent)
 
 

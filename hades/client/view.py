@@ -11,12 +11,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from hades.client.asking import RemoteAsking
 from hades.client.connection import Call, Connection, path_of
+from hades.client.exploring import RemoteExploring
 from hades.client.files import download_export
 from hades.client.holds import hold
 from hades.client.moments import said, sent
 from hades.domain.graph import Edge, Entity, Mentioned, Related, Turn
+from hades.domain.proposal import PROPOSAL_STATUSES, Proposal
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike
@@ -31,7 +32,7 @@ PAGE = 1_000
 """How much of a long list is fetched at once."""
 
 
-class RemoteView(RemoteAsking, View):
+class RemoteView(RemoteExploring, View):
     """One space of a memory behind a server as of one moment, read-only."""
 
     def __init__(self, connection: Connection, space: str, as_of: AsOf) -> None:
@@ -159,6 +160,19 @@ class RemoteView(RemoteAsking, View):
             clean_name(topic)
         return self._all(Chunk, "chunks", topic, version=clean_number(version, "version"))
 
+    def proposals(
+        self, status: str | None = "waiting", *, after: int = 0, limit: int | None = None
+    ) -> list[Proposal]:
+        """Changes that wait for approval, or that were `applied` or `rejected`; None: all."""
+        if status is not None and status not in PROPOSAL_STATUSES:
+            known = ", ".join(PROPOSAL_STATUSES)
+            raise InvalidInput(f"There is no status {status!r}: {known}.")
+        clean_number(after, "number")
+        clean_number(limit, "limit")
+        return self._all(
+            Proposal, "proposals", status=status or "all", after=after or None, limit=limit
+        )
+
     # The memory as a whole
 
     def export(self, path: str | Path | TextIO, format: str = "jsonl") -> None:
@@ -183,7 +197,7 @@ class RemoteView(RemoteAsking, View):
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """Look for damage; each problem says where it is and how to mend it (admin socket)."""
-        found = self._connection.ask("admin", "check", body={})
+        found = self._connection.ask("admin", "check", body={}, patient=True)
         return rebuild(list[Problem], found["items"])
 
     @property

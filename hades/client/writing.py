@@ -170,6 +170,11 @@ class RemoteWriting(RemoteView, Memory):
         body = {"name": clean_name(name, "entity"), "alias": clean_name(alias, "alias")}
         self._post(body, "entities", "alias")
 
+    def set_kind(self, name: str, kind: str) -> None:
+        """Say what kind of thing an entity is: person, method, place …"""
+        body = {"name": clean_name(name, "entity"), "kind": clean_name(kind, "kind")}
+        self._post(body, "entities", "kind")
+
     def merge(self, keep: str, *others: str) -> None:
         """From now on the others are `keep`; `split` takes any of them out again."""
         if not others:

@@ -169,12 +169,10 @@ def test_a_client_opened_for_reading_sends_no_write(client: hades.Memory, server
                 write()
 
 
-def test_what_is_no_server_of_ours_is_told(tmp_path: Path) -> None:
-    with _answering(tmp_path, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") as address:
-        with pytest.raises(hades.Unavailable, match="not as HADES does"):
-            hades.open(address)
-    with _answering(tmp_path, b"HTTP/1.1 404 No\r\nContent-Length: 5\r\n\r\nhello") as address:
-        with pytest.raises(hades.NotFound, match="not as HADES does"):
+def test_what_is_no_server_of_ours_is_told() -> None:
+    for status, error in (("200 OK", hades.Unavailable), ("404 No", hades.NotFound)):
+        answer = f"HTTP/1.1 {status}\r\nContent-Length: 5\r\n\r\nhello".encode()
+        with _answering(answer) as address, pytest.raises(error, match="not as HADES does"):
             hades.open(address)
 
 
@@ -281,7 +279,7 @@ def test_a_batch_whose_commit_was_not_answered_says_so(lossy: Lossy) -> None:
 
 
 @contextmanager
-def _answering(folder: Path, answer: bytes) -> Iterator[str]:
+def _answering(answer: bytes) -> Iterator[str]:
     """Something that says the same whatever it is asked."""
     with socket.socket(socket.AF_INET) as listening:
         listening.bind(("127.0.0.1", 0))
