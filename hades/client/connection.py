@@ -152,12 +152,11 @@ class Connection:
 
     def json(self, call: Call) -> Any:
         """The JSON a call is answered with; None where there is none."""
-        with self.opened(call) as response:
-            text = response.read()
-        if not text:
+        response = self._sent(call, whole=True)
+        if not response.content:
             return None
         try:
-            return json.loads(text)
+            return json.loads(response.content)
         except ValueError as error:
             raise self._no_server(response) from error
 
@@ -166,7 +165,7 @@ class Connection:
         """An answer whose body is still to be read; an error is raised here."""
         import httpx
 
-        response = self._sent(call)
+        response = self._sent(call, whole=False)
         try:
             yield response
         except httpx.HTTPError as error:
@@ -178,15 +177,14 @@ class Connection:
 
     # Inside
 
-    def _sent(self, call: Call) -> httpx.Response:
-        """The answer to a call, tried as often as makes sense."""
+    def _sent(self, call: Call, *, whole: bool) -> httpx.Response:
+        """The answer to a call, tried as often as makes sense; read to its end if `whole`."""
         import httpx
 
         for tries_left in range(self.retries, -1, -1):
             pause = self._pause(self.retries - tries_left)
             try:
-                response = self._http.send(self._request(call), stream=True)
-                # Inside the loop: a connection may also break while the answer comes.
+                response = self._http.send(self._request(call), stream=not whole)
                 if response.status_code >= 400:
                     response.read()
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
