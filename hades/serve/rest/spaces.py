@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from fastapi import Path as PathParameter
 from pydantic import ConfigDict
 from starlette.responses import Response
 
@@ -16,12 +17,11 @@ from hades.serve.caller import Role
 from hades.serve.rest.calls import (
     AnyRequest,
     Reads,
-    SpaceName,
     Writes,
     WritesAnywhere,
     json_response,
 )
-from hades.serve.rest.words import LIMIT_AT_MOST, TIME, Body, Name
+from hades.serve.rest.words import LIMIT_AT_MOST, NAME, TIME, Body, Name
 from hades.serve.wire import Page, to_json
 
 router = APIRouter(prefix="/v1", tags=["spaces"])
@@ -94,7 +94,9 @@ async def create_space(writes: WritesAnywhere, body: NewSpace) -> Response:
 
 
 @router.delete("/spaces/{space:name}", summary="Drop a space", response_model=Page[Space])
-async def drop_space(writes: WritesAnywhere, space: SpaceName) -> Response:
+async def drop_space(
+    writes: WritesAnywhere, space: Annotated[str, NAME, PathParameter(examples=["research"])]
+) -> Response:
     """Erase a space with everything in it; needs the role admin. Gives those that stay."""
     writes.caller.require(Role.ADMIN, space)
 
