@@ -25,6 +25,7 @@ from hades.serve.breaker import Breaker, State
 from hades.serve.caller import Caller, Role
 from hades.serve.holds import Holds, Kind
 from hades.serve.line import STOPPING, Line, Overloaded, TimedOut
+from hades.serve.noted import note
 from hades.store.port import Progress
 from hades.store.sqlite.faults import is_busy
 from hades.view import View
@@ -89,7 +90,8 @@ class Desk:
         self.holds = Holds(self._write)
         self.on_recall: Callable[[Recall, str], object] | None = None
         """Who is told of every answer, in the thread that found it."""
-        self._closing = False
+        self.leaving = False
+        """Set when the server was told to stop: long work ends, and so should long answers."""
 
     @classmethod
     def open(
@@ -159,6 +161,7 @@ class Desk:
         `hold`: it is done inside that batch or snapshot.
         Without a space it is for what is the same in all of them, such as their list.
         """
+        note(space, writes=False)
         caller.require(role, space)
 
         def look(memory: Memory) -> Result:
@@ -193,6 +196,7 @@ class Desk:
         hold: str | None = None,
     ) -> Result:
         """Do something that writes; it is on disk when this returns, or with its hold's commit."""
+        note(space, writes=True)
         caller.require(role, space)
         writing = self._written()
         if hold is not None and space is not None:
@@ -217,11 +221,12 @@ class Desk:
         role: Role = Role.WRITER,
     ) -> Result:
         """Do something long beside the others. `on_progress` stops it by raising."""
+        note(space, writes=True)
         caller.require(role, space)
         writing = self._written()
 
         def told(what: str, done: int, total: int) -> None:
-            if self._closing:
+            if self.leaving:
                 raise Unavailable(STOPPING)
             on_progress(what, done, total)
 
@@ -232,17 +237,27 @@ class Desk:
 
     async def hold(self, caller: Caller, space: str, kind: Kind) -> str:
         """Begin a batch or a snapshot that lasts over several calls; its id."""
+        note(space, writes=kind == "batch")
         caller.require(Role.WRITER if kind == "batch" else Role.READER, space)
         memory = self._written() if kind == "batch" else self._reading
         return await self.holds.open(caller, kind, space, memory, self._timeout_s)
 
     async def release(self, caller: Caller, hold: str, *, commit: bool) -> None:
         """End a hold. With `commit` a batch is on disk when this returns; else it is undone."""
+        note(None, writes=commit)
         await self.holds.release(caller, hold, commit=commit, timeout_s=self._timeout_s)
+
+    def warm(self) -> dict[str, float]:
+        """Do beforehand what a first question would wait for; the seconds of each part."""
+        return self._reading.in_space(_any_space(self._reading)).warm()
+
+    def leave(self) -> None:
+        """Let long work end; everything else is still served until `close`."""
+        self.leaving = True
 
     def close(self) -> None:
         """Finish what is under way, refuse the rest, then let go of the file."""
-        self._closing = True
+        self.leave()
         lines = (self._read, self._write, self._work, self._index)
         for line in lines:
             line.refuse()
