@@ -114,7 +114,7 @@ def problem_of(error: HadesError) -> Response:
     kind = next(kind for kind in type(error).__mro__ if kind in _STATUS)
     status = getattr(error, "status", _STATUS[kind])
     headers = {}
-    if status == 503:
+    if status in (503, 504):
         headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
     return problem(status, str(error), kind.__name__, headers=headers)
 

@@ -95,7 +95,7 @@ class Reading(Asked):
         return self
 
     async def __call__(
-        self, call: Callable[[View], Result], *, fresh: bool = False, role: Role = Role.READER
+        self, call: Callable[[View], Result], *, fresh: bool = False, patient: bool = False
     ) -> Result:
         """What a function makes of the memory as of the time asked for."""
         return await self.desk.read(
@@ -105,7 +105,7 @@ class Reading(Asked):
             valid=self.as_of,
             known=self.known_at,
             fresh=fresh and self._hold is None,
-            role=role,
+            patient=patient,
             hold=self._hold,
         )
 
@@ -142,20 +142,25 @@ class Writing(Asked):
     ) -> None:
         super().__init__(request)
         self.space: str | None = space
+        self.key = key
         self._hold = hold
-        self._key = key
+
+    @property
+    def inside_hold(self) -> bool:
+        """Whether it is part of a batch."""
+        return self._hold is not None
 
     async def answer(
         self, call: Callable[[Memory], Any], *, status: int = 200, role: Role = Role.WRITER
     ) -> Response:
         """What a function writes, as JSON; with an idempotency key, only the first time."""
-        asked = "" if self._key is None else await self._told()
+        asked = "" if self.key is None else await self._told()
 
         def run(memory: Memory) -> tuple[Any, bool]:
-            if self._key is None:
+            if self.key is None:
                 return _answered(call(memory), status), False
             kept: tuple[Any, bool] = memory.once(
-                self._key, asked, lambda: _answered(call(memory), status)
+                self.key, asked, lambda: _answered(call(memory), status)
             )
             return kept
 
@@ -176,8 +181,11 @@ class Writing(Asked):
 
     async def work(self, call: Callable[[Memory, Progress], Result]) -> Result:
         """What a long function does beside other calls."""
-        space = self.space or ""
-        return await self.desk.work(self.caller, space, call, lambda _what, _done, _total: None)
+        return await self.desk.work(self.caller, self.space, call, lambda *_: None)
+
+    async def require(self, role: Role = Role.WRITER) -> None:
+        """NotFound or Denied now, rather than after much was sent."""
+        await self.desk.read(self.caller, self.space, lambda view: view.space, role=role)
 
     async def _told(self) -> str:
         """Everything that makes this request the one it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -20,7 +21,7 @@ from hades.serve.rest.calls import (
     WritesAnywhere,
     json_response,
 )
-from hades.serve.rest.words import LIMIT_AT_MOST, Body, Name
+from hades.serve.rest.words import LIMIT_AT_MOST, TIME, Body, Name
 from hades.serve.wire import Page, to_json
 
 router = APIRouter(prefix="/v1", tags=["spaces"])
@@ -43,6 +44,12 @@ class Welcome(Body):
     spaces: list[str]
     read_only: bool
     links: dict[str, str]
+
+
+class Moment(Body):
+    """One moment."""
+
+    time: datetime
 
 
 class Number(Body):
@@ -121,6 +128,14 @@ async def change(reads: Reads) -> Response:
 async def pending(reads: Reads) -> Response:
     """How many states wait to be indexed."""
     return await reads.answer(lambda view: {"value": view.pending})
+
+
+@router.get("/spaces/{space:name}/time", summary="Read a time", response_model=Moment)
+async def time(
+    reads: Reads, when: Annotated[str, TIME, Query(examples=["3 weeks ago"])]
+) -> Response:
+    """The moment a time as people write it stands for, by the memory's clock."""
+    return await reads.answer(lambda view: {"time": view.at(when).as_of.valid})
 
 
 @router.post("/spaces/{space:name}/index", summary="Index what waits", response_model=Number)
