@@ -68,7 +68,11 @@ class Client(asyncio.Protocol):
         head = bytes(self._buffer[:end]).lower()
         self._status = head[9:12].decode()
         at = head.find(b"content-length:")
-        line = b"0" if at < 0 else head[at + 15 : head.find(b"\r\n", at) if b"\r\n" in head[at:] else None]
+        line = (
+            b"0"
+            if at < 0
+            else head[at + 15 : head.find(b"\r\n", at) if b"\r\n" in head[at:] else None]
+        )
         self._length = end + 4 + int(line)
         return True
 
