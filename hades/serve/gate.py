@@ -36,7 +36,6 @@ from hades.serve.limits import (
 )
 from hades.serve.link import PATH as LINK
 from hades.serve.link import FirstLink
-from hades.serve.logs import request_id
 from hades.serve.reply import Reply, Send
 from hades.serve.way import Way
 
@@ -102,7 +101,7 @@ class Gate:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         headers = _headers(scope)
-        note = noted.Note(request_id.get() or _request_id(headers))
+        note = noted.Note(_request_id(headers))
         token = noted.current.set(note)
         reply = Reply(send, note.request, scope.get("hades.abort"))
         body = Body(receive, self._limits.body_bytes, self._limits.body_patience_s)

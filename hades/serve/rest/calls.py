@@ -83,7 +83,7 @@ class Asked:
 class Reading(Asked):
     """A request that reads one space."""
 
-    def __init__(self, request: Request, space: SpaceName, hold: Hold = None) -> None:
+    def __init__(self, request: Request, space: str, hold: str | None = None) -> None:
         super().__init__(request)
         self.space = space
         self.as_of: str | None = None
@@ -121,25 +121,15 @@ class Reading(Asked):
         return await self.answer(lambda view: {"items": call(view), "next": None}, fresh=fresh)
 
 
-def _reading(
-    request: Request,
-    space: SpaceName,
-    as_of: AsOfTime = None,
-    known_at: KnownTime = None,
-    hold: Hold = None,
-) -> Reading:
-    return Reading(request, space, hold).at(as_of, known_at)
-
-
 class Writing(Asked):
     """A request that writes to one space."""
 
     def __init__(
         self,
         request: Request,
-        space: SpaceName,
-        hold: Hold = None,
-        key: IdempotencyKey = None,
+        space: str,
+        hold: str | None = None,
+        key: str | None = None,
     ) -> None:
         super().__init__(request)
         self.space: str | None = space
@@ -211,14 +201,46 @@ def json_response(
 class WritingAnywhere(Writing):
     """A request that writes to no space in particular."""
 
-    def __init__(self, request: Request, key: IdempotencyKey = None) -> None:
+    def __init__(self, request: Request, key: str | None = None) -> None:
         super().__init__(request, "", None, key)
         self.space = None
 
 
-Asks = Annotated[Reading, Depends(Reading)]
+# Coroutines, though they wait for nothing: what is none, FastAPI runs in a thread of its own,
+# which would cost more than all the rest of a short call.
+
+
+async def _asked(request: Request) -> Asked:
+    return Asked(request)
+
+
+async def _asking(request: Request, space: SpaceName, hold: Hold = None) -> Reading:
+    return Reading(request, space, hold)
+
+
+async def _reading(
+    request: Request,
+    space: SpaceName,
+    as_of: AsOfTime = None,
+    known_at: KnownTime = None,
+    hold: Hold = None,
+) -> Reading:
+    return Reading(request, space, hold).at(as_of, known_at)
+
+
+async def _writing(
+    request: Request, space: SpaceName, hold: Hold = None, key: IdempotencyKey = None
+) -> Writing:
+    return Writing(request, space, hold, key)
+
+
+async def _writing_anywhere(request: Request, key: IdempotencyKey = None) -> WritingAnywhere:
+    return WritingAnywhere(request, key)
+
+
+Asks = Annotated[Reading, Depends(_asking)]
 """For questions: the time is in the body."""
 Reads = Annotated[Reading, Depends(_reading)]
-Writes = Annotated[Writing, Depends(Writing)]
-WritesAnywhere = Annotated[WritingAnywhere, Depends(WritingAnywhere)]
-AnyRequest = Annotated[Asked, Depends(Asked)]
+Writes = Annotated[Writing, Depends(_writing)]
+WritesAnywhere = Annotated[WritingAnywhere, Depends(_writing_anywhere)]
+AnyRequest = Annotated[Asked, Depends(_asked)]
