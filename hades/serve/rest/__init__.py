@@ -14,6 +14,7 @@ from hades.serve.rest import (
     holds,
     jobs,
     keys,
+    parity,
     proposals,
     spaces,
     states,
@@ -21,5 +22,5 @@ from hades.serve.rest import (
 
 __all__ = ["ROUTERS", "addresses"]
 
-_NOUNS = (spaces, states, edges, entities, asking, graph, exports, proposals, jobs, holds)
+_NOUNS = (spaces, states, edges, entities, asking, graph, exports, proposals, jobs, holds, parity)
 ROUTERS = tuple(noun.router for noun in (*_NOUNS, admin, keys))

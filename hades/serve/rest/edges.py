@@ -119,8 +119,7 @@ async def edges(
     return await reads.answer(
         lambda view: cut(
             view.edges(name, relation=relation, direction=direction, all=all), limit, _key, after
-        ),
-        fresh=True,
+        )
     )
 
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from hades.domain.proposal import DEFAULT_THRESHOLD, Proposal
 from hades.serve.caller import Role
 from hades.serve.rest.calls import Reads, Writes
+from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
 from hades.serve.rest.words import (
     EVIDENCE_CHARACTERS_AT_MOST,
     TAGS_AT_MOST,
@@ -24,6 +25,7 @@ from hades.serve.rest.words import (
     Time,
 )
 from hades.serve.wire import Page
+from hades.view import View
 
 router = APIRouter(prefix="/v1/spaces/{space:name}/proposals", tags=["proposals"])
 
@@ -82,10 +84,22 @@ async def propose(writes: Writes, body: Propose) -> Response:
 @router.get("", summary="List proposals", response_model=Page[Proposal])
 async def proposals(
     reads: Reads,
-    status: Annotated[Literal["waiting", "applied", "rejected"], Query()] = "waiting",
+    status: Annotated[Literal["waiting", "applied", "rejected", "all"], Query()] = "waiting",
+    after: Annotated[
+        int, Query(ge=0, le=2**62, description="Only those with a higher number.")
+    ] = 0,
+    cursor: Cursor = None,
+    limit: Limit = PAGE,
 ) -> Response:
-    """The changes that wait, or those that were decided on."""
-    return await reads.listed(lambda view: view.proposals(status))
+    """The changes that wait, or those that were decided on, oldest first."""
+    seen = decode(cursor, int)
+    wanted = None if status == "all" else status
+
+    def read(view: View) -> dict[str, Any]:
+        found = view.proposals(wanted, after=seen[0] if seen else after, limit=limit + 1)
+        return page(found, limit, lambda one: [one.id])
+
+    return await reads.answer(read)
 
 
 @router.post("/{number:number}/approve", summary="Approve a proposal", response_model=Proposal)
