@@ -110,7 +110,7 @@ class ShownJob(BaseModel):
     problem: ShownFailure | None
 
 
-def _jobs(request: Request) -> Jobs:
+async def _jobs(request: Request) -> Jobs:
     jobs: Jobs = request.app.state.jobs
     return jobs
 

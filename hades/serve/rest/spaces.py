@@ -145,3 +145,9 @@ async def index(writes: Writes) -> Response:
     """Index what was remembered since; a question does it by itself. How many states."""
     made = await writes.work(lambda memory, told: memory.index(told))
     return json_response(to_json({"value": made}))
+
+
+@router.post("/spaces/{space:name}/warm", summary="Warm up", response_model=dict[str, float])
+async def warm(asks: Asks) -> Response:
+    """Do beforehand what a first question would wait for; the seconds of each part."""
+    return await asks.answer(lambda view: view.warm(), fresh=True)
