@@ -16,6 +16,7 @@ from hades.memory import Memory
 from hades.serve.caller import Role
 from hades.serve.rest.calls import (
     AnyRequest,
+    Asks,
     Reads,
     Writes,
     WritesAnywhere,
