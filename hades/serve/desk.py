@@ -78,7 +78,10 @@ class Desk:
         readers: int = READERS,
         waiting: int = WAITING,
         timeout_s: float | None = TIMEOUT_S,
+        uploads: Path | None = None,
     ) -> None:
+        self.uploads = uploads
+        """The folder for files that are sent; None: none are taken."""
         self._reading = reading
         self._writing = writing
         self._timeout_s = timeout_s
@@ -111,7 +114,14 @@ class Desk:
         if not read_only:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
-        return cls(reading, writing, readers=readers, waiting=waiting, timeout_s=timeout_s)
+        return cls(
+            reading,
+            writing,
+            readers=readers,
+            waiting=waiting,
+            timeout_s=timeout_s,
+            uploads=None if read_only else Path(f"{Path(path).expanduser()}.uploads"),
+        )
 
     @property
     def read_only(self) -> bool:
@@ -154,11 +164,13 @@ class Desk:
         fresh: bool = False,
         role: Role = Role.READER,
         hold: str | None = None,
+        patient: bool = False,
     ) -> Result:
         """Do something with the memory as of a time, for reading.
 
         `fresh`: what was written before is indexed first, so that a question finds it.
         `hold`: it is done inside that batch or snapshot.
+        `patient`: it may take long, and is done where other long work is.
         Without a space it is for what is the same in all of them, such as their list.
         """
         note(space, writes=False)
@@ -180,11 +192,12 @@ class Desk:
                 raise _NotIndexed
             return look(memory)
 
+        line, timeout_s = (self._work, None) if patient else (self._read, self._timeout_s)
         with suppress(_NotIndexed):
             checked = fresh and space is not None and self._writing is not None
-            return await self._read.call(lambda: run(checked), self._timeout_s)
+            return await line.call(lambda: run(checked), timeout_s)
         await self._indexed(space or "")
-        return await self._read.call(lambda: run(False), self._timeout_s)
+        return await line.call(lambda: run(False), timeout_s)
 
     async def write(
         self,
@@ -206,7 +219,7 @@ class Desk:
         until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
 
         def run() -> Result:
-            memory = writing.in_space(space or _any_space(writing), actor=caller.name)
+            memory = writing.in_space(_named(writing, space), actor=caller.name)
             return _retried(call, memory, caller.name, until)
 
         return await self._write.call(run, self._timeout_s)
@@ -214,7 +227,7 @@ class Desk:
     async def work(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[Memory, Progress], Result],
         on_progress: Progress,
         *,
@@ -231,7 +244,7 @@ class Desk:
             on_progress(what, done, total)
 
         def run() -> Result:
-            return call(writing.in_space(space, actor=caller.name), told)
+            return call(writing.in_space(_named(writing, space), actor=caller.name), told)
 
         return await self._work.call(run, None)
 
@@ -294,6 +307,10 @@ class Desk:
                 await self._index.call(lambda: writing.in_space(space).index(), None)
         finally:
             self._indexing.pop(space, None)
+
+
+def _named(memory: Memory, space: str | None) -> str:
+    return _any_space(memory) if space is None else space
 
 
 def _any_space(memory: Memory) -> str:

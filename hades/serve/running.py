@@ -128,8 +128,7 @@ def _server(
     telemetry = Telemetry(traces=open_traces())
     opened.callback(telemetry.close)
     readiness = readiness_of(desk)
-    app = build(desk, telemetry=telemetry, readiness=readiness)
-    app.state.keys, app.state.audit = keys, audit
+    app = build(desk, telemetry=telemetry, readiness=readiness, keys=keys, audit=audit)
     by_key = any(one.way.by_key for one in listening)
     link = FirstLink(keys) if by_key and not keys.exist else None
     limits = Limits(
