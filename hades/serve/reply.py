@@ -9,7 +9,6 @@ from http import HTTPStatus
 from typing import Any
 
 from hades.serve.limits import Body, Refused
-from hades.serve.logs import request_id
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -96,8 +95,7 @@ class Reply:
         said = list(headers)
         names = {name.lower() for name, _ in said}
         said += _SAFE
-        if not request_id.get():  # else the layer around this one tells it
-            said.append((b"x-request-id", self._request))
+        said.append((b"x-request-id", self._request))
         if b"cache-control" not in names:
             # With an ETag a copy may be kept, and is asked about before it is used.
             kept = b"private, no-cache" if b"etag" in names else b"no-store"

@@ -14,7 +14,6 @@ from hades.serve.rest import (
     holds,
     jobs,
     keys,
-    parity,
     proposals,
     spaces,
     states,
@@ -22,5 +21,5 @@ from hades.serve.rest import (
 
 __all__ = ["ROUTERS", "addresses"]
 
-_NOUNS = (spaces, states, edges, entities, asking, graph, exports, proposals, jobs, holds, parity)
+_NOUNS = (spaces, states, edges, entities, asking, graph, exports, proposals, jobs, holds)
 ROUTERS = tuple(noun.router for noun in (*_NOUNS, admin, keys))

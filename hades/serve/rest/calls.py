@@ -17,7 +17,7 @@ from hades.domain.plain import plain
 from hades.memory import Memory
 from hades.serve.caller import Caller, Role, caller_of
 from hades.serve.desk import Desk
-from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME, Hint
+from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME
 from hades.serve.wire import JSON, to_json
 from hades.store.port import Progress
 from hades.view import View
@@ -46,9 +46,10 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         description="Sent again with the same request, it gives the first answer again.",
+        min_length=1,
+        max_length=KEY_CHARACTERS_AT_MOST,
         examples=["7d8f3a52-note-17"],
     ),
-    Hint(minLength=1, maxLength=KEY_CHARACTERS_AT_MOST),
 ]
 
 
@@ -82,7 +83,7 @@ class Asked:
 class Reading(Asked):
     """A request that reads one space."""
 
-    def __init__(self, request: Request, space: SpaceName, hold: Hold = None) -> None:
+    def __init__(self, request: Request, space: str, hold: str | None = None) -> None:
         super().__init__(request)
         self.space = space
         self.as_of: str | None = None
@@ -120,25 +121,15 @@ class Reading(Asked):
         return await self.answer(lambda view: {"items": call(view), "next": None}, fresh=fresh)
 
 
-def _reading(
-    request: Request,
-    space: SpaceName,
-    as_of: AsOfTime = None,
-    known_at: KnownTime = None,
-    hold: Hold = None,
-) -> Reading:
-    return Reading(request, space, hold).at(as_of, known_at)
-
-
 class Writing(Asked):
     """A request that writes to one space."""
 
     def __init__(
         self,
         request: Request,
-        space: SpaceName,
-        hold: Hold = None,
-        key: IdempotencyKey = None,
+        space: str,
+        hold: str | None = None,
+        key: str | None = None,
     ) -> None:
         super().__init__(request)
         self.space: str | None = space
@@ -210,14 +201,46 @@ def json_response(
 class WritingAnywhere(Writing):
     """A request that writes to no space in particular."""
 
-    def __init__(self, request: Request, key: IdempotencyKey = None) -> None:
+    def __init__(self, request: Request, key: str | None = None) -> None:
         super().__init__(request, "", None, key)
         self.space = None
 
 
-Asks = Annotated[Reading, Depends(Reading)]
+# Coroutines, though they wait for nothing: what is none, FastAPI runs in a thread of its own,
+# which would cost more than all the rest of a short call.
+
+
+async def _asked(request: Request) -> Asked:
+    return Asked(request)
+
+
+async def _asking(request: Request, space: SpaceName, hold: Hold = None) -> Reading:
+    return Reading(request, space, hold)
+
+
+async def _reading(
+    request: Request,
+    space: SpaceName,
+    as_of: AsOfTime = None,
+    known_at: KnownTime = None,
+    hold: Hold = None,
+) -> Reading:
+    return Reading(request, space, hold).at(as_of, known_at)
+
+
+async def _writing(
+    request: Request, space: SpaceName, hold: Hold = None, key: IdempotencyKey = None
+) -> Writing:
+    return Writing(request, space, hold, key)
+
+
+async def _writing_anywhere(request: Request, key: IdempotencyKey = None) -> WritingAnywhere:
+    return WritingAnywhere(request, key)
+
+
+Asks = Annotated[Reading, Depends(_asking)]
 """For questions: the time is in the body."""
 Reads = Annotated[Reading, Depends(_reading)]
-Writes = Annotated[Writing, Depends(Writing)]
-WritesAnywhere = Annotated[WritingAnywhere, Depends(WritingAnywhere)]
-AnyRequest = Annotated[Asked, Depends(Asked)]
+Writes = Annotated[Writing, Depends(_writing)]
+WritesAnywhere = Annotated[WritingAnywhere, Depends(_writing_anywhere)]
+AnyRequest = Annotated[Asked, Depends(_asked)]

@@ -123,9 +123,11 @@ async def edges(
     )
 
 
-@router.get("/edges/{edge}", summary="Read what was believed of an edge", response_model=Page[Edge])
+@router.get(
+    "/edges/{edge:number}", summary="Read what was believed of an edge", response_model=Page[Edge]
+)
 async def edge(
-    reads: Reads, edge: Annotated[int, PathParameter(ge=0, le=2**62, examples=[1])]
+    reads: Reads, edge: Annotated[int, PathParameter(ge=0, lt=10**18, examples=[1])]
 ) -> Response:
     """Everything believed about one edge up to a time, oldest first."""
     return await reads.listed(lambda view: view.edge(edge))

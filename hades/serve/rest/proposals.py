@@ -29,7 +29,7 @@ from hades.view import View
 
 router = APIRouter(prefix="/v1/spaces/{space:name}/proposals", tags=["proposals"])
 
-ProposalNumber = Annotated[int, PathParameter(ge=1, le=2**62, examples=[1])]
+ProposalNumber = Annotated[int, PathParameter(ge=1, lt=10**18, examples=[1])]
 
 
 class Propose(Body):
@@ -102,13 +102,13 @@ async def proposals(
     return await reads.answer(read)
 
 
-@router.post("/{number}/approve", summary="Approve a proposal", response_model=Proposal)
+@router.post("/{number:number}/approve", summary="Approve a proposal", response_model=Proposal)
 async def approve(writes: Writes, number: ProposalNumber) -> Response:
     """Apply a change that waits; needs the role admin."""
     return await writes.answer(lambda memory: memory.approve(number), role=Role.ADMIN)
 
 
-@router.post("/{number}/reject", summary="Reject a proposal", response_model=Proposal)
+@router.post("/{number:number}/reject", summary="Reject a proposal", response_model=Proposal)
 async def reject(writes: Writes, number: ProposalNumber, body: Why) -> Response:
     """Let a change that waits not be made, and say why; needs the role admin."""
     return await writes.answer(lambda memory: memory.reject(number, body.why), role=Role.ADMIN)
