@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -83,6 +84,15 @@ class Door:
             )
         with memory:
             yield memory
+
+    def file(self) -> Path:
+        """The memory file the options name, for what is done beside it."""
+        from hades.settings import load_settings
+
+        path = self.memory or load_settings().ready_path()
+        if is_address(path):
+            raise InvalidInput(f"{path} is a server: give the memory's file with --memory.")
+        return Path(path).expanduser()
 
     @contextmanager
     def viewed(self) -> Iterator[View]:

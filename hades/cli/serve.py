@@ -87,7 +87,7 @@ def serve(
         "admin": admin_socket or settings.admin_socket,
     }
     options = Options(
-        memory=(door.memory or settings.ready_path()).expanduser(),
+        memory=door.file(),
         host=host or settings.listen_host,
         port=settings.listen_port if port is None else port,
         tcp=tcp,
@@ -150,9 +150,8 @@ def revoke_key(
 
 def _keys(door: Door) -> Keys:
     from hades.serve.keys import Keys, keys_beside
-    from hades.settings import load_settings
 
-    return Keys(keys_beside((door.memory or load_settings().ready_path()).expanduser()))
+    return Keys(keys_beside(door.file()))
 
 
 def _show_keys(out: Console, found: list[dict[str, Any]]) -> None:
