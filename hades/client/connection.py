@@ -31,6 +31,10 @@ FIRST_PAUSE_S = 0.1
 """Before the second try; doubled before each one after it."""
 LONGEST_PAUSE_S = 5.0
 
+ADMIN = "/v1/admin/"
+NOTHING_THERE = "There is nothing at this address."
+"""What a server says of an address it does not have, and of an operator's to anybody else."""
+
 Query = Mapping[str, Any]
 
 
@@ -207,7 +211,7 @@ class Connection:
                     return response
                 wait = _wished_pause_s(response)
                 if response.status_code != 503 or wait is None or not tries_left:
-                    raise self._refusal(response)
+                    raise self._refusal(call, response)
                 pause = max(pause, min(wait, LONGEST_PAUSE_S))
             time.sleep(pause)
         raise AssertionError("unreachable")
@@ -238,9 +242,14 @@ class Connection:
             min(FIRST_PAUSE_S * 2**earlier, LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
         )
 
-    def _refusal(self, response: httpx.Response) -> errors.HadesError:
+    def _refusal(self, call: Call, response: httpx.Response) -> errors.HadesError:
         try:
-            return refusal(json.loads(response.content), response.status_code)
+            told = json.loads(response.content)
+            if call.path.startswith(ADMIN) and told["detail"] == NOTHING_THERE:
+                return errors.Denied(
+                    f"{self.address.text} is not for operators: open the server's admin socket."
+                )
+            return refusal(told, response.status_code)
         except (ValueError, KeyError, TypeError, AttributeError):
             return self._no_server(response)
 
