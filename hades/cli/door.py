@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hades.domain.address import is_address
+from hades.domain.address import is_address, read_address
 from hades.errors import HadesError, InvalidInput
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class Door:
 
         path = self.memory or load_settings().ready_path()
         if is_address(path):
-            raise InvalidInput(f"{path} is a server: give the memory's file with --memory.")
+            where = read_address(str(path)).text
+            raise InvalidInput(f"{where} is where another server listens: name a memory file.")
         return Path(path).expanduser()
 
     @contextmanager
