@@ -9,6 +9,7 @@ from starlette.routing import Route
 import hades
 from hades.serve import problems
 from hades.serve.desk import Desk
+from hades.serve.graphql import mounted
 from hades.serve.health import PATHS, Pages, Readiness, readiness_of
 from hades.serve.rest import asking, edges, entities, graph, openapi, spaces, states
 from hades.serve.rest.addresses import Undecoded
@@ -21,7 +22,11 @@ GZIP_LEVEL = 1
 
 
 def build(
-    desk: Desk, *, telemetry: Telemetry | None = None, readiness: Readiness | None = None
+    desk: Desk,
+    *,
+    telemetry: Telemetry | None = None,
+    readiness: Readiness | None = None,
+    graphql: bool = True,
 ) -> FastAPI:
     """The whole application; who asks is for the gate around it to say.
 
@@ -45,6 +50,8 @@ def build(
     watched = Pages(telemetry.metrics, readiness or readiness_of(desk, warm=True))
     for path in PATHS:
         app.router.routes.append(Route(path, watched, include_in_schema=False))
+    if graphql:
+        app.router.routes.append(Route("/graphql", mounted(desk), include_in_schema=False))
     problems.install(app)
     for room in ROUTERS:
         app.include_router(room.router)
