@@ -168,13 +168,16 @@ def _kept(query: str) -> DocumentNode | None:
 def _told(result: ExecutionResult) -> dict[str, Any]:
     """A result as it is sent: errors first, so that nobody overlooks them."""
     told: dict[str, Any] = {}
+    if result.data is None and result.errors and not any(one.path for one in result.errors):
+        # No field was looked at: a variable does not fit.
+        raise InvalidInput(limits.sentence(result.errors[0]))
     if result.errors:
         told["errors"] = [_error(one) for one in result.errors[:ERRORS_AT_MOST]]
     return {**told, "data": result.data}
 
 
 def _error(error: GraphQLError) -> dict[str, Any]:
-    cause = error.original_error
+    cause = None if isinstance(error.original_error, GraphQLError) else error.original_error
     told: dict[str, Any] = {"message": limits.sentence(error) if cause is None else str(cause)}
     code = "InvalidInput" if cause is None else _code(cause)
     if cause is not None and not isinstance(cause, HadesError):
