@@ -194,6 +194,16 @@ def test_a_caller_sees_their_spaces_only(client: httpx.Client) -> None:
     assert client.post("/", headers={"who": ""}, json={"query": both}).status_code == 403
 
 
+def test_a_field_that_fails_leaves_the_others(client: httpx.Client) -> None:
+    query = """{ space { paths(source: "nobody", target: "Ann") { text }
+                         topic(name: "bugs/bug_y") { version state(version: 99) { content } } } }"""
+    told = client.post("/", json={"query": query}).json()
+    assert told["data"]["space"] == {"paths": None, "topic": {"version": 2, "state": None}}
+    assert [error["path"] for error in told["errors"]] == [
+        ["space", "paths"], ["space", "topic", "state"]
+    ]  # fmt: skip
+
+
 def test_several_spaces_and_a_space_that_is_not_there(client: httpx.Client) -> None:
     query = """{ one: space { search(question: "Bug Y", first: 1) { line } }
                  two: space(name: "work") { search(question: "ship", first: 1) { line } } }"""

@@ -54,6 +54,7 @@ def test_a_query_costs_its_fields_as_often_as_they_are_answered() -> None:
     assert weight(page % "$n").cost == weight(page % 7).cost
     assert weight(page % "$n", n=100).cost == many.cost
     assert weight("{ space { topics { items { name tags } } } }").cost == weight(page % 20).cost
+    assert weight("{ space { edge(id: 1) { relation } } }").cost == 2 + limits.LIST_ITEMS
     assert weight('{ space { search(question: "x") { score } } }').asks
 
 

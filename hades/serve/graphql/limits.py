@@ -33,6 +33,7 @@ from graphql import (
     VariableNode,
     Visitor,
     get_named_type,
+    get_nullable_type,
     is_leaf_type,
     is_list_type,
     parse,
@@ -319,7 +320,7 @@ class Scale:
         self._bounded(node, field, "hops", HOPS_AT_MOST)
         if "first" in field.args:
             return self._bounded(node, field, "first", FIRST_AT_MOST)
-        kind = getattr(field.type, "of_type", field.type)
+        kind = get_nullable_type(field.type)
         if is_list_type(kind) and not is_leaf_type(get_named_type(kind)):
             return SIZES.get(key, LIST_ITEMS)
         return 1

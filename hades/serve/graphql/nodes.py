@@ -71,31 +71,31 @@ class Node:
         all: bool = False,
         first: int = 20,
         after: str | None = None,
-    ) -> EdgePage:
+    ) -> EdgePage | None:
         if self.kind == "chunk":
             return EdgePage(items=[], next=None)
         return edges_of(self.at, self.name, relation, direction, all, first, after)
 
     @strawberry.field(description="What it is joined with, nearest first.")
-    def neighbours(self, first: int = 20, hops: int = 1) -> list[Neighbour]:
+    def neighbours(self, first: int = 20, hops: int = 1) -> list[Neighbour] | None:
         if self.kind == "chunk":
             return []
         found = self.at.view.neighbours(self.name, first, hops=hops)
         return [Neighbour.of(self.at, one) for one in found]
 
     @strawberry.field(description="The best paths to another node, best first.")
-    def paths(self, to: str, first: int = 5, hops: int = 3) -> list[Path]:
+    def paths(self, to: str, first: int = 5, hops: int = 3) -> list[Path] | None:
         found = self.at.view.paths(_topic(self.kind, self.name), to, first, hops=hops)
         return [Path.of(self.at, path) for path in found]
 
     @strawberry.field(description="The passages that mention it by any of its names.")
-    def mentions(self, first: int = 20) -> list[Mention]:
+    def mentions(self, first: int = 20) -> list[Mention] | None:
         if self.kind != "entity":
             return []
         return [Mention.of(one) for one in self.at.view.mentions(self.name, first)]
 
     @strawberry.field(description="What is mentioned together with it, most often first.")
-    def related(self, first: int = 20) -> list[Related]:
+    def related(self, first: int = 20) -> list[Related] | None:
         if self.kind != "entity":
             return []
         return [Related.of(one) for one in self.at.view.related(self.name, first)]
@@ -176,31 +176,31 @@ class Topic:
         return topic_node(self.at, self.name)
 
     @strawberry.field(description="Its state at this moment, or one version.")
-    def state(self, version: int | None = None) -> State:
+    def state(self, version: int | None = None) -> State | None:
         return State.of(self.at.view.get(self.name, version))
 
     @strawberry.field(description="Every state in the order they were recorded.")
-    def history(self, first: int = 20, after: str | None = None) -> StatePage:
+    def history(self, first: int = 20, after: str | None = None) -> StatePage | None:
         since = decode(after, int)
         states = self.at.view.history(self.name)
         found = cut(states, first, lambda state: [state.version], since)
         return StatePage(items=[State.of(one) for one in found["items"]], next=found["next"])
 
     @strawberry.field(description="What changed between two versions; by default the last change.")
-    def diff(self, before: int | None = None, after: int | None = None) -> Diff:
+    def diff(self, before: int | None = None, after: int | None = None) -> Diff | None:
         return Diff.of(self.at.view.diff(self.name, before, after))
 
     @strawberry.field(description="The passages of its state, or of one version.")
     def chunks(
         self, version: int | None = None, first: int = 20, after: str | None = None
-    ) -> ChunkPage:
+    ) -> ChunkPage | None:
         since = decode(after, int)
         chunks = self.at.view.chunks(self.name, version)
         found = cut(chunks, first, lambda chunk: [chunk.ordinal], since)
         return ChunkPage(items=[Chunk.of(one) for one in found["items"]], next=found["next"])
 
     @strawberry.field(description="What to have in mind when working on it.")
-    def working_memory(self, budget: int = 2_000) -> WorkingSet:
+    def working_memory(self, budget: int = 2_000) -> WorkingSet | None:
         return WorkingSet.of(self.at.view.working_memory(self.name, budget=budget))
 
 

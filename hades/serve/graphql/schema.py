@@ -148,7 +148,7 @@ class Space:
         return self.at.view.change
 
     @strawberry.field(description="How much there is.")
-    def stats(self) -> JSON:
+    def stats(self) -> JSON | None:
         return json(self.at.view.stats())
 
     @strawberry.field(description="A topic by its name.")
@@ -164,7 +164,7 @@ class Space:
         until: str | None = None,
         first: int = 20,
         after: str | None = None,
-    ) -> TopicPage:
+    ) -> TopicPage | None:
         last = decode(after, str)
         found = self.at.view.topics(
             glob,
@@ -194,7 +194,7 @@ class Space:
     @strawberry.field(description="The entities there are, by name.")
     def entities(
         self, glob: str | None = None, first: int = 20, after: str | None = None
-    ) -> EntityPage:
+    ) -> EntityPage | None:
         last = decode(after, str)
         shown = cut(self.at.view.entities(glob), first, lambda entity: [entity.name], last)
         return EntityPage(
@@ -208,20 +208,20 @@ class Space:
         all: bool = False,
         first: int = 20,
         after: str | None = None,
-    ) -> EdgePage:
+    ) -> EdgePage | None:
         return edges_of(self.at, None, relation, Direction.BOTH, all, first, after)
 
     @strawberry.field(description="Everything believed about one edge, oldest first.")
-    def edge(self, id: int) -> list[Edge]:
+    def edge(self, id: int) -> list[Edge] | None:
         return [Edge.of(self.at, one) for one in self.at.view.edge(id)]
 
     @strawberry.field(description="The best paths between two topics or entities, best first.")
-    def paths(self, source: str, target: str, first: int = 5, hops: int = 3) -> list[Path]:
+    def paths(self, source: str, target: str, first: int = 5, hops: int = 3) -> list[Path] | None:
         found = self.at.view.paths(source, target, first, hops=hops)
         return [Path.of(self.at, one) for one in found]
 
     @strawberry.field(description="The part of the graph around some things, to be drawn.")
-    def subgraph(self, names: list[str], first: int = 100, hops: int = 1) -> Subgraph:
+    def subgraph(self, names: list[str], first: int = 100, hops: int = 1) -> Subgraph | None:
         if len(names) > NAMES_AT_MOST:
             raise InvalidInput(f"Draw around at most {NAMES_AT_MOST} names, not {len(names)}.")
         return Subgraph.of(self.at, self.at.view.subgraph(*names, hops=hops, limit=first))
@@ -239,7 +239,7 @@ class Space:
         kind: str | None = None,
         glob: str | None = None,
         first: int = 10,
-    ) -> list[Hit]:
+    ) -> list[Hit] | None:
         found = self.at.view.search(question, first, door=door, tag=tag, kind=kind, glob=glob)
         return [Hit.of(one) for one in found]
 
@@ -253,7 +253,7 @@ class Space:
         tag: str | None = None,
         kind: str | None = None,
         glob: str | None = None,
-    ) -> Recall:
+    ) -> Recall | None:
         found = self.at.view.recall(
             question, budget=budget, mode=mode, tag=tag, kind=kind, glob=glob
         )
