@@ -16,6 +16,7 @@ from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
 from hades.serve.graphql import mounted
 
+ANN = Caller("key:ann", Role.WRITER)
 CALLERS = {
     "ann": Caller("key:ann", Role.READER),
     "eve": Caller("key:eve", Role.READER, frozenset({"work"})),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import httpx
 import pytest
 
 import hades
+from hades.serve.app import build
 from hades.serve.desk import Desk
 from tests.making import remember_story
-from tests.serve.graphql_making import ask, served
+from tests.serve.graphql_making import ANN, CALLERS, ask, gated, served
 
 
 @pytest.fixture(scope="module")
@@ -293,3 +295,59 @@ def test_what_is_written_is_found_by_the_next_query(tmp_path: Path) -> None:
         memory.remember("animals", "Marmots sleep all winter.")
         found = ask(client, query)["space"]["search"]
         assert found == [{"chunk": {"topic": "animals"}}]
+
+
+def test_it_is_part_of_the_server_and_reads_inside_a_hold(path: Path) -> None:
+    async def life() -> list[Any]:
+        desk = Desk.open(path)
+        transport = httpx.ASGITransport(app=gated(build(desk)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            hold = await desk.hold(CALLERS["ann"], "default", "snapshot")
+            await desk.write(ANN, "default", lambda m: m.remember("a", "two"))
+            query = '{ space { topic(name: "a") { state { content } } } }'
+            told = [
+                await client.post("/graphql", json={"query": query}, headers={"who": "ann", **more})
+                for more in ({}, {"hades-hold": hold})
+            ]
+            several = '{ a: space { name } b: space(name: "work") { name } }'
+            told.append(
+                await client.post(
+                    "/graphql", json={"query": several}, headers={"who": "ann", "hades-hold": hold}
+                )
+            )
+            await desk.release(CALLERS["ann"], hold, commit=False)
+            desk.close()
+            return [one.json() for one in told]
+
+    with hades.open(path) as memory:
+        memory.remember("a", "one")
+    now, held, several = asyncio.run(life())
+    assert now["data"]["space"]["topic"]["state"]["content"] == "two"
+    assert held["data"]["space"]["topic"]["state"]["content"] == "one"
+    assert several["errors"][0]["message"].startswith("A hold is of one space")
+
+
+def test_a_query_that_only_reads_sees_one_moment(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hades.open(path) as memory:
+        memory.remember("left", "0")
+        memory.remember("right", "0")
+        get = hades.View.get
+
+        def interrupted(view: hades.View, *given: Any) -> hades.State:
+            found = get(view, *given)
+            monkeypatch.setattr(hades.View, "get", get)
+            with memory.batch():
+                memory.remember("left", "1")
+                memory.remember("right", "1")
+            return found
+
+        query = """{ space { left: topic(name: "left") { state { content } }
+                             right: topic(name: "right") { state { content } } } }"""
+        with served(Desk.open(path)) as client:
+            monkeypatch.setattr(hades.View, "get", interrupted)
+            found = ask(client, query)["space"]
+            assert found["left"]["state"]["content"] == found["right"]["state"]["content"] == "0"
+            found = ask(client, query)["space"]
+            assert found["left"]["state"]["content"] == found["right"]["state"]["content"] == "1"

@@ -48,6 +48,7 @@ def test_the_limits_are_those_of_the_page(tmp_path: Path) -> None:
         limits.HOPS_AT_MOST,
         limits.INTROSPECTION_COST,
         int(reading.SECONDS_AT_MOST),
+        reading.CHARACTERS_AT_MOST,
     ):
         assert re.search(rf"\b{number:,}\b", page), number
     wide = "edges(first: 50) { items { target { " * 3 + "name" + " } } }" * 3

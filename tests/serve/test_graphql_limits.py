@@ -158,6 +158,22 @@ def test_the_schema_cannot_be_asked_for_without_end(client: httpx.Client) -> Non
     assert "costs 22,000" in refused(client, f"{{ {many} }}")
 
 
+def test_an_answer_has_a_size(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hades.serve.graphql.reading.CHARACTERS_AT_MOST", 60)
+    query = "{ space { topics { items { state { content } } } } }"
+    told = client.post("/", json={"query": query}).json()
+    shown = [one["state"] for one in told["data"]["space"]["topics"]["items"]]
+    assert shown[0] is not None
+    assert shown[-1] is None
+    assert "The answer holds more than 60 characters" in told["errors"][0]["message"]
+
+
+def test_a_query_has_its_time(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hades.serve.graphql.reading.SECONDS_AT_MOST", -1.0)
+    told = client.post("/", json={"query": "{ space { name change } }"}).json()
+    assert told["errors"][0]["extensions"] == {"code": "Unavailable"}
+
+
 def test_nothing_is_written(client: httpx.Client) -> None:
     assert refused(client, "mutation { forget }")
     assert refused(client, "subscription { changes }")

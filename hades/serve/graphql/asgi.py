@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -32,8 +33,10 @@ from hades.view import View
 
 BODY_BYTES_AT_MOST = 200_000
 ERRORS_AT_MOST = 20
-QUERIES_KEPT = 200
+QUERIES_KEPT = 100
 """Queries that were read and found valid: programs send the same few again and again."""
+KEPT_CHARACTERS_AT_MOST = 4_000
+"""Longer ones are read anew: all that are kept together stay within some 20 MB."""
 MEDIA_TYPES = ("application/graphql-response+json", "application/json")
 INSIDE = "Something went wrong inside; the server's log says what."
 
@@ -90,7 +93,7 @@ class _GraphQL:
         return _reply(request, 200, done)
 
     async def _done(self, caller: Caller, asked: Asked, hold: str | None) -> dict[str, Any]:
-        document = _kept(asked.query)
+        document = _documents.get(asked.query)
         if document is None:
             # In a thread: a long query takes a while to be found valid.
             document = await self._desk.read(caller, None, lambda _: _valid(asked.query))
@@ -152,17 +155,16 @@ def _valid(query: str) -> DocumentNode:
         raise InvalidInput(limits.sentence(error)) from error
     if wrong := validate(CORE, document, max_errors=1):
         raise InvalidInput(limits.sentence(wrong[0]))
-    _documents[query] = document
-    while len(_documents) > QUERIES_KEPT:
-        _documents.pop(next(iter(_documents)), None)
+    if len(query) <= KEPT_CHARACTERS_AT_MOST:
+        with _keeping:
+            _documents[query] = document
+            while len(_documents) > QUERIES_KEPT:
+                del _documents[next(iter(_documents))]
     return document
 
 
 _documents: dict[str, DocumentNode] = {}
-
-
-def _kept(query: str) -> DocumentNode | None:
-    return _documents.get(query)
+_keeping = threading.Lock()
 
 
 def _told(result: ExecutionResult) -> dict[str, Any]:

@@ -177,18 +177,21 @@ class Topic:
 
     @strawberry.field(description="Its state at this moment, or one version.")
     def state(self, version: int | None = None) -> State | None:
-        return State.of(self.at.view.get(self.name, version))
+        return State.of(self.at.shown(self.at.view.get(self.name, version)))
 
     @strawberry.field(description="Every state in the order they were recorded.")
     def history(self, first: int = 20, after: str | None = None) -> StatePage | None:
         since = decode(after, int)
         states = self.at.view.history(self.name)
         found = cut(states, first, lambda state: [state.version], since)
-        return StatePage(items=[State.of(one) for one in found["items"]], next=found["next"])
+        items = [State.of(self.at.shown(one)) for one in found["items"]]
+        return StatePage(items=items, next=found["next"])
 
     @strawberry.field(description="What changed between two versions; by default the last change.")
     def diff(self, before: int | None = None, after: int | None = None) -> Diff | None:
-        return Diff.of(self.at.view.diff(self.name, before, after))
+        found = self.at.view.diff(self.name, before, after)
+        self.at.room.take(len(found.text))
+        return Diff.of(found)
 
     @strawberry.field(description="The passages of its state, or of one version.")
     def chunks(
@@ -197,11 +200,16 @@ class Topic:
         since = decode(after, int)
         chunks = self.at.view.chunks(self.name, version)
         found = cut(chunks, first, lambda chunk: [chunk.ordinal], since)
+        self.at.room.take(sum(len(one.text) for one in found["items"]))
         return ChunkPage(items=[Chunk.of(one) for one in found["items"]], next=found["next"])
 
     @strawberry.field(description="What to have in mind when working on it.")
     def working_memory(self, budget: int = 2_000) -> WorkingSet | None:
-        return WorkingSet.of(self.at.view.working_memory(self.name, budget=budget))
+        found = self.at.view.working_memory(self.name, budget=budget)
+        self.at.room.take(len(found.context))
+        for item in found.items:
+            self.at.shown(item.state)
+        return WorkingSet.of(found)
 
 
 @strawberry.type(description="A named thing with the other names it goes by.")

@@ -7,11 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hades.domain.answer import Recall
-from hades.errors import Unavailable
+from hades.domain.trace import State
+from hades.errors import InvalidInput, Unavailable
 from hades.serve.caller import Caller, Role
 from hades.view import View
 
 SECONDS_AT_MOST = 10.0
+CHARACTERS_AT_MOST = 20_000_000
+"""Of contents in one answer: `first` says how many there are, not how long they are."""
+
+
+class Room:
+    """How much of contents an answer may still hold."""
+
+    def __init__(self) -> None:
+        self._left = CHARACTERS_AT_MOST
+
+    def take(self, characters: int) -> None:
+        """Take some of it; InvalidInput when there is no more."""
+        self._left -= characters
+        if self._left < 0:
+            raise InvalidInput(
+                f"The answer holds more than {CHARACTERS_AT_MOST:,} characters: ask for less."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +38,7 @@ class At:
 
     _view: View
     until: float
+    room: Room
 
     @property
     def view(self) -> View:
@@ -27,6 +46,11 @@ class At:
         if time.monotonic() > self.until:
             raise Unavailable(f"The query took longer than {SECONDS_AT_MOST:g} s: ask for less.")
         return self._view
+
+    def shown(self, state: State) -> State:
+        """A state whose content goes into the answer, if there is room for it."""
+        self.room.take(len(state.content))
+        return state
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +62,7 @@ class Reading:
     told: Callable[[Recall], Recall]
     """Tells whoever counts answers."""
     until: float = field(default_factory=lambda: time.monotonic() + SECONDS_AT_MOST)
+    room: Room = field(default_factory=Room)
 
     def at(self, space: str, as_of: str | None, known_at: str | None) -> At:
         """A space as of a moment, if this caller may see it."""
@@ -45,4 +70,4 @@ class Reading:
         view = self.memory.in_space(space)
         if as_of is not None or known_at is not None:
             view = view.at(as_of, known=known_at)
-        return At(view, self.until)
+        return At(view, self.until, self.room)
