@@ -231,6 +231,20 @@ def test_a_head_that_drips_is_hung_up_on_and_others_are_served(
         dripping.join()
 
 
+def test_an_answer_nobody_reads_is_not_kept_for_ever(serving: Serving) -> None:
+    with serving(read_s=0.3) as served:
+        with served.by("rw") as client:
+            client.put(f"{STATES}/long", json={"content": "x" * 4_000_000}).raise_for_status()
+        with _connected(served) as raw:
+            raw.sendall(f"GET {STATES}/long HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            time.sleep(1.5)
+            read = 0
+            with suppress(ConnectionError):
+                while piece := raw.recv(100_000):
+                    read += len(piece)
+        assert read < 4_000_000
+
+
 def test_a_head_without_end_is_refused(served: Served) -> None:
     with _connected(served) as raw:
         raw.sendall(b"GET /v1 HTTP/1.1\r\nHost: x\r\nX-Long: ")
