@@ -219,7 +219,7 @@ class Desk:
         until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
 
         def run() -> Result:
-            memory = writing.in_space(space or _any_space(writing), actor=caller.name)
+            memory = writing.in_space(_named(writing, space), actor=caller.name)
             return _retried(call, memory, caller.name, until)
 
         return await self._write.call(run, self._timeout_s)
@@ -244,7 +244,7 @@ class Desk:
             on_progress(what, done, total)
 
         def run() -> Result:
-            return call(writing.in_space(space or _any_space(writing), actor=caller.name), told)
+            return call(writing.in_space(_named(writing, space), actor=caller.name), told)
 
         return await self._work.call(run, None)
 
@@ -307,6 +307,10 @@ class Desk:
                 await self._index.call(lambda: writing.in_space(space).index(), None)
         finally:
             self._indexing.pop(space, None)
+
+
+def _named(memory: Memory, space: str | None) -> str:
+    return _any_space(memory) if space is None else space
 
 
 def _any_space(memory: Memory) -> str:

@@ -27,7 +27,7 @@ from hades.serve.wire import Page, to_json
 from hades.store.port import Problem, Progress
 
 
-def only_here(request: Request) -> None:
+async def only_here(request: Request) -> None:
     """What is here is nowhere else: 404 for whoever came another way."""
     caller = caller_of(request)
     if not caller.local or caller.role < Role.ADMIN:

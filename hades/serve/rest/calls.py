@@ -17,7 +17,7 @@ from hades.domain.plain import plain
 from hades.memory import Memory
 from hades.serve.caller import Caller, Role, caller_of
 from hades.serve.desk import Desk
-from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME, Hint
+from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME
 from hades.serve.wire import JSON, to_json
 from hades.store.port import Progress
 from hades.view import View
@@ -46,9 +46,10 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         description="Sent again with the same request, it gives the first answer again.",
+        min_length=1,
+        max_length=KEY_CHARACTERS_AT_MOST,
         examples=["7d8f3a52-note-17"],
     ),
-    Hint(minLength=1, maxLength=KEY_CHARACTERS_AT_MOST),
 ]
 
 

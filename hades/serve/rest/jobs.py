@@ -26,6 +26,14 @@ router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["jobs"])
 EVENTS = "text/event-stream"
 Wish = Annotated[IngestTexts | Resolve, Field(discriminator="kind")]
 _WISH: TypeAdapter[IngestTexts | Resolve] = TypeAdapter(Wish)
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"enum": ["progress", "done", "failed", "cancelled"]},
+        "data": {"type": "string", "contentMediaType": JSON},
+    },
+}
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _SENT = {
     "requestBody": {
@@ -102,7 +110,7 @@ class ShownJob(BaseModel):
     problem: ShownFailure | None
 
 
-def _jobs(request: Request) -> Jobs:
+async def _jobs(request: Request) -> Jobs:
     jobs: Jobs = request.app.state.jobs
     return jobs
 
@@ -204,7 +212,7 @@ async def cancel(writes: Writes, jobs: TheJobs, id: JobId) -> Response:
     responses={
         200: {
             "description": "`progress` events, and at last `done`, `failed` or `cancelled`.",
-            "content": {EVENTS: {"schema": {"type": "string"}}},
+            "content": {EVENTS: {"schema": _EVENT}},
         }
     },
 )
@@ -212,14 +220,17 @@ async def events(
     reads: Reads,
     jobs: TheJobs,
     id: JobId,
-    last: Annotated[int, Header(alias="Last-Event-ID", ge=0, description="Go on after it.")] = 0,
+    last: Annotated[
+        str,
+        Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="Go on after it."),
+    ] = "0",
 ) -> Response:
     """What a job tells, as server-sent events, from its first one or after the last seen."""
     space = await reads(lambda view: view.space)
     job = jobs.get(space, id)
     jobs.refuse_watchers()
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_told(jobs, job, last), headers=headers, media_type=EVENTS)
+    return StreamingResponse(_told(jobs, job, int(last)), headers=headers, media_type=EVENTS)
 
 
 async def _told(jobs: Jobs, job: Job, last: int) -> AsyncIterator[bytes]:

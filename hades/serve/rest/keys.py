@@ -70,14 +70,14 @@ class Audited(BaseModel):
     request: str
 
 
-def _keys(request: Request) -> Keys:
+async def _keys(request: Request) -> Keys:
     keys: Keys | None = request.app.state.keys
     if keys is None:
         raise Unavailable("This server has no keys: it listens at sockets only.")
     return keys
 
 
-def _audit(request: Request) -> Audit:
+async def _audit(request: Request) -> Audit:
     audit: Audit | None = request.app.state.audit
     if audit is None:
         raise Unavailable("This server writes no audit log.")

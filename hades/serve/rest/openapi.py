@@ -57,6 +57,9 @@ def describe(app: FastAPI) -> None:
         for name in _BY_ID:
             shape = shapes[name]
             shape["properties"] = {"id": {"type": "string"}, **shape["properties"]}
+        # A pair, which the description language of older tools cannot say.
+        pair = {"type": "array", "minItems": 2, "maxItems": 2}
+        shapes["Diff"]["properties"]["fields"]["additionalProperties"] = pair
         components["securitySchemes"] = {
             "key": {
                 "type": "http",

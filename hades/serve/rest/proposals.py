@@ -12,6 +12,7 @@ from starlette.responses import Response
 from hades.domain.proposal import DEFAULT_THRESHOLD, Proposal
 from hades.serve.caller import Role
 from hades.serve.rest.calls import Reads, Writes
+from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
 from hades.serve.rest.words import (
     EVIDENCE_CHARACTERS_AT_MOST,
     TAGS_AT_MOST,
@@ -24,10 +25,11 @@ from hades.serve.rest.words import (
     Time,
 )
 from hades.serve.wire import Page
+from hades.view import View
 
 router = APIRouter(prefix="/v1/spaces/{space:name}/proposals", tags=["proposals"])
 
-ProposalNumber = Annotated[int, PathParameter(ge=1, le=2**62, examples=[1])]
+ProposalNumber = Annotated[int, PathParameter(ge=1, lt=10**18, examples=[1])]
 
 
 class Propose(Body):
@@ -82,19 +84,31 @@ async def propose(writes: Writes, body: Propose) -> Response:
 @router.get("", summary="List proposals", response_model=Page[Proposal])
 async def proposals(
     reads: Reads,
-    status: Annotated[Literal["waiting", "applied", "rejected"], Query()] = "waiting",
+    status: Annotated[Literal["waiting", "applied", "rejected", "all"], Query()] = "waiting",
+    after: Annotated[
+        int, Query(ge=0, le=2**62, description="Only those with a higher number.")
+    ] = 0,
+    cursor: Cursor = None,
+    limit: Limit = PAGE,
 ) -> Response:
-    """The changes that wait, or those that were decided on."""
-    return await reads.listed(lambda view: view.proposals(status))
+    """The changes that wait, or those that were decided on, oldest first."""
+    seen = decode(cursor, int)
+    wanted = None if status == "all" else status
+
+    def read(view: View) -> dict[str, Any]:
+        found = view.proposals(wanted, after=seen[0] if seen else after, limit=limit + 1)
+        return page(found, limit, lambda one: [one.id])
+
+    return await reads.answer(read)
 
 
-@router.post("/{number}/approve", summary="Approve a proposal", response_model=Proposal)
+@router.post("/{number:number}/approve", summary="Approve a proposal", response_model=Proposal)
 async def approve(writes: Writes, number: ProposalNumber) -> Response:
     """Apply a change that waits; needs the role admin."""
     return await writes.answer(lambda memory: memory.approve(number), role=Role.ADMIN)
 
 
-@router.post("/{number}/reject", summary="Reject a proposal", response_model=Proposal)
+@router.post("/{number:number}/reject", summary="Reject a proposal", response_model=Proposal)
 async def reject(writes: Writes, number: ProposalNumber, body: Why) -> Response:
     """Let a change that waits not be made, and say why; needs the role admin."""
     return await writes.answer(lambda memory: memory.reject(number, body.why), role=Role.ADMIN)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from fastapi import Path as PathParameter
 from pydantic import ConfigDict
 from starlette.responses import Response
 
@@ -15,13 +16,13 @@ from hades.memory import Memory
 from hades.serve.caller import Role
 from hades.serve.rest.calls import (
     AnyRequest,
+    Asks,
     Reads,
-    SpaceName,
     Writes,
     WritesAnywhere,
     json_response,
 )
-from hades.serve.rest.words import LIMIT_AT_MOST, TIME, Body, Name
+from hades.serve.rest.words import LIMIT_AT_MOST, NAME, TIME, Body, Name
 from hades.serve.wire import Page, to_json
 
 router = APIRouter(prefix="/v1", tags=["spaces"])
@@ -94,7 +95,9 @@ async def create_space(writes: WritesAnywhere, body: NewSpace) -> Response:
 
 
 @router.delete("/spaces/{space:name}", summary="Drop a space", response_model=Page[Space])
-async def drop_space(writes: WritesAnywhere, space: SpaceName) -> Response:
+async def drop_space(
+    writes: WritesAnywhere, space: Annotated[str, NAME, PathParameter(examples=["research"])]
+) -> Response:
     """Erase a space with everything in it; needs the role admin. Gives those that stay."""
     writes.caller.require(Role.ADMIN, space)
 
@@ -143,3 +146,9 @@ async def index(writes: Writes) -> Response:
     """Index what was remembered since; a question does it by itself. How many states."""
     made = await writes.work(lambda memory, told: memory.index(told))
     return json_response(to_json({"value": made}))
+
+
+@router.post("/spaces/{space:name}/warm", summary="Warm up", response_model=dict[str, float])
+async def warm(asks: Asks) -> Response:
+    """Do beforehand what a first question would wait for; the seconds of each part."""
+    return await asks.answer(lambda view: view.warm(), fresh=True)
