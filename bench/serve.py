@@ -171,7 +171,7 @@ def _check_all_answered(got: Result) -> None:
 
 
 def _overload(server: Served, asked: Sequence[str], seconds: float) -> None:
-    """Normal load, ten times what can be answered while others write, and normal load again."""
+    """Normal load, ten times what can be answered, the same while others write, normal again."""
     reading = [server.recall(question) for question in asked]
     normal = Order(reading, 4, seconds, server.port)
     note("before the overload")
@@ -180,8 +180,9 @@ def _overload(server: Served, asked: Sequence[str], seconds: float) -> None:
     crowd = Order(reading, CROWD, seconds, server.port, paced_s=CROWD / (TIMES_CAPACITY * capacity))
     writing = Order(_notes(server), WRITERS, seconds, server.port, once=True)
     note("the overload")
-    writers = started(writing)
     rows.append(_phase(f"{TIMES_CAPACITY}× capacity", server, crowd))
+    writers = started(writing)
+    rows.append(_phase(f"the same while {WRITERS} write", server, crowd))
     written = finished(writers)
     note("after the overload")
     rows.append(_phase("after", server, normal))
