@@ -300,8 +300,11 @@ def test_too_many_jobs_are_turned_away(
 def test_a_job_that_is_sent_again_is_the_same_job(client: httpx.Client) -> None:
     key = {"Idempotency-Key": "j1"}
     first = client.post(f"{S}/jobs", json={"kind": "resolve"}, headers=key).json()
-    again = client.post(f"{S}/jobs", json={"kind": "resolve"}, headers=key).json()
-    assert again["id"] == first["id"]
+    again = client.post(f"{S}/jobs", json={"kind": "resolve"}, headers=key)
+    assert again.json()["id"] == first["id"]
+    assert again.headers["idempotent-replayed"] == "true"
+    changed = client.post(f"{S}/jobs", json={"kind": "resolve", "dry_run": True}, headers=key)
+    assert changed.status_code == 409
     other = client.post(f"{S}/jobs?source=x", content=tar_of(("a", b"x")), headers={**key, **TAR})
     assert other.status_code == 409
     listed = client.get(f"{S}/jobs").json()["items"]
