@@ -1,0 +1,61 @@
+"""What OpenAPI says of the whole: tags, the key, the problems any call may meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from hades.serve.problems import Problem, documented
+
+DESCRIPTION = """
+Every capability of HADES over HTTP. Names of spaces and topics are percent-encoded; every
+read takes `as_of` and `known_at`; every write takes an `Idempotency-Key`; what goes wrong is
+answered as `application/problem+json` with one sentence that says what to do.
+"""
+
+TAGS = [
+    {"name": "states", "description": "What is remembered of topics, and its versions."},
+    {"name": "edges", "description": "Relations, and facts that change."},
+    {"name": "entities", "description": "Named things and the names they go by."},
+    {"name": "questions", "description": "Search, recall and answers."},
+    {"name": "graph", "description": "Paths and neighbourhoods."},
+    {"name": "spaces", "description": "Isolated memories inside the file."},
+]
+
+ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
+"""What any call may meet: a key that is missing or not enough, a full line, a wrong value."""
+
+_BY_ID = ("State", "Chunk")
+"""Shown with the id they are cited by, which is no field of theirs."""
+
+
+def describe(app: FastAPI) -> None:
+    """Complete the description FastAPI makes with what it cannot see."""
+    made = app.openapi
+
+    def complete() -> dict[str, Any]:
+        if app.openapi_schema:
+            return app.openapi_schema
+        schema = made()
+        components = schema["components"]
+        shapes = components["schemas"]
+        shapes["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        shapes |= shapes["Problem"].pop("$defs", {})
+        for unused in ("HTTPValidationError", "ValidationError"):
+            shapes.pop(unused, None)
+        for name in _BY_ID:
+            shape = shapes[name]
+            shape["properties"] = {"id": {"type": "string"}, **shape["properties"]}
+        components["securitySchemes"] = {
+            "key": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "An API key, made by `hades keys create`. None over a unix socket.",
+            }
+        }
+        schema["security"] = [{"key": []}]
+        app.openapi_schema = schema
+        return schema
+
+    app.openapi = complete  # type: ignore[method-assign]
