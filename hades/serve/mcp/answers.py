@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hades.domain.answer import Citation, Passage, Path, Recall
 from hades.domain.graph import Edge, FactChange, Reason
 from hades.domain.times import iso
 from hades.domain.trace import State, Topic
+
+if TYPE_CHECKING:
+    from hades.domain.answer import WorkingSet
 
 EXCERPT_CHARACTERS = 300
 """Of an earlier version in a list of versions: enough to know it again."""
@@ -124,6 +128,31 @@ class TopicPage:
     """Every space that can be used, where there are several."""
     next: str | None = None
     """Pass as `after` for the next page; absent: that was all."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingPart:
+    """A state to have in mind."""
+
+    cite: str
+    why: str
+    """`latest`, `recent`, `important` or `related`."""
+    text: str
+    since: str
+    path: str | None = None
+    """Of a related topic: how the graph joins it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingMemory:
+    """What to have in mind when working on a topic."""
+
+    topic: str
+    space: str
+    parts: list[WorkingPart]
+    tokens: int
+    notes: list[str]
+    """What had to stay out, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +288,28 @@ def topics_text(page: TopicPage) -> str:
     if page.spaces:
         lines.append(f"Spaces: {', '.join(page.spaces)} (this is {page.space}).")
     return "\n".join(lines)
+
+
+def working_memory(found: WorkingSet, space: str) -> WorkingMemory:
+    """A working set as tools give it."""
+    return WorkingMemory(
+        topic=found.topic,
+        space=space,
+        parts=[
+            WorkingPart(
+                one.state.id, one.why, one.text, stamp(one.state.valid_from), one.path or None
+            )
+            for one in found.items
+        ],
+        tokens=found.tokens,
+        notes=[str(note) for note in found.reasons],
+    )
+
+
+def working_memory_text(found: WorkingSet) -> str:
+    """The packed text, and what had to stay out."""
+    out = "; ".join(str(note) for note in found.reasons)
+    return f"{found.context}\n\nLeft out: {out}." if out else found.context
 
 
 def stated(edge: Edge) -> Stated:

@@ -13,9 +13,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from hades.errors import InvalidInput
+from hades.domain.answer import Recall
+from hades.errors import InvalidInput, Unavailable
 from hades.memory import Memory
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
@@ -26,12 +27,22 @@ Result = TypeVar("Result")
 Report = Callable[[float, float | None, str], Awaitable[None]]
 """Tells the client how far a call is: how much is done, of how much, in words."""
 
+OnRecall = Callable[[Recall, str], None]
+"""Is told of every answer and its space: a server counts them."""
+
 PAUSE_S = 0.1
 """Between two reports of one phase: a client shows no more than that."""
+INDEXING_S = 20.0
+"""How long a question waits for what was written since; then it is answered without, and
+says so. Clients give up after a minute."""
 
 
 class Stopped(Exception):
     """The client waits no longer. Not a HadesError: ingestion would take it for a bad file."""
+
+
+class _LongEnough(Exception):
+    """Indexing took its time: what is done is kept, the rest comes with the next question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,7 @@ class Call:
     home: str | None
     """The space of calls that name none."""
     report: Report
+    on_recall: OnRecall | None = None
 
     def space(self, named: str | None) -> str:
         """The space a call is about."""
@@ -74,6 +86,26 @@ class Call:
                 space, lambda view: do(view, told), as_of=as_of, known_at=known_at
             )
 
+    async def recall(
+        self,
+        space: str,
+        question: str,
+        *,
+        as_of: str | None = None,
+        known_at: str | None = None,
+        **options: Any,
+    ) -> Recall:
+        """What is known about a question; `options` as `View.recall` takes them."""
+        found = await self.ask(
+            space,
+            lambda view, told: view.recall(question, on_progress=told, **options),
+            as_of=as_of,
+            known_at=known_at,
+        )
+        if self.on_recall is not None:
+            self.on_recall(found, space)
+        return found
+
     async def write(self, space: str, do: Callable[[Memory], Result]) -> Result:
         """Write; it is on disk when this returns."""
         return await self.desk.write(self.caller, space, do)
@@ -100,15 +132,21 @@ class Call:
     async def _index(self, space: str, told: Progress) -> None:
         if self.desk.read_only:
             return
-        waiting = await self.read(space, lambda view: view.pending)
-        if waiting:
-            await self.desk.work(
-                self.caller,
-                space,
-                lambda memory, told: memory.index(told),
-                told,
-                role=Role.READER,
-            )
+        if not await self.read(space, lambda view: view.pending):
+            return
+        until = time.monotonic() + INDEXING_S
+
+        def bounded(what: str, done: int, total: int) -> None:
+            if time.monotonic() > until:
+                raise _LongEnough
+            told(what, done, total)
+
+        def index(memory: Memory, told: Progress) -> None:
+            memory.index(told)
+
+        # Unavailable: the line is full or the encoder away; the answer says what it lacks.
+        with suppress(_LongEnough, Unavailable):
+            await self.desk.work(self.caller, space, index, bounded, role=Role.READER)
 
 
 def home_of(caller: Caller, home: str | None) -> str:

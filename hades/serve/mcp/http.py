@@ -15,8 +15,10 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
+from hades.memory import DEFAULT_SPACE
 from hades.serve.caller import Caller, caller_of
 from hades.serve.desk import Desk
+from hades.serve.mcp.call import OnRecall
 from hades.serve.mcp.server import Context, build
 
 SESSIONS_AT_MOST = 256
@@ -55,9 +57,15 @@ class Mounted:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def mounted(desk: Desk, *, home: str | None = "default", read_only: bool = False) -> Mounted:
+def mounted(
+    desk: Desk,
+    *,
+    home: str | None = DEFAULT_SPACE,
+    read_only: bool = False,
+    on_recall: OnRecall | None = None,
+) -> Mounted:
     """The memory of a desk over MCP. `home` is the space of calls that name none."""
-    server = build(desk, _caller, home=home, read_only=read_only)
+    server = build(desk, _caller, home=home, read_only=read_only, on_recall=on_recall)
     return Mounted(
         StreamableHTTPSessionManager(
             server,

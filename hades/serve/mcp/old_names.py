@@ -4,17 +4,31 @@ hipporag_retrieve (004), graph_query_paths and graph_entity_update (002).
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from hades.domain.answer import Mode
+from hades.domain.plain import plain
+from hades.errors import InvalidInput
+from hades.memory import Memory
 from hades.recall import compat
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import Call
 from hades.serve.mcp.reading import ModeName
-from hades.serve.mcp.tool import AsOf, KnownAt, Question, Reply, Space, tool
+from hades.serve.mcp.tool import (
+    NOTE_CHARACTERS_AT_MOST,
+    AsOf,
+    Evidence,
+    KnownAt,
+    Name,
+    Question,
+    Reply,
+    Space,
+    tool,
+)
 from hades.store.port import Progress
 from hades.view import View
 
@@ -61,6 +75,19 @@ class QueriedPaths:
     citations: list[PathCitation]
 
 
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A change that was applied, or waits for somebody to approve it."""
+
+    proposal: int
+    status: str
+    """`applied` or `waiting`."""
+    confidence: float
+    threshold: float
+    repeated: bool
+    """This key was sent before: nothing was done again."""
+
+
 @tool("Retrieve paths (PathRAG)")
 async def pathrag_retrieve(
     call: Call,
@@ -88,7 +115,7 @@ async def pathrag_retrieve(
 
     found = await call.ask(call.space(space), run)
     if not found["success"]:
-        return Reply(RetrievedPaths(False, query, 0, []), found["error"])
+        raise InvalidInput(found["error"])
     prompt = compat.format_paths_for_prompt(found["paths"], query)
     text = prompt if found["paths"] else f"No paths found for query: {query}"
     told = RetrievedPaths(
@@ -147,12 +174,7 @@ async def graph_query_paths(
     """
     # Longer paths fall away afterwards: ask for as many as a plan gives.
     plan = {"paths": PATHS_AT_MOST, "graph": {"hops": L}}
-    found = await call.ask(
-        call.space(space),
-        lambda view, told: view.recall(query, plan=plan, on_progress=told),
-        as_of=as_of,
-        known_at=known_at,
-    )
+    found = await call.recall(call.space(space), query, as_of=as_of, known_at=known_at, plan=plan)
     best = [path for path in found.paths if len(path.steps) <= L][:k]
     paths = [answers.found_path(number, one) for number, one in enumerate(best, 1)]
     told = QueriedPaths(
@@ -161,3 +183,73 @@ async def graph_query_paths(
         citations=[PathCitation(one.number, one.nodes, one.evidence) for one in paths],
     )
     return Reply(told, "\n".join(answers.numbered(paths)) or f"No paths found for query: {query}")
+
+
+@tool("Propose a change", writes=True)
+async def graph_entity_update(
+    call: Call,
+    entity: Name,
+    confidence: Annotated[float, Field(description="How sure you are, 0 to 1.", ge=0, le=1)],
+    idempotency_key: Annotated[
+        str,
+        Field(
+            description="Your own name for this change: sending it again does it only once.",
+            min_length=1,
+            max_length=200,
+        ),
+    ],
+    relation: Annotated[
+        str | None, Field(description="With target: states a fact.", max_length=2_000)
+    ] = None,
+    target: Annotated[
+        str | None, Field(description="What the relation leads to.", max_length=2_000)
+    ] = None,
+    content: Annotated[
+        str | None,
+        Field(
+            description="The entity's new text, where it is a topic.",
+            max_length=NOTE_CHARACTERS_AT_MOST,
+        ),
+    ] = None,
+    alias: Annotated[
+        str | None, Field(description="Another name it goes by.", max_length=2_000)
+    ] = None,
+    kind: Annotated[
+        str | None,
+        Field(description="What it is: person, method, paper …", max_length=2_000),
+    ] = None,
+    evidence: Evidence = "",
+    space: Space = None,
+) -> Reply[Proposed]:
+    """Propose a change to an entity or topic you are not quite sure of: one change a call.
+
+    Give a relation with its target, or a content, an alias or a kind. Where you are sure
+    enough (0.8) it is applied at once; else it waits until an operator approves it, and
+    changes nothing until then. For what you know, use remember, relate or change_fact.
+    """
+    where = call.space(space)
+    wish = {
+        "relation": relation,
+        "target": target,
+        "content": content,
+        "alias": alias,
+        "kind": kind,
+        "evidence": evidence or None,
+        "confidence": confidence,
+    }
+    given: dict[str, Any] = {key: one for key, one in wish.items() if one is not None}
+    request = json.dumps({"subject": entity, **given}, sort_keys=True)
+
+    def propose(memory: Memory) -> tuple[dict[str, Any], bool]:
+        return memory.once(
+            f"graph_entity_update:{idempotency_key}",
+            request,
+            lambda: plain(memory.propose(entity, **given)),
+        )
+
+    made, repeated = await call.write(where, propose)
+    told = Proposed(made["id"], made["status"], made["confidence"], made["threshold"], repeated)
+    again = ", as it was before" if repeated else ""
+    if told.status == "waiting":
+        return Reply(told, f"Proposal {told.proposal} waits for approval{again}.")
+    return Reply(told, f"Proposal {told.proposal} is {told.status}{again}.")

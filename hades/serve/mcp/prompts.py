@@ -47,10 +47,8 @@ class Prompt:
 
 async def _answer_from_paths(call: Call, given: Mapping[str, str]) -> str:
     question = given["question"]
-    found = await call.ask(
-        call.space(given.get("space")),
-        lambda view, told: view.recall(question, budget=BUDGET_TOKENS, on_progress=told),
-        as_of=given.get("as_of"),
+    found = await call.recall(
+        call.space(given.get("space")), question, as_of=given.get("as_of"), budget=BUDGET_TOKENS
     )
     told = answers.recalled(found, found.space)
     passages = [f"[{one.cite}] {one.text}" for one in told.passages]

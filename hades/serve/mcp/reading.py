@@ -58,12 +58,7 @@ async def recall(
     where = call.space(space)
     wanted = {"budget": budget, "mode": mode, "tag": tag, "kind": kind, "glob": glob}
     options: dict[str, Any] = {key: one for key, one in wanted.items() if one is not None}
-    found = await call.ask(
-        where,
-        lambda view, told: view.recall(question, on_progress=told, **options),
-        as_of=as_of,
-        known_at=known_at,
-    )
+    found = await call.recall(where, question, as_of=as_of, known_at=known_at, **options)
     return Reply(answers.recalled(found, where), answers.recalled_text(found))
 
 
@@ -146,3 +141,28 @@ async def topics(
 
     page = await call.read(where, read, as_of=as_of, known_at=known_at)
     return Reply(page, answers.topics_text(page))
+
+
+@tool("Working memory")
+async def working_memory(
+    call: Call,
+    topic: Topic,
+    budget: Annotated[int, Field(description="Tokens at most.", ge=50, le=100_000)] = 2_000,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    space: Space = None,
+) -> Reply[answers.WorkingMemory]:
+    """What to have in mind when working on a topic, packed into a few tokens.
+
+    Use it when you take up work on a topic you know by name: gives its latest state, the
+    ones before it, the important ones, and the topics the graph joins it with. For a
+    question rather than a topic use recall.
+    """
+    where = call.space(space)
+    found = await call.ask(
+        where,
+        lambda view, _told: view.working_memory(topic, budget=budget),
+        as_of=as_of,
+        known_at=known_at,
+    )
+    return Reply(answers.working_memory(found, where), answers.working_memory_text(found))

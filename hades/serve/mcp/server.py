@@ -21,7 +21,7 @@ from hades.errors import HadesError, NotFound
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
 from hades.serve.mcp import old_names, prompts, reading, resources, writing
-from hades.serve.mcp.call import Call
+from hades.serve.mcp.call import Call, OnRecall
 from hades.serve.mcp.tool import Tool
 
 log = logging.getLogger(__name__)
@@ -45,6 +45,7 @@ TOOLS: dict[str, Tool] = {
         reading.recall,
         reading.history,
         reading.topics,
+        reading.working_memory,
         writing.remember,
         writing.relate,
         writing.change_fact,
@@ -53,6 +54,7 @@ TOOLS: dict[str, Tool] = {
         old_names.pathrag_retrieve,
         old_names.hipporag_retrieve,
         old_names.graph_query_paths,
+        old_names.graph_entity_update,
     )
 }
 
@@ -65,6 +67,7 @@ class Handlers:
     caller: Callable[[Context], Caller]
     home: str | None
     read_only: bool
+    on_recall: OnRecall | None
 
     async def list_tools(
         self, ctx: Context, _params: types.PaginatedRequestParams | None
@@ -144,7 +147,7 @@ class Handlers:
         async def report(progress: float, total: float | None, words: str) -> None:
             await ctx.session.report_progress(progress, total, words)
 
-        return Call(self.desk, self._known(ctx), self.home, report)
+        return Call(self.desk, self._known(ctx), self.home, report, self.on_recall)
 
 
 def build(
@@ -153,10 +156,11 @@ def build(
     *,
     home: str | None = None,
     read_only: bool = False,
+    on_recall: OnRecall | None = None,
 ) -> Server[Any]:
     """A server over a desk. `caller` says who a request comes from."""
     read_only = read_only or desk.read_only
-    handlers = Handlers(desk, caller, home, read_only)
+    handlers = Handlers(desk, caller, home, read_only, on_recall)
     return Server(
         "hades",
         title="HADES memory",
