@@ -17,6 +17,11 @@ from hades.domain.answer import (
     Sentence,
     StageReport,
     Step,
+    Subgraph,
+    SubgraphEdge,
+    SubgraphNode,
+    WorkingItem,
+    WorkingSet,
 )
 from hades.domain.graph import (
     Belief,
@@ -32,6 +37,7 @@ from hades.domain.graph import (
     Resolution,
     Turn,
 )
+from hades.domain.proposal import Proposal
 from hades.domain.times import AsOf
 from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -82,6 +88,7 @@ __all__ = [
     "Path",
     "Plan",
     "Problem",
+    "Proposal",
     "Provenance",
     "Reason",
     "Recall",
@@ -92,10 +99,15 @@ __all__ = [
     "StageReport",
     "State",
     "Step",
+    "Subgraph",
+    "SubgraphEdge",
+    "SubgraphNode",
     "Topic",
     "Turn",
     "Unavailable",
     "View",
+    "WorkingItem",
+    "WorkingSet",
     "open",
 ]
 

@@ -12,15 +12,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from hades.asking import Asking
 from hades.domain.compare import compare
 from hades.domain.graph import Edge, Entity, Mentioned, NodeKind, Related, Turn
 from hades.domain.names import characters_at
+from hades.domain.proposal import PROPOSAL_STATUSES, Proposal
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike, parse_time
 from hades.domain.trace import Change, Chunk, Diff, Space, State, Topic
 from hades.errors import InvalidInput, NotFound
 from hades.exchange.snapshot import GraphSnapshot
+from hades.exploring import Exploring
 from hades.lifecycle import facts
 from hades.store.port import Direction, EdgeFilter, Problem, Progress, Store, TopicFilter
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from hades.recall.engine import Engine
 
 
-class View(Asking):
+class View(Exploring):
     """One space of a memory as of one moment, read-only."""
 
     def __init__(
@@ -214,6 +215,22 @@ class View(Asking):
         """The passages of a topic's state, current or of one version."""
         version = self.get(topic).version if version is None else version
         return self._store.passages.chunks(self._space_id, topic, version)
+
+    def proposals(
+        self, status: str | None = "waiting", *, after: int = 0, limit: int | None = None
+    ) -> list[Proposal]:
+        """Changes that wait for approval, or that were `applied` or `rejected`; None: all.
+
+        Oldest first and as they stand now, whatever this view's time. `after` and `limit`
+        page through a long list.
+        """
+        if status is not None and status not in PROPOSAL_STATUSES:
+            known = ", ".join(PROPOSAL_STATUSES)
+            raise InvalidInput(f"There is no status {status!r}: {known}.")
+        clean_number(after, "number")
+        clean_number(limit, "limit")
+        self._require_space()
+        return self._store.proposals.find(self._space_id, status, after, limit)
 
     # The memory as a whole
 

@@ -15,7 +15,7 @@ PACKAGE = ROOT / "hades"
 
 FLOORS = [
     {"serve", "cli", "evals"},
-    {"api", "memory", "view", "asking"},
+    {"api", "memory", "reviewing", "writing", "view", "exploring", "asking"},
     {"recall", "ingest", "lifecycle", "learn", "exchange"},
     {"index", "graph", "store", "models", "context", "settings"},
     {"domain"},

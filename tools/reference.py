@@ -10,6 +10,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +129,8 @@ def _class(thing: type) -> Iterator[str]:
 def _parts_of(thing: type) -> list[type]:
     """Classes that are only a part of this one, kept in a file of their own."""
     public = {getattr(hades, name) for name in hades.__all__}
-    return [
-        one for one in thing.__bases__ if one.__module__.startswith("hades") and one not in public
-    ]
+    own = takewhile(lambda one: one is thing or one not in public, thing.__mro__)
+    return [one for one in own if one is not thing and one.__module__.startswith("hades")]
 
 
 def _methods(thing: type) -> list[tuple[str, Any]]:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hades.domain.answer import Intent, Mode, Neighbour, Path, Recall
+from hades.domain.answer import Intent, Mode, Neighbour, Path, Recall, Subgraph
 from hades.domain.graph import Reason
 from hades.domain.times import AsOf
 from hades.domain.trace import Chunk, Hit
@@ -172,6 +172,16 @@ class Engine:
         """What a node is joined with, nearest first."""
         with self.scene(where) as scene:
             return around.neighbours(scene, node, limit=limit, hops=hops)
+
+    def subgraph(self, where: Where, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
+        """The part of the graph around some nodes."""
+        with self.scene(where) as scene:
+            return around.subgraph(scene, nodes, limit=limit, hops=hops)
+
+    def related_topics(self, where: Where, node: int, *, limit: int) -> list[tuple[str, Path]]:
+        """The topics next to a node, nearest first, and how the graph joins them."""
+        with self.scene(where) as scene:
+            return around.related_topics(scene, node, limit=limit)
 
 
 UNHURRIED = Plan(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from hades.domain.graph import UNSURE, Belief, Edge, Entity, Node, NodeKind
+from hades.domain.proposal import Proposal
 from hades.domain.times import AsOf
 from hades.domain.trace import Change, Chunk, Space, State, Topic
 
@@ -194,6 +195,7 @@ class Entities(Protocol):
     def add_alias(self, write: Write, space: int, name: str, alias: str) -> None: ...
     def merge(self, write: Write, space: int, keep: str, other: str) -> None: ...
     def split(self, write: Write, space: int, name: str) -> None: ...
+    def set_kind(self, write: Write, space: int, name: str, kind: str) -> None: ...
     def splits(self, space: int) -> set[frozenset[int]]: ...
 
 
@@ -316,6 +318,36 @@ class Sources(Protocol):
     def rename(self, write: Write, space: int, topic: str, new: str) -> None: ...
 
 
+class Proposals(Protocol):
+    """Changes that wait for approval."""
+
+    def add(
+        self,
+        write: Write,
+        space: int,
+        by: str,
+        kind: str,
+        fields: Mapping[str, Any],
+        *,
+        confidence: float,
+        threshold: float,
+    ) -> int: ...
+    def get(self, space: int, proposal: int) -> Proposal: ...
+    def find(
+        self, space: int, status: str | None, after: int, limit: int | None
+    ) -> list[Proposal]: ...
+    def waiting(self, space: int, kind: str, fields: Mapping[str, Any]) -> int | None: ...
+    def decide(self, write: Write, proposal: int, status: str, by: str, why: str) -> None: ...
+
+
+class Answers(Protocol):
+    """What was answered to writes that may be sent again."""
+
+    def get(self, space: int, by: str, key: str, since: int) -> tuple[bytes, str] | None: ...
+    def put(self, space: int, by: str, key: str, request: bytes, answer: str, at: int) -> None: ...
+    def drop(self, before: int) -> None: ...
+
+
 class Feed(Protocol):
     """The rows derived indexes are made of."""
 
@@ -351,6 +383,10 @@ class Store(Protocol):
     def stated(self) -> Stated: ...
     @property
     def sources(self) -> Sources: ...
+    @property
+    def proposals(self) -> Proposals: ...
+    @property
+    def answers(self) -> Answers: ...
     @property
     def feed(self) -> Feed: ...
     @property

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from hades.domain.answer import Citation, Passage, Path, Recall
+from hades.domain.answer import Citation, Passage, Path, Recall, WorkingSet
 from hades.domain.graph import Edge, FactChange, Reason
 from hades.domain.times import iso
 from hades.domain.trace import State, Topic
-
-if TYPE_CHECKING:
-    from hades.domain.answer import WorkingSet
 
 EXCERPT_CHARACTERS = 300
 """Of an earlier version in a list of versions: enough to know it again."""

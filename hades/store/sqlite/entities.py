@@ -292,6 +292,15 @@ class SqliteEntities:
         )
         write.subject = self.ensure(write, space, name, "concept")
 
+    def set_kind(self, write: Write, space: int, name: str, kind: str) -> None:
+        """Say what kind of thing an entity is."""
+        entity = self._entity(space, name)
+        done = self._engine.run(
+            "UPDATE entities SET kind = ?2 WHERE id = ?1 AND kind != ?2", entity, kind
+        )
+        write.subject = self._entity_node(entity)
+        write.cancelled = not done.rowcount
+
     def splits(self, space: int) -> set[frozenset[int]]:
         """Pairs of entities that were merged once and taken apart again."""
         rows = self._engine.rows(
