@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
@@ -34,12 +34,19 @@ Life = Callable[[Client], Awaitable[Result]]
 def talk(desk: Desk, life: Life[Result], *, caller: Caller = ANN, **options: Any) -> Result:
     """What a client does with a server in the same process."""
 
-    async def meet() -> Result:
-        server = build(desk, lambda _: caller, home="default", **options)
-        async with Client(server, mode="legacy") as client:
-            return await life(client)
+    server = build(desk, lambda _: caller, home="default", **options)
+    return asyncio.run(meet(Client(server, mode="legacy"), life))
 
-    return asyncio.run(meet())
+
+async def meet(client: Client, life: Life[Result]) -> Result:
+    """A conversation; what the server refuses is raised as it is, not in a group."""
+    refused: MCPError
+    async with client:
+        try:
+            return await life(client)
+        except MCPError as error:
+            refused = error
+    raise refused
 
 
 def hades_command(*arguments: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from conftest import HeldClock
 from making import remember_story
 from mcp import Client
-from serve.mcp_making import EVE, WRITING_TOOLS, names_of, talk, text_of
+from serve.mcp_making import ANN, EVE, WRITING_TOOLS, names_of, talk, text_of
 
 import hades
 from hades.serve.caller import Caller, Role
@@ -34,6 +35,8 @@ def story(path: Path, clock: HeldClock) -> Iterator[Desk]:
         memory.create_space("secret")
         memory.in_space("secret").remember("plan", "Buy the lighthouse.")
     opened = Desk.open(path, clock=clock)
+    # A first question that waits for kernels may run out of a stage's time.
+    asyncio.run(opened.read(ANN, "default", lambda view: view.warm(), fresh=True))
     yield opened
     opened.close()
 
@@ -296,3 +299,41 @@ def test_the_names_of_the_seeds(story: Desk) -> None:
     assert text_of(queried).startswith("1) design/approach_x --[viable_after_fix")
     assert refused.is_error
     assert "There is no version 999" in text_of(refused)
+
+
+def test_working_memory_is_what_to_have_in_mind(story: Desk) -> None:
+    found = call(story, "working_memory", {"topic": "design/approach_x", "budget": 500})
+    parts = found.structured_content["parts"]
+    assert (parts[0]["why"], parts[0]["cite"]) == ("latest", "design/approach_x@2")
+    assert "refactoring/q1@1" in [one["cite"] for one in parts if one["why"] == "related"]
+    assert "Approach X is viable" in text_of(found)
+    assert found.structured_content["tokens"] <= 500
+
+
+def test_a_change_one_is_unsure_of_waits_for_approval(story: Desk, path: Path) -> None:
+    wish = {"entity": "bugs/bug_y", "relation": "found_by", "target": "Ann Lee"}
+    unsure = wish | {"confidence": 0.5, "idempotency_key": "k1"}
+
+    async def life(client: Client) -> list[Any]:
+        return [
+            await client.call_tool("graph_entity_update", unsure),
+            await client.call_tool("graph_entity_update", unsure),
+            await client.call_tool("graph_entity_update", unsure | {"target": "Bo Ek"}),
+            await client.call_tool(
+                "graph_entity_update",
+                {"entity": "Bug Y", "alias": "BUG-7", "confidence": 0.9, "idempotency_key": "k2"},
+            ),
+        ]
+
+    first, again, other, sure = talk(story, life)
+    assert text_of(first) == "Proposal 1 waits for approval."
+    assert first.structured_content["threshold"] == 0.8
+    assert again.structured_content == first.structured_content | {"repeated": True}
+    assert other.is_error
+    assert "choose a new key" in text_of(other)
+    assert sure.structured_content["status"] == "applied"
+    with hades.open(path) as memory:
+        assert not memory.edges("bugs/bug_y", relation="found_by")
+        (waiting,) = memory.proposals()
+        memory.approve(waiting.id)
+        assert [str(edge.target) for edge in memory.edges(relation="found_by")] == ["Ann Lee"]

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import os
+import signal
+import sys
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 from mcp.server.stdio import stdio_server
 
+from hades.errors import HadesError
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
+from hades.serve.mcp.call import Call
 from hades.serve.mcp.server import build
 from hades.settings import load_settings
-
-INTERRUPTED = 130
 
 
 def serve_memory(memory: Path | None, space: str | None, *, read_only: bool) -> None:
@@ -31,12 +33,11 @@ def serve_memory(memory: Path | None, space: str | None, *, read_only: bool) -> 
         Role.READER if read_only else Role.WRITER,
         None if space is None else frozenset({space}),
     )
+    # A thread waits for a line of standard input, and nothing wakes it but a line: so an
+    # interrupt ends the process as it stands. What was answered as written is on disk.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         asyncio.run(serve(desk, caller, space or settings.space))
-    except KeyboardInterrupt:
-        desk.close()
-        # A thread still waits for a line of standard input, and would wait on.
-        os._exit(INTERRUPTED)
     finally:
         desk.close()
 
@@ -47,7 +48,24 @@ async def serve(desk: Desk, caller: Caller, home: str) -> None:
     await desk.read(caller, home, lambda view: view.pending)
     server = build(desk, lambda _: caller, home=home)
     async with stdio_server() as (received, sent):
-        await server.run(received, sent, server.create_initialization_options())
+        warming = asyncio.create_task(_warm(Call(desk, caller, home, _silent)))
+        try:
+            # What is printed would stay in a buffer, and go out after the last answer.
+            with redirect_stdout(sys.stderr):
+                await server.run(received, sent, server.create_initialization_options())
+        finally:
+            warming.cancel()
+
+
+async def _warm(call: Call) -> None:
+    """Load what the first question needs while the client still says hello."""
+    with suppress(HadesError):
+        async with call.progress() as told:
+            await call.read(call.space(None), lambda view: view.warm(told))
+
+
+async def _silent(_progress: float, _total: float | None, _words: str) -> None:
+    """Nobody asked how far it is."""
 
 
 def _login_name() -> str:
