@@ -268,7 +268,7 @@ def test_starting_loads_nothing_a_question_needs() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=hades_environment()
     )
-    heavy = {"numba", "onnxruntime", "tantivy", "numpy", "fastapi", "uvicorn"}
+    heavy = {"numba", "onnxruntime", "tantivy", "numpy", "fastapi"}
     assert not heavy & set(done.stdout.split())
     code = "import sys, hades.cli; print(*sys.modules)"
     done = subprocess.run(
