@@ -164,8 +164,8 @@ class Asking:
         self._index_pending(on_progress)
 
         def indexes() -> None:
-            with self._store.snapshot():
-                self._engine.scene(self._where(), on_progress)
+            with self._engine.scene(self._where(), on_progress):
+                pass
 
         parts = {
             "kernels": load_kernels,

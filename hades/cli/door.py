@@ -13,11 +13,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hades.domain.address import is_address
 from hades.errors import HadesError, InvalidInput
 
 if TYPE_CHECKING:
@@ -28,8 +28,13 @@ if TYPE_CHECKING:
     from hades.view import View
 
 MEMORY = Annotated[
-    Path | None,
-    typer.Option("--memory", "-m", help="The memory file (else HADES_PATH, else your own)."),
+    str | None,
+    typer.Option(
+        "--memory",
+        "-m",
+        metavar="PATH",
+        help="The memory file, or a server's address (else HADES_PATH, else your own).",
+    ),
 ]
 SPACE = Annotated[str | None, typer.Option("--space", "-s", help="The space (else HADES_SPACE).")]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -48,7 +53,7 @@ _TIMED = {"at": AT, "known": KNOWN}
 class Door:
     """What the shared options of a command line say."""
 
-    memory: Path | None = None
+    memory: str | None = None
     space: str | None = None
     json: bool = False
     at: str | None = None
@@ -61,16 +66,21 @@ class Door:
         from hades.settings import load_settings
 
         settings = load_settings()
-        memory = open_memory(
-            self.memory or settings.ready_path(),
-            space=self.space or settings.space,
-            actor=settings.actor,
-            create=create,
-            read_only=read_only,
-            busy_timeout_s=settings.busy_timeout_s,
-            encoder=None if settings.encoder == "minilm" else settings.encoder,
-            extractor=None if read_only else settings.extractor,
-        )
+        path = self.memory or settings.ready_path()
+        space = self.space or settings.space
+        if is_address(path):
+            memory = open_memory(path, space=space, key=settings.key, read_only=read_only)
+        else:
+            memory = open_memory(
+                path,
+                space=space,
+                actor=settings.actor,
+                create=create,
+                read_only=read_only,
+                busy_timeout_s=settings.busy_timeout_s,
+                encoder=None if settings.encoder == "minilm" else settings.encoder,
+                extractor=None if read_only else settings.extractor,
+            )
         with memory:
             yield memory
 

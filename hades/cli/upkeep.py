@@ -156,6 +156,7 @@ def settings(door: Door) -> None:
 
     found = load_settings()
     values = found.model_dump(mode="json") | {"path": str(door.memory or found.ready_path())}
+    values["key"] = None if found.key is None else "(set)"
 
     def render(out: object) -> None:
         rows = show.table("setting", "value", "environment")

@@ -156,6 +156,11 @@ class Engine:
                 mask = mask & catalogue.of_topics(topics)
             yield Scene(self._store, where.space, where.as_of, catalogue, terms, web, mask, topics)
 
+    def cache_uses(self) -> dict[str, dict[str, int]]:
+        """How often what is kept was used again; loads nothing. By cache, by outcome."""
+        webs = self.__dict__.get("webs")
+        return {"graph": dict(webs.uses) if webs else {}, **self._store.cache_uses()}
+
     def forget(self) -> None:
         """Let go of the arrays: their files are gone."""
         self.finder.forget()

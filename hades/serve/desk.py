@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, get_args
 
+from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.errors import Unavailable
 from hades.memory import Memory
@@ -24,6 +25,7 @@ from hades.serve.breaker import Breaker, State
 from hades.serve.caller import Caller, Role
 from hades.serve.holds import Holds, Kind
 from hades.serve.line import STOPPING, Line, Overloaded, TimedOut
+from hades.serve.noted import note
 from hades.store.port import Progress
 from hades.store.sqlite.faults import is_busy
 from hades.view import View
@@ -31,6 +33,7 @@ from hades.view import View
 __all__ = ["Desk", "Overloaded", "Standing", "TimedOut"]
 
 Result = TypeVar("Result")
+Found = TypeVar("Found", Recall, Answer)
 
 READERS = 2
 """More threads than cores only take turns at the interpreter."""
@@ -75,7 +78,10 @@ class Desk:
         readers: int = READERS,
         waiting: int = WAITING,
         timeout_s: float | None = TIMEOUT_S,
+        uploads: Path | None = None,
     ) -> None:
+        self.uploads = uploads
+        """The folder for files that are sent; None: none are taken."""
         self._reading = reading
         self._writing = writing
         self._timeout_s = timeout_s
@@ -85,7 +91,10 @@ class Desk:
         self._index = Line("index", 1, waiting)
         self._indexing: dict[str, asyncio.Task[None]] = {}
         self.holds = Holds(self._write)
-        self._closing = False
+        self.leaving = False
+        """Set when the server was told to stop: long work ends, and so should long answers."""
+        self.on_recall: Callable[[Recall, str], object] | None = None
+        """Who is told of every answer, in the thread that found it."""
 
     @classmethod
     def open(
@@ -105,12 +114,31 @@ class Desk:
         if not read_only:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
-        return cls(reading, writing, readers=readers, waiting=waiting, timeout_s=timeout_s)
+        return cls(
+            reading,
+            writing,
+            readers=readers,
+            waiting=waiting,
+            timeout_s=timeout_s,
+            uploads=None if read_only else Path(f"{Path(path).expanduser()}.uploads"),
+        )
 
     @property
     def read_only(self) -> bool:
         """Whether nothing can be written here, whoever asks."""
         return self._writing is None
+
+    @property
+    def memory(self) -> Memory:
+        """The memory it reads, for whoever watches over the server; never for a caller."""
+        return self._reading
+
+    def told(self, found: Found) -> Found:
+        """An answer, after whoever counts and traces answers was told of it."""
+        if self.on_recall is not None:
+            recall = found.recall if isinstance(found, Answer) else found
+            self.on_recall(recall, recall.space)
+        return found
 
     def standing(self) -> Standing:
         """How busy it is now."""
@@ -136,13 +164,16 @@ class Desk:
         fresh: bool = False,
         role: Role = Role.READER,
         hold: str | None = None,
+        patient: bool = False,
     ) -> Result:
         """Do something with the memory as of a time, for reading.
 
         `fresh`: what was written before is indexed first, so that a question finds it.
         `hold`: it is done inside that batch or snapshot.
+        `patient`: it may take long, and is done where other long work is.
         Without a space it is for what is the same in all of them, such as their list.
         """
+        note(space, writes=False)
         caller.require(role, space)
 
         def look(memory: Memory) -> Result:
@@ -161,11 +192,12 @@ class Desk:
                 raise _NotIndexed
             return look(memory)
 
+        line, timeout_s = (self._work, None) if patient else (self._read, self._timeout_s)
         with suppress(_NotIndexed):
             checked = fresh and space is not None and self._writing is not None
-            return await self._read.call(lambda: run(checked), self._timeout_s)
+            return await line.call(lambda: run(checked), timeout_s)
         await self._indexed(space or "")
-        return await self._read.call(lambda: run(False), self._timeout_s)
+        return await line.call(lambda: run(False), timeout_s)
 
     async def write(
         self,
@@ -177,6 +209,7 @@ class Desk:
         hold: str | None = None,
     ) -> Result:
         """Do something that writes; it is on disk when this returns, or with its hold's commit."""
+        note(space, writes=True)
         caller.require(role, space)
         writing = self._written()
         if hold is not None and space is not None:
@@ -186,7 +219,7 @@ class Desk:
         until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
 
         def run() -> Result:
-            memory = writing.in_space(space or _any_space(writing), actor=caller.name)
+            memory = writing.in_space(_named(writing, space), actor=caller.name)
             return _retried(call, memory, caller.name, until)
 
         return await self._write.call(run, self._timeout_s)
@@ -194,39 +227,50 @@ class Desk:
     async def work(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[Memory, Progress], Result],
         on_progress: Progress,
         *,
         role: Role = Role.WRITER,
     ) -> Result:
         """Do something long beside the others. `on_progress` stops it by raising."""
+        note(space, writes=True)
         caller.require(role, space)
         writing = self._written()
 
         def told(what: str, done: int, total: int) -> None:
-            if self._closing:
+            if self.leaving:
                 raise Unavailable(STOPPING)
             on_progress(what, done, total)
 
         def run() -> Result:
-            return call(writing.in_space(space, actor=caller.name), told)
+            return call(writing.in_space(_named(writing, space), actor=caller.name), told)
 
         return await self._work.call(run, None)
 
     async def hold(self, caller: Caller, space: str, kind: Kind) -> str:
         """Begin a batch or a snapshot that lasts over several calls; its id."""
+        note(space, writes=kind == "batch")
         caller.require(Role.WRITER if kind == "batch" else Role.READER, space)
         memory = self._written() if kind == "batch" else self._reading
         return await self.holds.open(caller, kind, space, memory, self._timeout_s)
 
     async def release(self, caller: Caller, hold: str, *, commit: bool) -> None:
         """End a hold. With `commit` a batch is on disk when this returns; else it is undone."""
+        note(None, writes=commit)
         await self.holds.release(caller, hold, commit=commit, timeout_s=self._timeout_s)
+
+    def warm(self) -> dict[str, float]:
+        """Do beforehand what a first question would wait for; the seconds of each part."""
+        return self._reading.in_space(_any_space(self._reading)).warm()
+
+    def leave(self) -> None:
+        """Let long work end; everything else is still served until `close`."""
+        self.leaving = True
 
     def close(self) -> None:
         """Finish what is under way, refuse the rest, then let go of the file."""
-        self._closing = True
+        self.leave()
         lines = (self._read, self._write, self._work, self._index)
         for line in lines:
             line.refuse()
@@ -263,6 +307,10 @@ class Desk:
                 await self._index.call(lambda: writing.in_space(space).index(), None)
         finally:
             self._indexing.pop(space, None)
+
+
+def _named(memory: Memory, space: str | None) -> str:
+    return _any_space(memory) if space is None else space
 
 
 def _any_space(memory: Memory) -> str:

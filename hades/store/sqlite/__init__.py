@@ -121,6 +121,10 @@ class SqliteStore:
         """How much there is."""
         return ledger.count(self.engine, space)
 
+    def cache_uses(self) -> dict[str, dict[str, int]]:
+        """How often a text that is kept unpacked was read again, or had to be unpacked."""
+        return {"texts": self.passages.content_uses()}
+
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""
         self.passages.forget_contents()
