@@ -61,6 +61,21 @@ class Settings(BaseModel):
         description="The folder of what can be made again: memories of question sets. "
         "Default: the user's cache folder.",
     )
+    listen_host: str | None = Field(
+        None, description="Where `hades serve` listens for TCP. Default: 127.0.0.1."
+    )
+    listen_port: int | None = Field(
+        None, ge=0, le=65535, description="The port of `hades serve`. Default: 8674."
+    )
+    ro_socket: Path | None = Field(
+        None, description="The unix socket of `hades serve` for reading only."
+    )
+    rw_socket: Path | None = Field(
+        None, description="The unix socket of `hades serve` for reading and writing."
+    )
+    admin_socket: Path | None = Field(
+        None, description="The unix socket of `hades serve` for operators."
+    )
 
     def cache_folder(self) -> Path:
         """The folder of what can be made again; it may not be there yet."""

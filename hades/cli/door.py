@@ -132,11 +132,17 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def command(
-    app: typer.Typer, name: str, *, timed: bool = False, of_memory: bool = True
+    app: typer.Typer,
+    name: str,
+    *,
+    timed: bool = False,
+    of_memory: bool = True,
+    spaced: bool = True,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of a Door as a command with the shared options.
 
-    One that is not `of_memory` has a memory of its own and only takes --json.
+    One that is not `of_memory` has a memory of its own and only takes --json; one that is not
+    `spaced` is about the whole memory.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -146,6 +152,8 @@ def command(
             for parameter in inspect.signature(function, eval_str=True).parameters.values()
             if parameter.name != "door"
         ]
+        if not spaced:
+            shared = {option: shared[option] for option in shared if option != "space"}
         options = [
             inspect.Parameter(
                 option,

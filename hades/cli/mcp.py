@@ -11,7 +11,8 @@ import typer
 
 from hades.cli import app
 from hades.cli.door import Door, command
-from hades.errors import Unavailable
+from hades.domain.address import is_address
+from hades.errors import InvalidInput, Unavailable
 
 if TYPE_CHECKING:
     from hades.serve.mcp.install import Change
@@ -44,7 +45,8 @@ def mcp(
 ) -> None:
     """Serve the memory to an agent over standard input and output (MCP).
 
-    With --space, only that space can be used.
+    With --space, only that space can be used. With a server's address for --memory, that
+    server is used, with your key (HADES_KEY).
     """
     if install is None:
         _serve(door, read_only=read_only)
@@ -55,16 +57,32 @@ def mcp(
 def _serve(door: Door, *, read_only: bool) -> None:
     if importlib.util.find_spec("mcp") is None:
         raise Unavailable(NEEDS_EXTRA)
-    from hades.serve.mcp.stdio import serve_memory
+    from hades.settings import load_settings
 
-    serve_memory(door.memory, door.space, read_only=read_only)
+    settings = load_settings()
+    memory = door.memory or settings.ready_path()
+    if is_address(memory):
+        from hades.serve.mcp.bridge import serve_address
+
+        if door.space is not None:
+            raise InvalidInput(
+                "A server says which spaces you may use: `hades keys create --space` makes a key."
+            )
+        serve_address(str(memory), settings.key, read_only=read_only)
+    else:
+        from hades.serve.mcp.stdio import serve_memory
+
+        serve_memory(Path(memory).expanduser(), door.space, read_only=read_only)
 
 
 def _install(door: Door, client: str, *, read_only: bool, here: bool, name: str, yes: bool) -> None:
     from hades.serve.mcp import install
     from hades.settings import load_settings
 
-    arguments = ["mcp", "--memory", str(_absolute(door.memory or load_settings().ready_path()))]
+    memory = door.memory or load_settings().ready_path()
+    if not is_address(memory):
+        memory = Path(memory).expanduser().absolute()
+    arguments = ["mcp", "--memory", str(memory)]
     if door.space is not None:
         arguments += ["--space", door.space]
     if read_only:
@@ -89,7 +107,3 @@ def _show(change: Change) -> None:
     sys.stdout.write(printable(change.shown()) + "\n")
     if change.replaces is not None and change.is_news:
         sys.stdout.write(f"It takes the place of: {printable(str(change.replaces))}\n")
-
-
-def _absolute(path: Path) -> Path:
-    return path.expanduser().absolute()

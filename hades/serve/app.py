@@ -13,6 +13,7 @@ from hades.serve.desk import Desk
 from hades.serve.health import PATHS, Pages, Readiness, readiness_of
 from hades.serve.jobs import Jobs
 from hades.serve.keys import Keys
+from hades.serve.mcp.http import mounted
 from hades.serve.rest import ROUTERS, openapi
 from hades.serve.rest.addresses import Undecoded
 from hades.serve.telemetry import Telemetry
@@ -30,13 +31,15 @@ def build(
     readiness: Readiness | None = None,
     keys: Keys | None = None,
     audit: Audit | None = None,
+    mcp: bool = True,
 ) -> FastAPI:
     """The whole application; who asks is for the gate around it to say.
 
     `readiness` is for the server to mark when it is warm; without one it is taken for warm.
-    `keys` and `audit` are what the admin socket shows of them.
+    `keys` and `audit` are what the admin socket shows of them; `mcp` is for agents, at /mcp.
     """
     telemetry = Telemetry() if telemetry is None else telemetry
+    agents = mounted(desk) if mcp else None
     app = FastAPI(
         title="HADES",
         version=hades.__version__,
@@ -48,7 +51,10 @@ def build(
         redirect_slashes=False,
         responses=openapi.ANY,
         telemetry={"tracing": False, "metrics": False, "logs": False},
+        lifespan=None if agents is None else lambda _app: agents.run(),
     )
+    if agents is not None:
+        app.router.routes.append(Route("/mcp", agents, include_in_schema=False))
     app.state.desk = desk
     app.state.jobs = Jobs(desk)
     app.state.uploads = Uploads(desk.uploads)

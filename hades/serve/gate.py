@@ -27,7 +27,9 @@ from hades.serve.caller import Caller
 from hades.serve.keys import Key, Keys
 from hades.serve.limits import (
     BODY_BYTES_AT_MOST,
+    BODY_PATIENCE_S,
     REQUESTS_PER_S,
+    UPLOAD_BYTES_AT_MOST,
     Body,
     Buckets,
     Receive,
@@ -62,7 +64,9 @@ class Limits:
     requests_per_s: float = REQUESTS_PER_S
     """Of one key; 0: as many as it likes."""
     body_bytes: int = BODY_BYTES_AT_MOST
-    body_patience_s: float = 30.0
+    upload_bytes: int = UPLOAD_BYTES_AT_MOST
+    """Of what goes to a file as it comes: uploads, and what operators send."""
+    body_patience_s: float = BODY_PATIENCE_S
     hosts: frozenset[str] | None = LOOPBACK_NAMES
     """The names this server goes by; None: any. Another's page could use another name."""
 
@@ -104,8 +108,10 @@ class Gate:
         note = noted.Note(_request_id(headers))
         token = noted.current.set(note)
         reply = Reply(send, note.request, scope.get("hades.abort"))
-        body = Body(receive, self._limits.body_bytes, self._limits.body_patience_s)
+        bytes_at_most = self._bytes_at_most(scope)
+        body = Body(receive, bytes_at_most, self._limits.body_patience_s)
         try:
+            _check_length(headers, bytes_at_most)
             await self._admit(scope, headers)
             if scope["path"] == LINK and self._link is not None:
                 await reply.tell(200, await self._linked(scope))
@@ -134,9 +140,6 @@ class Gate:
             raise Refused(403, "Nobody knows by which way this came.")
         if way.by_key:
             self._check_host(headers)
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self._limits.body_bytes:
-            raise Refused(413, too_large(self._limits.body_bytes))
         caller = self._caller(scope, way, headers.get(b"authorization"))
         if caller is None:
             return
@@ -199,6 +202,11 @@ class Gate:
             )
         return made
 
+    def _bytes_at_most(self, scope: Scope) -> int:
+        path = scope["path"]
+        is_upload = path.endswith("/jobs") or path.startswith("/v1/admin/")
+        return self._limits.upload_bytes if is_upload else self._limits.body_bytes
+
     # What came of it
 
     def _write_down(self, scope: Scope, note: noted.Note, status: int, seconds: float) -> None:
@@ -229,6 +237,12 @@ def _headers(scope: Scope) -> dict[bytes, bytes]:
 def _request_id(headers: dict[bytes, bytes]) -> str:
     given = headers.get(b"x-request-id", b"")
     return given.decode() if _GOOD_ID.fullmatch(given) else secrets.token_hex(8)
+
+
+def _check_length(headers: dict[bytes, bytes], bytes_at_most: int) -> None:
+    length = headers.get(b"content-length", b"0")
+    if not length.isdigit() or int(length) > bytes_at_most:
+        raise Refused(413, too_large(bytes_at_most))
 
 
 def _after(seconds: float) -> dict[str, str]:

@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -24,6 +25,8 @@ from hades.serve.sockets import BACKLOG, Listening
 
 GRACE_S = 10.0
 KEEP_ALIVE_S = 15
+ONCE_S = 1.0
+"""A shell or a wrapper may pass on one wish to stop twice: it counts once."""
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +61,7 @@ class Server(uvicorn.Server):
         self._listening = listening
         self._on_ready = on_ready
         self._on_leaving = on_leaving
+        self._told_at = 0.0
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until told to stop."""
@@ -91,8 +95,10 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None = None) -> None:
         """Stop: gracefully at first, at once when told again."""
         if self.should_exit:
-            os._exit(128 + sig)
-        self.should_exit = True
+            if time.monotonic() - self._told_at > ONCE_S:
+                os._exit(128 + sig)
+            return
+        self.should_exit, self._told_at = True, time.monotonic()
         notify("STOPPING=1")
         if self._on_leaving is not None:
             self._on_leaving()

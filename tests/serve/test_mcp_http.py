@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import httpx2
 import pytest
 import uvicorn
 from mcp import Client
@@ -68,7 +69,7 @@ def talk(url: str, name: str, life: Any, mode: Any = "legacy") -> Any:
     """What a client does, as somebody."""
 
     async def with_name() -> Any:
-        async with httpx.AsyncClient(headers={"x-name": name}, timeout=PATIENCE_S) as http:
+        async with httpx2.AsyncClient(headers={"x-name": name}, timeout=PATIENCE_S) as http:
             return await meet(
                 Client(streamable_http_client(url, http_client=http), mode=mode), life
             )
@@ -94,8 +95,8 @@ def test_a_client_remembers_and_recalls(desk: Desk, mode: Any) -> None:
         return text_of(found), names_of(await client.list_tools())
 
     heard: list[tuple[Any, str]] = []
-    app = mounted(desk, on_recall=lambda recall, space: heard.append((recall.question, space)))
-    with served(app) as url:
+    desk.on_recall = lambda recall, space: heard.append((recall.question, space))
+    with served(mounted(desk)) as url:
         found, tools = talk(url, "ann", life, mode)
     assert "färg/blå@1#0" in found
     assert tools >= WRITING_TOOLS
@@ -133,7 +134,7 @@ def test_a_read_only_mount_offers_nothing_that_writes(desk: Desk) -> None:
 
 
 def test_without_a_caller_nothing_is_served(desk: Desk) -> None:
-    with served(mounted(desk)) as url:
+    with served(build_app(desk)) as url:
         answer = httpx.post(url, json={}, headers={"accept": "application/json"})
     assert answer.status_code == 403
     assert "did not come through the gate" in answer.text

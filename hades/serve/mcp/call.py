@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from hades.domain.answer import Recall
 from hades.errors import InvalidInput, Unavailable
 from hades.memory import Memory
-from hades.serve.caller import Caller, Role
+from hades.serve.caller import Caller
 from hades.serve.desk import Desk
 from hades.store.port import Progress
 from hades.view import View
@@ -26,9 +26,6 @@ from hades.view import View
 Result = TypeVar("Result")
 Report = Callable[[float, float | None, str], Awaitable[None]]
 """Tells the client how far a call is: how much is done, of how much, in words."""
-
-OnRecall = Callable[[Recall, str], None]
-"""Is told of every answer and its space: a server counts them."""
 
 PAUSE_S = 0.1
 """Between two reports of one phase: a client shows no more than that."""
@@ -54,7 +51,6 @@ class Call:
     home: str | None
     """The space of calls that name none."""
     report: Report
-    on_recall: OnRecall | None = None
 
     def space(self, named: str | None) -> str:
         """The space a call is about."""
@@ -96,15 +92,11 @@ class Call:
         **options: Any,
     ) -> Recall:
         """What is known about a question; `options` as `View.recall` takes them."""
-        found = await self.ask(
-            space,
-            lambda view, told: view.recall(question, on_progress=told, **options),
-            as_of=as_of,
-            known_at=known_at,
-        )
-        if self.on_recall is not None:
-            self.on_recall(found, space)
-        return found
+
+        def find(view: View, told: Progress) -> Recall:
+            return self.desk.told(view.recall(question, on_progress=told, **options))
+
+        return await self.ask(space, find, as_of=as_of, known_at=known_at)
 
     async def write(self, space: str, do: Callable[[Memory], Result]) -> Result:
         """Write; it is on disk when this returns."""
@@ -141,12 +133,9 @@ class Call:
                 raise _LongEnough
             told(what, done, total)
 
-        def index(memory: Memory, told: Progress) -> None:
-            memory.index(told)
-
         # Unavailable: the line is full or the encoder away; the answer says what it lacks.
         with suppress(_LongEnough, Unavailable):
-            await self.desk.work(self.caller, space, index, bounded, role=Role.READER)
+            await self.desk.index(self.caller, space, bounded)
 
 
 def home_of(caller: Caller, home: str | None) -> str:

@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope, Send
 from hades.memory import DEFAULT_SPACE
 from hades.serve.caller import Caller, caller_of
 from hades.serve.desk import Desk
-from hades.serve.mcp.call import OnRecall
 from hades.serve.mcp.server import Context, build
 
 SESSIONS_AT_MOST = 256
@@ -62,10 +61,9 @@ def mounted(
     *,
     home: str | None = DEFAULT_SPACE,
     read_only: bool = False,
-    on_recall: OnRecall | None = None,
 ) -> Mounted:
     """The memory of a desk over MCP. `home` is the space of calls that name none."""
-    server = build(desk, _caller, home=home, read_only=read_only, on_recall=on_recall)
+    server = build(desk, _caller, home=home, read_only=read_only)
     return Mounted(
         StreamableHTTPSessionManager(
             server,

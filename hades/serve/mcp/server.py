@@ -21,7 +21,7 @@ from hades.errors import HadesError, NotFound
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
 from hades.serve.mcp import old_names, prompts, reading, resources, writing
-from hades.serve.mcp.call import Call, OnRecall
+from hades.serve.mcp.call import Call
 from hades.serve.mcp.tool import Tool
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,6 @@ class Handlers:
     caller: Callable[[Context], Caller]
     home: str | None
     read_only: bool
-    on_recall: OnRecall | None
 
     async def list_tools(
         self, ctx: Context, _params: types.PaginatedRequestParams | None
@@ -147,7 +146,7 @@ class Handlers:
         async def report(progress: float, total: float | None, words: str) -> None:
             await ctx.session.report_progress(progress, total, words)
 
-        return Call(self.desk, self._known(ctx), self.home, report, self.on_recall)
+        return Call(self.desk, self._known(ctx), self.home, report)
 
 
 def build(
@@ -156,16 +155,15 @@ def build(
     *,
     home: str | None = None,
     read_only: bool = False,
-    on_recall: OnRecall | None = None,
 ) -> Server[Any]:
     """A server over a desk. `caller` says who a request comes from."""
     read_only = read_only or desk.read_only
-    handlers = Handlers(desk, caller, home, read_only, on_recall)
+    handlers = Handlers(desk, caller, home, read_only)
     return Server(
         "hades",
         title="HADES memory",
         version=__version__,
-        instructions=INSTRUCTIONS.format(writing="" if read_only else WRITING),
+        instructions=instructions(read_only=read_only),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,
@@ -175,6 +173,11 @@ def build(
         on_get_prompt=handlers.get_prompt,
         get_tool_input_schema=_input_schema,
     )
+
+
+def instructions(*, read_only: bool) -> str:
+    """What a model is told of the server as a whole."""
+    return INSTRUCTIONS.format(writing="" if read_only else WRITING)
 
 
 def _input_schema(name: str) -> dict[str, Any] | None:
