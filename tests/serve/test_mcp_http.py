@@ -17,9 +17,18 @@ import httpx
 import httpx2
 import pytest
 import uvicorn
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from serve.mcp_making import ANN, EVE, WRITING_TOOLS, hades_environment, meet, names_of, text_of
+from serve.mcp_making import (
+    ANN,
+    EVE,
+    WRITING_TOOLS,
+    hades_command,
+    hades_environment,
+    meet,
+    names_of,
+    text_of,
+)
 
 import hades
 from hades.serve.app import build as build_app
@@ -41,7 +50,9 @@ def gated(app: Any) -> Any:
 
     async def ask(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            name = dict(scope["headers"]).get(b"x-name", b"").decode()
+            headers = dict(scope["headers"])
+            key = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
+            name = headers.get(b"x-name", key).decode()
             scope = {**scope, "hades.caller": CALLERS.get(name)}
         await app(scope, receive, send)
 
@@ -229,3 +240,64 @@ def test_it_is_a_part_of_the_server(desk: Desk) -> None:
         )
     assert [one["topic"] for one in topics.structured_content["topics"]] == ["a"]
     assert states.json()["content"] == "x"
+
+
+def bridged(address: str, key: str, *options: str) -> StdioServerParameters:
+    """`hades mcp` in front of a server."""
+    command, *arguments = hades_command("mcp", "--memory", address, *options)
+    environment = hades_environment() | {"HADES_KEY": key}
+    return StdioServerParameters(command=command, args=arguments, env=environment)
+
+
+def test_a_client_that_starts_commands_reaches_a_server(desk: Desk) -> None:
+    told: list[str | None] = []
+
+    async def heard(_progress: float, _total: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async def writer(client: Client) -> Any:
+        note = {"topic": "färg/blå", "text": "Ann likes the blue one."}
+        await client.call_tool("ingest_text", note)
+        question = {"question": "What does Ann like?"}
+        await client.call_tool("remember", {"topic": "b", "content": "The red one, Bo said."})
+        found = await client.call_tool("recall", question, progress_callback=heard)
+        wrong = await client.call_tool("history", {"topic": "nothing"})
+        (first, *_) = (await client.list_resources()).resources
+        prompt = await client.get_prompt("catch_up", {"topic": "b"})
+        content = await client.read_resource(first.uri)
+        return text_of(found), text_of(wrong), content.contents[0], prompt
+
+    async def reader(client: Client) -> set[str]:
+        return names_of(await client.list_tools()) | names_of(await client.list_prompts())
+
+    with served(build_app(desk)) as url:
+        address = url.removesuffix("/mcp")
+        found, wrong, content, _ = asyncio.run(meet(Client(bridged(address, "ann")), writer))
+        as_reader = asyncio.run(meet(Client(bridged(address, "eve")), reader))
+        hidden = asyncio.run(meet(Client(bridged(address, "ann", "--read-only")), reader))
+    assert "färg/blå@1#0" in found
+    assert wrong == "There is no topic 'nothing' in the space 'default'."
+    assert content.text == "The red one, Bo said."
+    assert told
+    assert as_reader == hidden
+    assert "recall" in hidden
+    assert not hidden & {*WRITING_TOOLS, "save_session"}
+
+
+def test_a_server_that_does_not_answer_is_told_in_a_sentence(desk: Desk) -> None:
+    def tried(*arguments: str) -> str:
+        done = subprocess.run(
+            hades_command("mcp", *arguments),
+            input=b"",
+            capture_output=True,
+            env=hades_environment() | {"HADES_KEY": "nobody"},
+        )
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"Traceback" not in done.stderr
+        return done.stderr.decode()
+
+    with served(build_app(desk)) as url:
+        address = url.removesuffix("/mcp")
+        assert "does not let us in" in tried("--memory", address)
+        assert "hades keys create --space" in tried("--memory", address, "--space", "work")
+    assert "does not let us in" in tried("--memory", address)
