@@ -12,7 +12,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.door import Door, command
-from hades.errors import Unavailable
+from hades.errors import InvalidInput, Unavailable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,7 +87,7 @@ def serve(
         "admin": admin_socket or settings.admin_socket,
     }
     options = Options(
-        memory=(door.memory or settings.ready_path()).expanduser(),
+        memory=_file(door),
         host=host or settings.listen_host,
         port=settings.listen_port if port is None else port,
         tcp=tcp,
@@ -150,9 +150,18 @@ def revoke_key(
 
 def _keys(door: Door) -> Keys:
     from hades.serve.keys import Keys, keys_beside
+
+    return Keys(keys_beside(_file(door)))
+
+
+def _file(door: Door) -> Path:
+    """The memory file the options name: a server's address has none."""
     from hades.settings import load_settings
 
-    return Keys(keys_beside((door.memory or load_settings().ready_path()).expanduser()))
+    found = str(door.memory or load_settings().ready_path())
+    if "://" in found:
+        raise InvalidInput(f"{found} is where another server listens: name a memory file.")
+    return Path(found).expanduser()
 
 
 def _show_keys(out: Console, found: list[dict[str, Any]]) -> None:

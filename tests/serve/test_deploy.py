@@ -225,7 +225,7 @@ def test_prometheus_asks_the_server_with_a_key_and_knows_the_alerts() -> None:
     config = yaml.safe_load((DEPLOY / "prometheus.yml").read_text(encoding="utf-8"))
     (job,) = config["scrape_configs"]
     assert job["job_name"] == "hades"
-    assert job["static_configs"][0]["targets"] == ["hades:8600"]
+    assert job["static_configs"][0]["targets"] == ["hades:8674"]
     assert job["authorization"]["credentials_file"] == "/run/secrets/reader_key"
     assert [(DEPLOY / name).exists() for name in config["rule_files"]] == [True]
 
