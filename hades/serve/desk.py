@@ -259,7 +259,9 @@ class Desk:
                 raise Unavailable(STOPPING)
             on_progress(what, done, total)
 
-        await self._work.call(lambda: writing.in_space(space).index(told), None)
+        # A batch keeps all other writes out: they would only wait for it.
+        if not self.holds.count("batch"):
+            await self._work.call(lambda: writing.in_space(space).index(told), None)
 
     async def hold(self, caller: Caller, space: str, kind: Kind) -> str:
         """Begin a batch or a snapshot that lasts over several calls; its id."""

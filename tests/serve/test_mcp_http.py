@@ -34,7 +34,10 @@ import hades
 from hades.serve.app import build as build_app
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
+from hades.serve.gate import Gate
+from hades.serve.keys import Keys
 from hades.serve.mcp.http import mounted
+from hades.serve.way import WAYS
 
 LONG = "\n\n".join(f"Part {n}: the engine {n} of Ann Lee runs in Oslo." for n in range(6_000))
 PATIENCE_S = 60.0
@@ -138,6 +141,29 @@ def test_roles_and_spaces_hold(desk: Desk, mode: Any) -> None:
     assert "You may not use the space 'default'" in text_of(other)
 
 
+def test_the_audit_log_names_the_tool(desk: Desk, tmp_path: Path) -> None:
+    async def life(client: Client) -> None:
+        await client.list_tools()
+        await client.call_tool("remember", {"topic": "a", "content": "x"})
+        await client.call_tool("recall", {"question": "What is a?"})
+
+    calls: list[tuple[str, str, int]] = []
+    gate = Gate(
+        mounted(desk),
+        Keys(tmp_path / "keys"),
+        observe=lambda call, mode, status, _seconds: calls.append((call, mode, status)),
+    )
+
+    async def by_socket(scope: Any, receive: Any, send: Any) -> None:
+        await gate({**scope, "hades.way": WAYS["rw"]}, receive, send)
+
+    with served(by_socket) as url:
+        talk(url, "ann", life)
+    assert ("MCP remember", "RW", 200) in calls
+    assert ("MCP recall", "RO", 200) in calls
+    assert {call for call, mode, _ in calls if mode == "RW"} == {"MCP remember"}
+
+
 def test_a_read_only_mount_offers_nothing_that_writes(desk: Desk) -> None:
     with served(mounted(desk, read_only=True)) as url:
         tools = talk(url, "ann", lambda client: client.list_tools())
@@ -175,7 +201,7 @@ def test_nobody_goes_on_with_the_session_of_another(desk: Desk) -> None:
 
 def test_a_body_that_is_too_large_is_refused(desk: Desk) -> None:
     with served(mounted(desk)) as url:
-        answer = httpx.post(url, content=b"x" * (4 * 2**20 + 1), headers={"x-name": "ann"})
+        answer = httpx.post(url, content=b"x" * (16 * 2**20 + 1), headers={"x-name": "ann"})
     assert answer.status_code == 413
 
 

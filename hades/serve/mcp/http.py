@@ -16,13 +16,15 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
 from hades.memory import DEFAULT_SPACE
+from hades.serve import noted
 from hades.serve.caller import Caller, caller_of
 from hades.serve.desk import Desk
 from hades.serve.mcp.server import Context, build
 
 SESSIONS_AT_MOST = 256
 SESSION_IDLE_S = 30 * 60
-BODY_BYTES_AT_MOST = 4 * 1024 * 1024
+BODY_BYTES_AT_MOST = 16 * 1024 * 1024
+"""The longest text a tool takes, with every character escaped as JSON may: 12 bytes each."""
 
 
 class Mounted:
@@ -42,6 +44,9 @@ class Mounted:
             await self._alone(receive, send)
             return
         caller = caller_of(scope)
+        # Only a tool that writes makes it a write: most requests only ask what there is.
+        noted.note(None, writes=False)
+        noted.name("MCP")
         # The SDK lets a session be used only by the user who began it.
         token = AccessToken(token="", client_id=caller.name, scopes=[])
         await self._sessions.handle_request(

@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from hades import __version__
 from hades.errors import HadesError, NotFound
+from hades.serve import noted
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
 from hades.serve.mcp import old_names, prompts, reading, resources, writing
@@ -89,6 +90,7 @@ class Handlers:
         tool = TOOLS.get(params.name)
         if tool is None or (tool.writes and self.read_only):
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}.")
+        noted.name(f"MCP {tool.name}")
         try:
             call = self._call(ctx)
             if tool.writes:

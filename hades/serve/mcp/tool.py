@@ -26,7 +26,6 @@ QUESTION_CHARACTERS_AT_MOST = 8_000
 NAME_CHARACTERS_AT_MOST = 2_000
 NOTE_CHARACTERS_AT_MOST = 100_000
 TEXT_CHARACTERS_AT_MOST = 1_000_000
-"""Escaped as JSON it still fits the 4 MiB a request over HTTP may have."""
 
 
 @dataclass(frozen=True, slots=True)
