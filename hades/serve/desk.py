@@ -219,8 +219,7 @@ class Desk:
         until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
 
         def run() -> Result:
-            memory = writing.in_space(_named(writing, space), actor=caller.name)
-            return _retried(call, memory, caller.name, until)
+            return _retried(call, _memory(writing, space, caller), caller.name, until)
 
         return await self._write.call(run, self._timeout_s)
 
@@ -244,7 +243,7 @@ class Desk:
             on_progress(what, done, total)
 
         def run() -> Result:
-            return call(writing.in_space(_named(writing, space), actor=caller.name), told)
+            return call(_memory(writing, space, caller), told)
 
         return await self._work.call(run, None)
 
@@ -277,7 +276,13 @@ class Desk:
 
     def warm(self) -> dict[str, float]:
         """Do beforehand what a first question would wait for; the seconds of each part."""
-        return self._reading.in_space(_any_space(self._reading)).warm()
+        return self._reading.warm()
+
+    def follow_encoder(self) -> None:
+        """Ask with the encoder the memory remembers, after it moved to another."""
+        self._reading._follow_encoder()
+        if self._writing is not None:
+            self._writing._follow_encoder()
 
     def leave(self) -> None:
         """Let long work end; everything else is still served until `close`."""
@@ -324,14 +329,8 @@ class Desk:
             self._indexing.pop(space, None)
 
 
-def _named(memory: Memory, space: str | None) -> str:
-    return _any_space(memory) if space is None else space
-
-
-def _any_space(memory: Memory) -> str:
-    """A space that is there: the default one may have been dropped."""
-    names = [space.name for space in memory.spaces()]
-    return memory.space if memory.space in names else names[0]
+def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:
+    return writing.in_space(writing.space if space is None else space, actor=caller.name)
 
 
 def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until: float) -> Result:
