@@ -10,6 +10,7 @@ import hades
 from hades.serve import problems
 from hades.serve.audit import Audit
 from hades.serve.desk import Desk
+from hades.serve.graphql import mounted
 from hades.serve.health import PATHS, Pages, Readiness, readiness_of
 from hades.serve.jobs import Jobs
 from hades.serve.keys import Keys
@@ -31,6 +32,7 @@ def build(
     readiness: Readiness | None = None,
     keys: Keys | None = None,
     audit: Audit | None = None,
+    graphql: bool = True,
     mcp: bool = True,
 ) -> FastAPI:
     """The whole application; who asks is for the gate around it to say.
@@ -64,6 +66,8 @@ def build(
     watched = Pages(telemetry.metrics, readiness or readiness_of(desk, warm=True))
     for path in PATHS:
         app.router.routes.append(Route(path, watched, include_in_schema=False))
+    if graphql:
+        app.router.routes.append(Route("/graphql", mounted(desk), include_in_schema=False))
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router)
