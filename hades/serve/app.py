@@ -7,14 +7,14 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 import hades
+from hades.serve import graphql as queries
 from hades.serve import problems
 from hades.serve.audit import Audit
 from hades.serve.desk import Desk
-from hades.serve.graphql import mounted
 from hades.serve.health import PATHS, Pages, Readiness, readiness_of
 from hades.serve.jobs import Jobs
 from hades.serve.keys import Keys
-from hades.serve.mcp.http import mounted
+from hades.serve.mcp import http as agents
 from hades.serve.rest import ROUTERS, openapi
 from hades.serve.rest.addresses import Undecoded
 from hades.serve.telemetry import Telemetry
@@ -41,7 +41,7 @@ def build(
     `keys` and `audit` are what the admin socket shows of them; `mcp` is for agents, at /mcp.
     """
     telemetry = Telemetry() if telemetry is None else telemetry
-    agents = mounted(desk) if mcp else None
+    for_agents = agents.mounted(desk) if mcp else None
     app = FastAPI(
         title="HADES",
         version=hades.__version__,
@@ -53,10 +53,10 @@ def build(
         redirect_slashes=False,
         responses=openapi.ANY,
         telemetry={"tracing": False, "metrics": False, "logs": False},
-        lifespan=None if agents is None else lambda _app: agents.run(),
+        lifespan=None if for_agents is None else lambda _app: for_agents.run(),
     )
-    if agents is not None:
-        app.router.routes.append(Route("/mcp", agents, include_in_schema=False))
+    if for_agents is not None:
+        app.router.routes.append(Route("/mcp", for_agents, include_in_schema=False))
     app.state.desk = desk
     app.state.jobs = Jobs(desk)
     app.state.uploads = Uploads(desk.uploads)
@@ -67,7 +67,7 @@ def build(
     for path in PATHS:
         app.router.routes.append(Route(path, watched, include_in_schema=False))
     if graphql:
-        app.router.routes.append(Route("/graphql", mounted(desk), include_in_schema=False))
+        app.router.routes.append(Route("/graphql", queries.mounted(desk), include_in_schema=False))
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router)
