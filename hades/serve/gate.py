@@ -218,7 +218,7 @@ class Gate:
         caller: Caller | None = scope.get("hades.caller")
         writes = scope["method"] not in _READING if note.writes is None else note.writes
         mode: Mode = "RW" if writes else "RO"
-        call = _call(scope)
+        call = note.call or _call(scope)
         if self._audit is not None and scope["path"] not in OPEN_TO_ALL:
             way: Way | None = scope.get("hades.way")
             self._audit.add(
