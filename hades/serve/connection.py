@@ -108,6 +108,14 @@ class Connection(HttpToolsProtocol):
         if self.cycle is not None and self.cycle.more_body and not self.transport.is_closing():
             self._linger_timer = self.loop.call_later(LINGER_S, self.transport.abort)
 
+    def shutdown(self) -> None:
+        """The server stops: what has an end is finished, a stream of events ends here."""
+        super().shutdown()
+        scope: Any = None if self.cycle is None else self.cycle.scope
+        reply = None if scope is None else scope.get("hades.reply")
+        if reply is not None and reply.is_endless and not self.cycle.response_complete:
+            self.transport.close()
+
     def pause_writing(self) -> None:
         """They do not read what they are sent."""
         super().pause_writing()

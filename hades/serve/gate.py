@@ -109,7 +109,7 @@ class Gate:
         headers = _headers(scope)
         note = noted.Note(_request_id(headers))
         token = noted.current.set(note)
-        reply = Reply(send, note.request)
+        reply = scope["hades.reply"] = Reply(send, note.request)
         bytes_at_most = self._bytes_at_most(scope)
         is_empty = b"content-length" not in headers and b"transfer-encoding" not in headers
         body = Body(receive, bytes_at_most, self._limits.body_patience_s, is_empty=is_empty)

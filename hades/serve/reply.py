@@ -43,6 +43,8 @@ class Reply:
         self._request = request.encode()
         self.status = 0
         self.whole = False
+        self.is_endless = False
+        """It is a stream of events, which nobody can wait for the end of."""
 
     def passing(self, body: Body) -> Send:
         """A `send` for the app; it is not heard once the body was cut off."""
@@ -94,8 +96,10 @@ class Reply:
                 kept = _ASKED_ABOUT
             elif name == b"cache-control":
                 kept = None
-            elif name == b"content-type" and value.startswith(b"text/html"):
-                policy = _NOT_FRAMED if policy is not None else None
+            elif name == b"content-type":
+                self.is_endless = value.startswith(b"text/event-stream")
+                if value.startswith(b"text/html") and policy is not None:
+                    policy = _NOT_FRAMED
             elif name == b"content-security-policy":
                 policy = None
         said += _SAFE
