@@ -46,7 +46,6 @@ def build(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses=openapi.ANY,
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.desk = desk
@@ -60,7 +59,7 @@ def build(
         app.router.routes.append(Route(path, watched, include_in_schema=False))
     problems.install(app)
     for router in ROUTERS:
-        app.include_router(router)
+        app.router.routes.extend(router.routes)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_BYTES_AT_LEAST, compresslevel=GZIP_LEVEL)
     app.add_middleware(Undecoded)
     openapi.describe(app)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
@@ -18,6 +18,7 @@ from hades.serve.caller import Role, caller_of
 from hades.serve.rest.calls import AnyRequest, Asked, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import ShownJob, TheJobs
+from hades.serve.rest.quick import routes
 from hades.serve.rest.receiving import receive_file
 from hades.serve.rest.spaces import Number
 from hades.serve.rest.taking import FIELDS_AT_MOST, Phases
@@ -34,7 +35,7 @@ async def only_here(request: Request) -> None:
         raise HTTPException(404)
 
 
-router = APIRouter(prefix="/v1/admin", tags=["admin"], dependencies=[Depends(only_here)])
+router = routes("/v1/admin", "admin", dependencies=[Depends(only_here)])
 
 PATHS_AT_MOST = 100
 _LINES = "application/x-ndjson"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
 from fastapi import Path as PathParameter
+from fastapi import Query
 from pydantic import ConfigDict
 from starlette.responses import Response
 
@@ -15,11 +15,12 @@ from hades.errors import InvalidInput
 from hades.memory import Memory
 from hades.serve.rest.calls import Reads, Writes
 from hades.serve.rest.paging import PAGE, Cursor, Limit, cut, decode
+from hades.serve.rest.quick import routes
 from hades.serve.rest.states import TopicName
 from hades.serve.rest.words import NAME, Body, Content, Evidence, Name, Share, Time
 from hades.serve.wire import Page
 
-router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["edges"])
+router = routes("/v1/spaces/{space:name}", "edges")
 
 Relation = Annotated[str, NAME]
 
