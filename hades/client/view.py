@@ -59,6 +59,12 @@ class RemoteView(RemoteExploring, View):
         as_of = AsOf(self._moment(valid), self._moment(known))
         return RemoteView(self._connection, self._space, as_of)
 
+    def in_space(self, name: str) -> RemoteView:
+        """The same moment in another space."""
+        other = RemoteView(self._connection, name, self.as_of)
+        other._look()
+        return other
+
     # States
 
     def get(self, topic: str, version: int | None = None) -> State:
@@ -137,6 +143,10 @@ class RemoteView(RemoteExploring, View):
         if glob is not None:
             clean_name(glob, "pattern")
         return self._all(Entity, "entities", glob=glob)
+
+    def entity(self, name: str) -> Entity:
+        """One entity, by any of its names."""
+        return rebuild(Entity, self._get("entities", clean_name(name, "entity")))
 
     def related(self, name: str, limit: int = 20) -> list[Related]:
         """What is mentioned together with an entity at this view's time, most often first."""
@@ -218,6 +228,10 @@ class RemoteView(RemoteExploring, View):
         return hold(self._connection, self._space, "snapshot")
 
     # Inside
+
+    def _look(self) -> None:
+        """NotFound, Denied or Unavailable, now rather than with the first call."""
+        self._get("change")
 
     def _listed(self, kind: type[Thing], *parts: str | int, **query: Any) -> list[Thing]:
         """A list that comes at once."""

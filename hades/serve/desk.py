@@ -247,6 +247,21 @@ class Desk:
 
         return await self._work.call(run, None)
 
+    async def index(self, caller: Caller, space: str, on_progress: Progress) -> None:
+        """Index what was written, for somebody who is about to ask. `on_progress` stops it."""
+        note(space, writes=False)
+        caller.require(Role.READER, space)
+        writing = self._written()
+
+        def told(what: str, done: int, total: int) -> None:
+            if self.leaving:
+                raise Unavailable(STOPPING)
+            on_progress(what, done, total)
+
+        # A batch keeps all other writes out: they would only wait for it.
+        if not self.holds.count("batch"):
+            await self._work.call(lambda: writing.in_space(space).index(told), None)
+
     async def hold(self, caller: Caller, space: str, kind: Kind) -> str:
         """Begin a batch or a snapshot that lasts over several calls; its id."""
         note(space, writes=kind == "batch")

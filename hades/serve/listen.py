@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from types import FrameType
 
 import uvicorn
 
-from hades.serve.connection import HEAD_S, Connection
+from hades.serve.connection import HEAD_S, READ_S, Connection
 from hades.serve.gate import App
 from hades.serve.sockets import BACKLOG, Listening
 
@@ -27,6 +28,9 @@ GRACE_S = 10.0
 KEEP_ALIVE_S = 15
 ONCE_S = 1.0
 """A shell or a wrapper may pass on one wish to stop twice: it counts once."""
+SWITCH_S = 0.0005
+"""How long a thread that computes keeps the interpreter when the loop wants it. Python's own
+5 ms would be waited for at every step of every request while questions are answered."""
 _log = logging.getLogger(__name__)
 
 
@@ -40,6 +44,7 @@ class Server(uvicorn.Server):
         *,
         grace_s: float = GRACE_S,
         head_s: float = HEAD_S,
+        read_s: float = READ_S,
         on_ready: Callable[[], object] | None = None,
         on_leaving: Callable[[], object] | None = None,
     ) -> None:
@@ -47,7 +52,9 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=type("Connection", (Connection,), {"ways": ways, "head_s": head_s}),
+            http=type(
+                "Connection", (Connection,), {"ways": ways, "head_s": head_s, "read_s": read_s}
+            ),
             ws="none",
             log_config=None,
             access_log=False,
@@ -65,9 +72,12 @@ class Server(uvicorn.Server):
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until told to stop."""
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_S)
         try:
             super().run(sockets=sockets or [one.socket for one in self._listening])
         finally:
+            sys.setswitchinterval(before)
             for one in self._listening:
                 one.close()
 
