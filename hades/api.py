@@ -54,6 +54,7 @@ from hades.store.port import Problem
 from hades.view import View
 
 if TYPE_CHECKING:
+    from hades.client.client import Client
     from hades.recall.plan import Plan
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "Change",
     "Chunk",
     "Citation",
+    "Client",
     "Conflict",
     "Conveyance",
     "Corrupt",
@@ -118,4 +120,8 @@ def __getattr__(name: str) -> Any:
         from hades.recall.plan import Plan
 
         return Plan
+    if name == "Client":
+        from hades.client.client import Client
+
+        return Client
     raise AttributeError(f"module 'hades.api' has no attribute {name!r}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from hades.domain.address import is_address
 from hades.domain.rules import clean_name
 from hades.domain.times import NOW, Clock, system_clock
 from hades.domain.trace import Space
@@ -260,6 +261,10 @@ class Memory(Reviewing):
 
     # Inside
 
+    def _follow_encoder(self) -> None:
+        """Use the encoder the memory remembers: it may have moved since this was opened."""
+        self._encoder = self._store.meta("encoder") or self._encoder
+
     def _use_extractor(self, extractor: str) -> None:
         from hades.models.extractor import DEFAULT_EXTRACTOR, known_extractor
 
@@ -279,8 +284,16 @@ def open(
     encoder: str | None = None,
     extractor: str | None = None,
     clock: Clock = system_clock,
+    key: str | None = None,
+    timeout_s: float | None = None,
+    retries: int | None = None,
 ) -> Memory:
     """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
+
+    An address opens the memory a server has: `http://host:8674`, `https://…` or
+    `unix:///run/hades/rw.sock`. Then `key` is who you are there (else HADES_KEY), `timeout_s`
+    how long an answer is waited for (60) and `retries` how often a call that found nobody,
+    or a busy server, is tried again (4); encoder, extractor and clock are the server's own.
 
     Without a path it is the user's own, and whatever is not given is as the settings say.
     `actor` is who the change log names (your login name), `space` the space to work in
@@ -288,20 +301,38 @@ def open(
     `encoder` who makes vectors (the built-in `minilm`), `extractor` who finds names in texts
     from now on: `names` (built in) or `spacy`; the memory remembers it.
     """
-    from hades.store.sqlite import SqliteStore
-
     if path is None:
         from hades.settings import load_settings
 
         settings = load_settings()
         path = settings.ready_path()
         space = space or settings.space
-        actor = actor or settings.actor
-        busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
-        encoder = encoder or (None if settings.encoder == DEFAULT_ENCODER else settings.encoder)
-        extractor = extractor or (None if read_only else settings.extractor)
+        key = key or settings.key
+        if not is_address(path):
+            actor = actor or settings.actor
+            busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
+            encoder = encoder or (None if settings.encoder == DEFAULT_ENCODER else settings.encoder)
+            extractor = extractor or (None if read_only else settings.extractor)
+    if is_address(path):
+        from hades.client.client import connect
+
+        if encoder is not None or extractor is not None or clock is not system_clock:
+            raise InvalidInput("Encoder, extractor and clock are the server's: leave them out.")
+        return connect(
+            str(path),
+            space=space or DEFAULT_SPACE,
+            actor=actor,
+            key=key,
+            timeout_s=timeout_s,
+            retries=retries,
+            read_only=read_only,
+        )
     if "://" in str(path):
-        raise InvalidInput(f"{path} is not a file: this version opens memory files only.")
+        raise InvalidInput(f"{path} is not a file, nor an address: http://, https:// or unix://.")
+    if key is not None or timeout_s is not None or retries is not None:
+        raise InvalidInput("A file needs no key, timeout_s or retries: they are for a server.")
+    from hades.store.sqlite import SqliteStore
+
     store = SqliteStore(
         Path(path),
         create=create,

@@ -6,8 +6,7 @@ same memory as of another moment, with the same reading methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -299,11 +298,9 @@ class View(Exploring):
         """The number of the last committed write."""
         return self._store.change()
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Everything read inside sees one moment, whoever writes meanwhile."""
-        with self._store.snapshot():
-            yield
+        return self._store.snapshot()
 
     # Inside
 

@@ -78,7 +78,10 @@ class Desk:
         readers: int = READERS,
         waiting: int = WAITING,
         timeout_s: float | None = TIMEOUT_S,
+        uploads: Path | None = None,
     ) -> None:
+        self.uploads = uploads
+        """The folder for files that are sent; None: none are taken."""
         self._reading = reading
         self._writing = writing
         self._timeout_s = timeout_s
@@ -111,7 +114,14 @@ class Desk:
         if not read_only:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
-        return cls(reading, writing, readers=readers, waiting=waiting, timeout_s=timeout_s)
+        return cls(
+            reading,
+            writing,
+            readers=readers,
+            waiting=waiting,
+            timeout_s=timeout_s,
+            uploads=None if read_only else Path(f"{Path(path).expanduser()}.uploads"),
+        )
 
     @property
     def read_only(self) -> bool:
@@ -154,11 +164,13 @@ class Desk:
         fresh: bool = False,
         role: Role = Role.READER,
         hold: str | None = None,
+        patient: bool = False,
     ) -> Result:
         """Do something with the memory as of a time, for reading.
 
         `fresh`: what was written before is indexed first, so that a question finds it.
         `hold`: it is done inside that batch or snapshot.
+        `patient`: it may take long, and is done where other long work is.
         Without a space it is for what is the same in all of them, such as their list.
         """
         note(space, writes=False)
@@ -180,11 +192,12 @@ class Desk:
                 raise _NotIndexed
             return look(memory)
 
+        line, timeout_s = (self._work, None) if patient else (self._read, self._timeout_s)
         with suppress(_NotIndexed):
             checked = fresh and space is not None and self._writing is not None
-            return await self._read.call(lambda: run(checked), self._timeout_s)
+            return await line.call(lambda: run(checked), timeout_s)
         await self._indexed(space or "")
-        return await self._read.call(lambda: run(False), self._timeout_s)
+        return await line.call(lambda: run(False), timeout_s)
 
     async def write(
         self,
@@ -206,15 +219,14 @@ class Desk:
         until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
 
         def run() -> Result:
-            memory = writing.in_space(space or _any_space(writing), actor=caller.name)
-            return _retried(call, memory, caller.name, until)
+            return _retried(call, _memory(writing, space, caller), caller.name, until)
 
         return await self._write.call(run, self._timeout_s)
 
     async def work(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[Memory, Progress], Result],
         on_progress: Progress,
         *,
@@ -231,9 +243,24 @@ class Desk:
             on_progress(what, done, total)
 
         def run() -> Result:
-            return call(writing.in_space(space, actor=caller.name), told)
+            return call(_memory(writing, space, caller), told)
 
         return await self._work.call(run, None)
+
+    async def index(self, caller: Caller, space: str, on_progress: Progress) -> None:
+        """Index what was written, for somebody who is about to ask. `on_progress` stops it."""
+        note(space, writes=False)
+        caller.require(Role.READER, space)
+        writing = self._written()
+
+        def told(what: str, done: int, total: int) -> None:
+            if self.leaving:
+                raise Unavailable(STOPPING)
+            on_progress(what, done, total)
+
+        # A batch keeps all other writes out: they would only wait for it.
+        if not self.holds.count("batch"):
+            await self._work.call(lambda: writing.in_space(space).index(told), None)
 
     async def hold(self, caller: Caller, space: str, kind: Kind) -> str:
         """Begin a batch or a snapshot that lasts over several calls; its id."""
@@ -249,7 +276,13 @@ class Desk:
 
     def warm(self) -> dict[str, float]:
         """Do beforehand what a first question would wait for; the seconds of each part."""
-        return self._reading.in_space(_any_space(self._reading)).warm()
+        return self._reading.warm()
+
+    def follow_encoder(self) -> None:
+        """Ask with the encoder the memory remembers, after it moved to another."""
+        self._reading._follow_encoder()
+        if self._writing is not None:
+            self._writing._follow_encoder()
 
     def leave(self) -> None:
         """Let long work end; everything else is still served until `close`."""
@@ -296,10 +329,8 @@ class Desk:
             self._indexing.pop(space, None)
 
 
-def _any_space(memory: Memory) -> str:
-    """A space that is there: the default one may have been dropped."""
-    names = [space.name for space in memory.spaces()]
-    return memory.space if memory.space in names else names[0]
+def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:
+    return writing.in_space(writing.space if space is None else space, actor=caller.name)
 
 
 def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until: float) -> Result:

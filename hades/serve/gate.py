@@ -27,7 +27,9 @@ from hades.serve.caller import Caller
 from hades.serve.keys import Key, Keys
 from hades.serve.limits import (
     BODY_BYTES_AT_MOST,
+    BODY_PATIENCE_S,
     REQUESTS_PER_S,
+    UPLOAD_BYTES_AT_MOST,
     Body,
     Buckets,
     Receive,
@@ -36,7 +38,6 @@ from hades.serve.limits import (
 )
 from hades.serve.link import PATH as LINK
 from hades.serve.link import FirstLink
-from hades.serve.logs import request_id
 from hades.serve.reply import Reply, Send
 from hades.serve.way import Way
 
@@ -50,7 +51,9 @@ OPEN_NEARBY = frozenset({"/metrics"})
 WRONG_KEYS_PER_S = 5.0
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
-_WANTED = frozenset({b"authorization", b"content-length", b"host", b"x-request-id"})
+_WANTED = frozenset(
+    {b"authorization", b"content-length", b"host", b"transfer-encoding", b"x-request-id"}
+)
 _GOOD_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _log = logging.getLogger(__name__)
@@ -63,7 +66,9 @@ class Limits:
     requests_per_s: float = REQUESTS_PER_S
     """Of one key; 0: as many as it likes."""
     body_bytes: int = BODY_BYTES_AT_MOST
-    body_patience_s: float = 30.0
+    upload_bytes: int = UPLOAD_BYTES_AT_MOST
+    """Of what goes to a file as it comes: uploads, and what operators send."""
+    body_patience_s: float = BODY_PATIENCE_S
     hosts: frozenset[str] | None = LOOPBACK_NAMES
     """The names this server goes by; None: any. Another's page could use another name."""
 
@@ -102,11 +107,14 @@ class Gate:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         headers = _headers(scope)
-        note = noted.Note(request_id.get() or _request_id(headers))
+        note = noted.Note(_request_id(headers))
         token = noted.current.set(note)
-        reply = Reply(send, note.request, scope.get("hades.abort"))
-        body = Body(receive, self._limits.body_bytes, self._limits.body_patience_s)
+        reply = scope["hades.reply"] = Reply(send, note.request)
+        bytes_at_most = self._bytes_at_most(scope)
+        is_empty = b"content-length" not in headers and b"transfer-encoding" not in headers
+        body = Body(receive, bytes_at_most, self._limits.body_patience_s, is_empty=is_empty)
         try:
+            _check_length(headers, bytes_at_most)
             await self._admit(scope, headers)
             if scope["path"] == LINK and self._link is not None:
                 await reply.tell(200, await self._linked(scope))
@@ -135,9 +143,6 @@ class Gate:
             raise Refused(403, "Nobody knows by which way this came.")
         if way.by_key:
             self._check_host(headers)
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self._limits.body_bytes:
-            raise Refused(413, too_large(self._limits.body_bytes))
         caller = self._caller(scope, way, headers.get(b"authorization"))
         if caller is None:
             return
@@ -151,6 +156,8 @@ class Gate:
             key = self._key(shown)
             if key is None:
                 raise self._not_known(scope, "This key is not known: it may have been revoked.")
+            if way.by_key:
+                return key.caller
             role = min(key.role, way.most)
             return replace(key.caller, role=role, local=way.local and role == way.most)
         if not way.by_key:
@@ -200,13 +207,18 @@ class Gate:
             )
         return made
 
+    def _bytes_at_most(self, scope: Scope) -> int:
+        path = scope["path"]
+        is_upload = path.endswith("/jobs") or path.startswith("/v1/admin/")
+        return self._limits.upload_bytes if is_upload else self._limits.body_bytes
+
     # What came of it
 
     def _write_down(self, scope: Scope, note: noted.Note, status: int, seconds: float) -> None:
         caller: Caller | None = scope.get("hades.caller")
         writes = scope["method"] not in _READING if note.writes is None else note.writes
         mode: Mode = "RW" if writes else "RO"
-        call = _call(scope)
+        call = note.call or _call(scope)
         if self._audit is not None and scope["path"] not in OPEN_TO_ALL:
             way: Way | None = scope.get("hades.way")
             self._audit.add(
@@ -230,6 +242,12 @@ def _headers(scope: Scope) -> dict[bytes, bytes]:
 def _request_id(headers: dict[bytes, bytes]) -> str:
     given = headers.get(b"x-request-id", b"")
     return given.decode() if _GOOD_ID.fullmatch(given) else secrets.token_hex(8)
+
+
+def _check_length(headers: dict[bytes, bytes], bytes_at_most: int) -> None:
+    length = headers.get(b"content-length", b"0")
+    if not length.isdigit() or int(length) > bytes_at_most:
+        raise Refused(413, too_large(bytes_at_most))
 
 
 def _after(seconds: float) -> dict[str, str]:

@@ -15,6 +15,7 @@ REQUESTS_PER_S = 200.0
 BURST = 2.0
 """How many seconds' worth of requests may come at once."""
 BODY_BYTES_AT_MOST = 32 * 1024 * 1024
+UPLOAD_BYTES_AT_MOST = 1024 * 1024 * 1024
 BODY_PATIENCE_S = 30.0
 BODY_BYTES_PER_S = 10_000
 """A body has its patience to begin with, and must then come at least this fast."""
@@ -84,13 +85,15 @@ class Body:
         receive: Receive,
         bytes_at_most: int,
         patience_s: float = BODY_PATIENCE_S,
+        *,
+        is_empty: bool = False,
     ) -> None:
         self._receive = receive
         self._bytes_at_most = bytes_at_most
         self._patience_s = patience_s
         self._since = time.monotonic()
         self._bytes = 0
-        self._whole = False
+        self._whole = is_empty
         self.refused: Refused | None = None
 
     async def __call__(self) -> Message:

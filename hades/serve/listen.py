@@ -11,19 +11,26 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
 import uvicorn
 
-from hades.serve.connection import HEAD_S, Connection
+from hades.serve.connection import HEAD_S, READ_S, Connection
 from hades.serve.gate import App
 from hades.serve.sockets import BACKLOG, Listening
 
 GRACE_S = 10.0
 KEEP_ALIVE_S = 15
+ONCE_S = 1.0
+"""A shell or a wrapper may pass on one wish to stop twice: it counts once."""
+SWITCH_S = 0.0005
+"""How long a thread that computes keeps the interpreter when the loop wants it. Python's own
+5 ms would be waited for at every step of every request while questions are answered."""
 _log = logging.getLogger(__name__)
 
 
@@ -37,6 +44,7 @@ class Server(uvicorn.Server):
         *,
         grace_s: float = GRACE_S,
         head_s: float = HEAD_S,
+        read_s: float = READ_S,
         on_ready: Callable[[], object] | None = None,
         on_leaving: Callable[[], object] | None = None,
     ) -> None:
@@ -44,7 +52,9 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=type("Connection", (Connection,), {"ways": ways, "head_s": head_s}),
+            http=type(
+                "Connection", (Connection,), {"ways": ways, "head_s": head_s, "read_s": read_s}
+            ),
             ws="none",
             log_config=None,
             access_log=False,
@@ -58,12 +68,16 @@ class Server(uvicorn.Server):
         self._listening = listening
         self._on_ready = on_ready
         self._on_leaving = on_leaving
+        self._told_at = 0.0
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until told to stop."""
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_S)
         try:
             super().run(sockets=sockets or [one.socket for one in self._listening])
         finally:
+            sys.setswitchinterval(before)
             for one in self._listening:
                 one.close()
 
@@ -91,8 +105,10 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None = None) -> None:
         """Stop: gracefully at first, at once when told again."""
         if self.should_exit:
-            os._exit(128 + sig)
-        self.should_exit = True
+            if time.monotonic() - self._told_at > ONCE_S:
+                os._exit(128 + sig)
+            return
+        self.should_exit, self._told_at = True, time.monotonic()
         notify("STOPPING=1")
         if self._on_leaving is not None:
             self._on_leaving()

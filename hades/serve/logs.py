@@ -13,17 +13,14 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
 from hades.errors import InvalidInput
+from hades.serve import noted
 
 Shape = Literal["auto", "json", "text"]
 LEVELS = ("debug", "info", "warning", "error")
-
-request_id: ContextVar[str] = ContextVar("hades_request_id", default="")
-"""The id of the request that is being served, where there is one."""
 
 _SECRETS = re.compile(
     r"""(?ix)
@@ -47,6 +44,12 @@ def masked(text: str) -> str:
     return _SECRETS.sub(lambda found: (found[1] or "") + MASKED, text)
 
 
+def _request() -> str:
+    """The id of the request that is being served, where there is one."""
+    note = noted.current.get()
+    return "" if note is None else note.request
+
+
 class JsonLines(logging.Formatter):
     """A record as one JSON object: at, level, logger, message, request, extras, error."""
 
@@ -58,7 +61,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": masked(record.getMessage()),
         }
-        if asked := request_id.get():
+        if asked := _request():
             line["request"] = asked
         for name, value in vars(record).items():
             if name not in _OWN and name not in line:
@@ -74,7 +77,7 @@ class Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, and the error below it."""
         at = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
-        asked = request_id.get()
+        asked = _request()
         text = f"{at} {record.levelname.lower():<7} {record.getMessage()}"
         text += f"  [{asked}]" if asked else ""
         if record.exc_info:

@@ -63,6 +63,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._space = Bounded(SPACES_SHOWN)
         self._call = Bounded(CALLS_SHOWN)
+        self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._recall_families()
         self._call_families()
         about = self._gauge("hades_info", "The version that runs; always 1.", "version")
@@ -96,11 +97,16 @@ class Metrics:
 
     def observe_call(self, call: str, mode: str, status: int, seconds: float) -> None:
         """Count a call by name (never by path), mode RO or RW, and the status it got."""
-        name = self._call(call)
-        mode = mode if mode in ("RO", "RW") else OTHER
-        code = str(status) if 100 <= status <= 599 else OTHER
-        self.calls.labels(name, mode, code).inc()
-        self.call_seconds.labels(name, mode).observe(seconds)
+        series = self._series.get((call, mode, status))
+        if series is None:
+            name, mode = self._call(call), mode if mode in ("RO", "RW") else OTHER
+            code = str(status) if 100 <= status <= 599 else OTHER
+            series = self.calls.labels(name, mode, code), self.call_seconds.labels(name, mode)
+            if name != OTHER and code != OTHER and mode != OTHER:
+                # Looking them up anew takes longer than counting.
+                self._series[call, mode, status] = series
+        series[0].inc()
+        series[1].observe(seconds)
 
     def watch(self, collector: Collector) -> None:
         """Ask this too whenever somebody looks: what stands somewhere rather than happens."""

@@ -114,7 +114,7 @@ def problem_of(error: HadesError) -> Response:
     kind = next(kind for kind in type(error).__mro__ if kind in _STATUS)
     status = getattr(error, "status", _STATUS[kind])
     headers = {}
-    if status == 503:
+    if status in (503, 504):
         headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
     return problem(status, str(error), kind.__name__, headers=headers)
 
@@ -171,11 +171,20 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-async def _http(_request: Request, error: Exception) -> Response:
+async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    sentences = {404: "There is nothing at this address.", 405: "This address takes other methods."}
-    detail = sentences.get(error.status_code, str(error.detail))
+    if error.status_code == 405:
+        return problem(405, "This address takes other methods.", headers=_allowed(request))
+    missing = error.status_code == 404
+    detail = "There is nothing at this address." if missing else str(error.detail)
     return problem(error.status_code, detail, headers=error.headers)
+
+
+def _allowed(request: Request) -> dict[str, str]:
+    """Every method of an address: each is a route of its own, and one alone answered."""
+    route = getattr(request.scope.get("route"), "path_format", "")
+    methods = request.app.openapi()["paths"].get(route, {})
+    return {"Allow": ", ".join(sorted(method.upper() for method in methods))}
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.serve.logs import MASKED, logging_to, masked, request_id
+from hades.serve import noted
+from hades.serve.logs import MASKED, logging_to, masked
 
 
 class Terminal(io.StringIO):
@@ -21,10 +22,10 @@ class Terminal(io.StringIO):
 
 def test_a_line_says_when_what_and_for_which_request() -> None:
     out = io.StringIO()
-    token = request_id.set("abc")
+    token = noted.current.set(noted.Note("abc"))
     with logging_to(out):
         logging.getLogger("hades.serve").info("Listening on %s", "port 8600", extra={"port": 8600})
-    request_id.reset(token)
+    noted.current.reset(token)
     line = json.loads(out.getvalue())
     assert line["at"].endswith("+00:00")
     assert line | {"at": ""} == {

@@ -2,7 +2,24 @@
 what all of them share (who asks, which space, as of when, idempotency) is in `calls`.
 """
 
-from hades.serve.rest import addresses
+# The addresses first: the routers name the kinds of path parts that are made there.
+from hades.serve.rest import addresses  # isort: skip
+from hades.serve.rest import (
+    admin,
+    asking,
+    edges,
+    entities,
+    exports,
+    graph,
+    holds,
+    jobs,
+    keys,
+    proposals,
+    spaces,
+    states,
+)
 
-__all__ = ["addresses"]
-"""First, since the routers name its kinds of path parts."""
+__all__ = ["ROUTERS", "addresses"]
+
+_NOUNS = (spaces, states, edges, entities, asking, graph, exports, proposals, jobs, holds)
+ROUTERS = tuple(noun.router for noun in (*_NOUNS, admin, keys))

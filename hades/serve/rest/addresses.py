@@ -54,5 +54,20 @@ class _Topic(_Name):
     regex = ".+"
 
 
+class _Number(Convertor[int]):
+    """A number as the store has it."""
+
+    regex = "[0-9]{1,18}"
+
+    def convert(self, value: str) -> int:
+        """The number itself."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Addresses are not made by the server."""
+        raise NotImplementedError
+
+
+register_url_convertor("number", _Number())
 register_url_convertor("name", _Name())
 register_url_convertor("topic", _Topic())

@@ -17,7 +17,7 @@ from hades.domain.plain import plain
 from hades.memory import Memory
 from hades.serve.caller import Caller, Role, caller_of
 from hades.serve.desk import Desk
-from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME, Hint
+from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME
 from hades.serve.wire import JSON, to_json
 from hades.store.port import Progress
 from hades.view import View
@@ -46,9 +46,10 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         description="Sent again with the same request, it gives the first answer again.",
+        min_length=1,
+        max_length=KEY_CHARACTERS_AT_MOST,
         examples=["7d8f3a52-note-17"],
     ),
-    Hint(minLength=1, maxLength=KEY_CHARACTERS_AT_MOST),
 ]
 
 
@@ -82,7 +83,7 @@ class Asked:
 class Reading(Asked):
     """A request that reads one space."""
 
-    def __init__(self, request: Request, space: SpaceName, hold: Hold = None) -> None:
+    def __init__(self, request: Request, space: str, hold: str | None = None) -> None:
         super().__init__(request)
         self.space = space
         self.as_of: str | None = None
@@ -95,7 +96,7 @@ class Reading(Asked):
         return self
 
     async def __call__(
-        self, call: Callable[[View], Result], *, fresh: bool = False, role: Role = Role.READER
+        self, call: Callable[[View], Result], *, fresh: bool = False, patient: bool = False
     ) -> Result:
         """What a function makes of the memory as of the time asked for."""
         return await self.desk.read(
@@ -105,7 +106,7 @@ class Reading(Asked):
             valid=self.as_of,
             known=self.known_at,
             fresh=fresh and self._hold is None,
-            role=role,
+            patient=patient,
             hold=self._hold,
         )
 
@@ -120,42 +121,37 @@ class Reading(Asked):
         return await self.answer(lambda view: {"items": call(view), "next": None}, fresh=fresh)
 
 
-def _reading(
-    request: Request,
-    space: SpaceName,
-    as_of: AsOfTime = None,
-    known_at: KnownTime = None,
-    hold: Hold = None,
-) -> Reading:
-    return Reading(request, space, hold).at(as_of, known_at)
-
-
 class Writing(Asked):
     """A request that writes to one space."""
 
     def __init__(
         self,
         request: Request,
-        space: SpaceName,
-        hold: Hold = None,
-        key: IdempotencyKey = None,
+        space: str,
+        hold: str | None = None,
+        key: str | None = None,
     ) -> None:
         super().__init__(request)
         self.space: str | None = space
+        self.key = key
         self._hold = hold
-        self._key = key
+
+    @property
+    def inside_hold(self) -> bool:
+        """Whether it is part of a batch."""
+        return self._hold is not None
 
     async def answer(
         self, call: Callable[[Memory], Any], *, status: int = 200, role: Role = Role.WRITER
     ) -> Response:
         """What a function writes, as JSON; with an idempotency key, only the first time."""
-        asked = "" if self._key is None else await self._told()
+        asked = "" if self.key is None else await self._told()
 
         def run(memory: Memory) -> tuple[Any, bool]:
-            if self._key is None:
+            if self.key is None:
                 return _answered(call(memory), status), False
             kept: tuple[Any, bool] = memory.once(
-                self._key, asked, lambda: _answered(call(memory), status)
+                self.key, asked, lambda: _answered(call(memory), status)
             )
             return kept
 
@@ -176,8 +172,11 @@ class Writing(Asked):
 
     async def work(self, call: Callable[[Memory, Progress], Result]) -> Result:
         """What a long function does beside other calls."""
-        space = self.space or ""
-        return await self.desk.work(self.caller, space, call, lambda _what, _done, _total: None)
+        return await self.desk.work(self.caller, self.space, call, lambda *_: None)
+
+    async def require(self, role: Role = Role.WRITER) -> None:
+        """NotFound or Denied now, rather than after much was sent."""
+        await self.desk.read(self.caller, self.space, lambda view: view.space, role=role)
 
     async def _told(self) -> str:
         """Everything that makes this request the one it is."""
@@ -202,14 +201,46 @@ def json_response(
 class WritingAnywhere(Writing):
     """A request that writes to no space in particular."""
 
-    def __init__(self, request: Request, key: IdempotencyKey = None) -> None:
+    def __init__(self, request: Request, key: str | None = None) -> None:
         super().__init__(request, "", None, key)
         self.space = None
 
 
-Asks = Annotated[Reading, Depends(Reading)]
+# Coroutines, though they wait for nothing: what is none, FastAPI runs in a thread of its own,
+# which would cost more than all the rest of a short call.
+
+
+async def _asked(request: Request) -> Asked:
+    return Asked(request)
+
+
+async def _asking(request: Request, space: SpaceName, hold: Hold = None) -> Reading:
+    return Reading(request, space, hold)
+
+
+async def _reading(
+    request: Request,
+    space: SpaceName,
+    as_of: AsOfTime = None,
+    known_at: KnownTime = None,
+    hold: Hold = None,
+) -> Reading:
+    return Reading(request, space, hold).at(as_of, known_at)
+
+
+async def _writing(
+    request: Request, space: SpaceName, hold: Hold = None, key: IdempotencyKey = None
+) -> Writing:
+    return Writing(request, space, hold, key)
+
+
+async def _writing_anywhere(request: Request, key: IdempotencyKey = None) -> WritingAnywhere:
+    return WritingAnywhere(request, key)
+
+
+Asks = Annotated[Reading, Depends(_asking)]
 """For questions: the time is in the body."""
 Reads = Annotated[Reading, Depends(_reading)]
-Writes = Annotated[Writing, Depends(Writing)]
-WritesAnywhere = Annotated[WritingAnywhere, Depends(WritingAnywhere)]
-AnyRequest = Annotated[Asked, Depends(Asked)]
+Writes = Annotated[Writing, Depends(_writing)]
+WritesAnywhere = Annotated[WritingAnywhere, Depends(_writing_anywhere)]
+AnyRequest = Annotated[Asked, Depends(_asked)]

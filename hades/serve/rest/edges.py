@@ -119,14 +119,15 @@ async def edges(
     return await reads.answer(
         lambda view: cut(
             view.edges(name, relation=relation, direction=direction, all=all), limit, _key, after
-        ),
-        fresh=True,
+        )
     )
 
 
-@router.get("/edges/{edge}", summary="Read what was believed of an edge", response_model=Page[Edge])
+@router.get(
+    "/edges/{edge:number}", summary="Read what was believed of an edge", response_model=Page[Edge]
+)
 async def edge(
-    reads: Reads, edge: Annotated[int, PathParameter(ge=0, le=2**62, examples=[1])]
+    reads: Reads, edge: Annotated[int, PathParameter(ge=0, lt=10**18, examples=[1])]
 ) -> Response:
     """Everything believed about one edge up to a time, oldest first."""
     return await reads.listed(lambda view: view.edge(edge))

@@ -32,6 +32,17 @@ class Alias(Body):
     alias: Name
 
 
+class KindOf(Body):
+    """What kind of thing an entity is."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "Tim Burton", "kind": "person"}]}
+    )
+
+    name: Name
+    kind: Name
+
+
 class Merge(Body):
     """Entities that are one from now on."""
 
@@ -61,9 +72,14 @@ async def entities(
     """The entities there are, by name, with their aliases and what was merged into them."""
     after = decode(cursor, str)
     return await reads.answer(
-        lambda view: cut(view.entities(glob), limit, lambda entity: [entity.name], after),
-        fresh=True,
+        lambda view: cut(view.entities(glob), limit, lambda entity: [entity.name], after)
     )
+
+
+@router.get("/entities/{name:topic}", summary="Read an entity", response_model=Entity)
+async def entity(reads: Reads, name: TopicName) -> Response:
+    """One entity, by any of its names."""
+    return await reads.answer(lambda view: view.entity(name))
 
 
 @router.get("/mentions/{name:topic}", summary="Find mentions", response_model=Page[Mentioned])
@@ -83,6 +99,14 @@ async def add_alias(writes: Writes, body: Alias) -> Response:
     """Let an entity be found under another name too."""
     return await writes.done(
         lambda memory: memory.add_alias(body.name, body.alias), body.model_dump()
+    )
+
+
+@router.post("/entities/kind", summary="Say what an entity is", response_model=KindOf)
+async def set_kind(writes: Writes, body: KindOf) -> Response:
+    """Say what kind of thing an entity is: person, method, place …"""
+    return await writes.done(
+        lambda memory: memory.set_kind(body.name, body.kind), body.model_dump()
     )
 
 

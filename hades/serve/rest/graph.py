@@ -7,17 +7,19 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from hades.domain.answer import Neighbour, Path
-from hades.recall.plan import HOPS_AT_MOST
+from hades.domain.answer import Neighbour, Path, Subgraph, WorkingSet
+from hades.exploring import BUDGET_TOKENS
+from hades.recall.plan import HOPS_AT_MOST, TOKENS_AT_MOST
 from hades.serve.rest.calls import Reads
 from hades.serve.rest.states import TopicName
-from hades.serve.rest.words import NAME
+from hades.serve.rest.words import NAME, Hint, Name
 from hades.serve.wire import Page
 
 router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["graph"])
 
 PATHS_AT_MOST = 100
 NEIGHBOURS_AT_MOST = 1_000
+NAMES_AT_MOST = 50
 Hops = Annotated[int, Query(ge=1, le=HOPS_AT_MOST, description="How far.")]
 
 
@@ -42,3 +44,26 @@ async def neighbours(
 ) -> Response:
     """What a topic or entity is joined with in the graph, nearest first."""
     return await reads.listed(lambda view: view.neighbours(name, limit, hops=hops), fresh=True)
+
+
+@router.get("/subgraph", summary="Draw a part of the graph", response_model=Subgraph)
+async def subgraph(
+    reads: Reads,
+    name: Annotated[list[Name], Query(max_length=NAMES_AT_MOST, examples=[["design/approach_x"]])],
+    hops: Annotated[int, Query(ge=0, le=HOPS_AT_MOST, description="How far.")] = 1,
+    limit: Annotated[int, Query(ge=1, le=NEIGHBOURS_AT_MOST)] = 100,
+) -> Response:
+    """The nodes around some topics or entities, nearest first, with every edge among them."""
+    return await reads.answer(lambda view: view.subgraph(*name, hops=hops, limit=limit), fresh=True)
+
+
+@router.get(
+    "/working-memory/{topic:topic}", summary="Gather a working memory", response_model=WorkingSet
+)
+async def working_memory(
+    reads: Reads,
+    topic: TopicName,
+    budget: Annotated[int, Query(le=TOKENS_AT_MOST), Hint(minimum=50)] = BUDGET_TOKENS,
+) -> Response:
+    """What to have in mind when working on a topic, within a budget of tokens."""
+    return await reads.answer(lambda view: view.working_memory(topic, budget=budget), fresh=True)

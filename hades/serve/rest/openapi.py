@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import BaseModel
 
 from hades.serve.problems import Problem, documented
+from hades.serve.rest.taking import IngestTexts, Resolve
 
 DESCRIPTION = """
 Every capability of HADES over HTTP. Names of spaces and topics are percent-encoded; every
@@ -20,12 +22,18 @@ TAGS = [
     {"name": "entities", "description": "Named things and the names they go by."},
     {"name": "questions", "description": "Search, recall and answers."},
     {"name": "graph", "description": "Paths and neighbourhoods."},
+    {"name": "proposals", "description": "Changes that wait for approval."},
+    {"name": "jobs", "description": "Ingestion and other long work."},
+    {"name": "holds", "description": "A batch or snapshot over several calls."},
     {"name": "spaces", "description": "Isolated memories inside the file."},
+    {"name": "admin", "description": "The whole memory and files; at the admin socket only."},
 ]
 
-ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
+ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 503, 504)
 """What any call may meet: a key that is missing or not enough, a full line, a wrong value."""
 
+_UNSEEN: tuple[type[BaseModel], ...] = (Problem, IngestTexts, Resolve)
+"""Models that no route names by itself."""
 _BY_ID = ("State", "Chunk")
 """Shown with the id they are cited by, which is no field of theirs."""
 
@@ -40,13 +48,18 @@ def describe(app: FastAPI) -> None:
         schema = made()
         components = schema["components"]
         shapes = components["schemas"]
-        shapes["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        shapes |= shapes["Problem"].pop("$defs", {})
+        for model in _UNSEEN:
+            shape = model.model_json_schema(ref_template="#/components/schemas/{model}")
+            shapes |= shape.pop("$defs", {})
+            shapes[model.__name__] = shape
         for unused in ("HTTPValidationError", "ValidationError"):
             shapes.pop(unused, None)
         for name in _BY_ID:
             shape = shapes[name]
             shape["properties"] = {"id": {"type": "string"}, **shape["properties"]}
+        # A pair, which the description language of older tools cannot say.
+        pair = {"type": "array", "minItems": 2, "maxItems": 2}
+        shapes["Diff"]["properties"]["fields"]["additionalProperties"] = pair
         components["securitySchemes"] = {
             "key": {
                 "type": "http",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from fastapi import Path as PathParameter
 from pydantic import ConfigDict
 from starlette.responses import Response
 
@@ -14,13 +16,13 @@ from hades.memory import Memory
 from hades.serve.caller import Role
 from hades.serve.rest.calls import (
     AnyRequest,
+    Asks,
     Reads,
-    SpaceName,
     Writes,
     WritesAnywhere,
     json_response,
 )
-from hades.serve.rest.words import LIMIT_AT_MOST, Body, Name
+from hades.serve.rest.words import LIMIT_AT_MOST, NAME, TIME, Body, Name
 from hades.serve.wire import Page, to_json
 
 router = APIRouter(prefix="/v1", tags=["spaces"])
@@ -43,6 +45,12 @@ class Welcome(Body):
     spaces: list[str]
     read_only: bool
     links: dict[str, str]
+
+
+class Moment(Body):
+    """One moment."""
+
+    time: datetime
 
 
 class Number(Body):
@@ -87,7 +95,9 @@ async def create_space(writes: WritesAnywhere, body: NewSpace) -> Response:
 
 
 @router.delete("/spaces/{space:name}", summary="Drop a space", response_model=Page[Space])
-async def drop_space(writes: WritesAnywhere, space: SpaceName) -> Response:
+async def drop_space(
+    writes: WritesAnywhere, space: Annotated[str, NAME, PathParameter(examples=["research"])]
+) -> Response:
     """Erase a space with everything in it; needs the role admin. Gives those that stay."""
     writes.caller.require(Role.ADMIN, space)
 
@@ -123,8 +133,22 @@ async def pending(reads: Reads) -> Response:
     return await reads.answer(lambda view: {"value": view.pending})
 
 
+@router.get("/spaces/{space:name}/time", summary="Read a time", response_model=Moment)
+async def time(
+    reads: Reads, when: Annotated[str, TIME, Query(examples=["3 weeks ago"])]
+) -> Response:
+    """The moment a time as people write it stands for, by the memory's clock."""
+    return await reads.answer(lambda view: {"time": view.at(when).as_of.valid})
+
+
 @router.post("/spaces/{space:name}/index", summary="Index what waits", response_model=Number)
 async def index(writes: Writes) -> Response:
     """Index what was remembered since; a question does it by itself. How many states."""
     made = await writes.work(lambda memory, told: memory.index(told))
     return json_response(to_json({"value": made}))
+
+
+@router.post("/spaces/{space:name}/warm", summary="Warm up", response_model=dict[str, float])
+async def warm(asks: Asks) -> Response:
+    """Do beforehand what a first question would wait for; the seconds of each part."""
+    return await asks.answer(lambda view: view.warm(), fresh=True)

@@ -86,11 +86,12 @@ async def topics(
     tag: Annotated[str | None, NAME, Query(examples=["decision"])] = None,
     since: Annotated[str | None, TIME, Query(examples=["2024-01"])] = None,
     until: Annotated[str | None, TIME, Query(examples=["2024-02"])] = None,
+    after: Annotated[str | None, NAME, Query(description="Only names after this one.")] = None,
     cursor: Cursor = None,
     limit: Limit = PAGE,
 ) -> Response:
     """The topics there are, by name, as of a time."""
-    after = decode(cursor, str)
+    seen = decode(cursor, str)
 
     def read(view: View) -> dict[str, Any]:
         found = view.topics(
@@ -98,7 +99,7 @@ async def topics(
             tag=tag,
             since=since,
             until=until,
-            after=after[0] if after else None,
+            after=seen[0] if seen else after,
             limit=limit + 1,
         )
         return page(found, limit, lambda topic: [topic.name])
@@ -199,7 +200,7 @@ async def diff(
 @router.get("/chunks/{topic:topic}", summary="Read a topic's chunks", response_model=Page[Chunk])
 async def chunks(reads: Reads, topic: TopicName, version: Version = None) -> Response:
     """The passages of a topic's state, once it is indexed."""
-    return await reads.listed(lambda view: view.chunks(topic, version), fresh=True)
+    return await reads.listed(lambda view: view.chunks(topic, version))
 
 
 def _current(memory: Memory, topic: str) -> State | None:
