@@ -113,7 +113,7 @@ class Audit:
     ) -> None:
         """Write down one call."""
         line = {
-            "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "at": datetime.now(UTC).isoformat(timespec="microseconds"),
             "who": who,
             "way": way,
             "space": space,
