@@ -261,6 +261,10 @@ class Memory(Reviewing):
 
     # Inside
 
+    def _follow_encoder(self) -> None:
+        """Use the encoder the memory remembers: it may have moved since this was opened."""
+        self._encoder = self._store.meta("encoder") or self._encoder
+
     def _use_extractor(self, extractor: str) -> None:
         from hades.models.extractor import DEFAULT_EXTRACTOR, known_extractor
 

@@ -72,6 +72,10 @@ class View(Exploring):
         as_of = AsOf(self._time(valid), self._time(known))
         return View(self._store, self._space, as_of, self._encoder, self._engines)
 
+    def in_space(self, name: str) -> View:
+        """The same moment in another space."""
+        return View(self._store, name, self.as_of, self._encoder, self._engines)
+
     # States
 
     def get(self, topic: str, version: int | None = None) -> State:
@@ -178,6 +182,13 @@ class View(Exploring):
         with self._store.snapshot():
             self._require_space()
             return self._store.entities.list(self._space_id, glob, self.as_of)
+
+    def entity(self, name: str) -> Entity:
+        """One entity, by any of its names."""
+        clean_name(name, "entity")
+        with self._store.snapshot():
+            self._require_space()
+            return self._store.entities.get(self._space_id, name, self.as_of)
 
     def related(self, name: str, limit: int = 20) -> list[Related]:
         """What is mentioned together with an entity at this view's time, most often first."""

@@ -104,6 +104,33 @@ def test_what_has_no_room_is_named(memory: hades.Memory) -> None:
     assert hades.Reason.BUDGET_EXHAUSTED in {note.reason for note in small.reasons}
 
 
+def test_one_entity_is_as_the_list_shows_it(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("notes", "The Quiet Engine (QE) runs. QE stops. Ann Lee and Ann Li met.")
+    memory.relate("Ann Lee", "knows", "Ann Lee")
+    memory.relate("Ann Li", "likes", "Quiet Engine", kind="person")
+    memory.add_alias("Ann Lee", "Annie")
+    memory.index()
+    clock.tick(60)
+    memory.merge("Ann Lee", "Ann Li")
+    memory.unrelate("Ann Li", "likes", mistake=True)
+    for view in (memory, memory.at(known="2024-01-01T00:00:30")):
+        listed = view.entities()
+        assert len(listed) > 2
+        for entity in listed:
+            for name in (entity.name, *entity.aliases, *entity.merged):
+                assert view.entity(name) == entity
+    with pytest.raises(hades.NotFound, match="no entity 'nobody'"):
+        memory.entity("nobody")
+
+
+def test_a_view_looks_at_another_space_at_the_same_moment(memory: hades.Memory) -> None:
+    memory.create_space("work")
+    memory.in_space("work").remember("a", "later", valid_from="2023-06")
+    then = memory.at("2023-03").in_space("work")
+    assert (then.space, then.topics()) == ("work", [])
+    assert memory.at("2023-09").in_space("work").get("a").content == "later"
+
+
 def test_working_memory_needs_a_topic_that_is_there(memory: hades.Memory) -> None:
     memory.relate("Ann", "knows", "Bob")
     for name in ("nobody", "Ann"):

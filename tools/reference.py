@@ -1,4 +1,4 @@
-"""Write the reference pages from the code: commands, settings, public names.
+"""Write the reference pages from the code: commands, settings, public names, the schema.
 
 Run by `make docs`; a test fails when a page is not what this writes.
 """
@@ -21,10 +21,12 @@ sys.path.insert(0, str(ROOT))
 
 import hades  # noqa: E402
 from hades.cli import app  # noqa: E402
+from hades.serve.graphql.schema import SCHEMA  # noqa: E402
 from hades.settings import PREFIX, Settings  # noqa: E402
 
 REFERENCE = ROOT / "docs" / "reference"
-NOTE = "<!-- Written by tools/reference.py from the code: run `make docs` after a change. -->\n"
+WRITTEN = "Written by tools/reference.py from the code: run `make docs` after a change."
+NOTE = f"<!-- {WRITTEN} -->\n"
 
 
 def pages() -> dict[Path, str]:
@@ -33,6 +35,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "commands.md": "\n".join(_commands()) + "\n",
         REFERENCE / "settings.md": "\n".join(_settings()) + "\n",
         REFERENCE / "python.md": "\n".join(_python()) + "\n",
+        REFERENCE / "schema.graphql": f"# {WRITTEN}\n\n{SCHEMA.as_str()}\n",
     }
 
 

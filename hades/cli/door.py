@@ -13,11 +13,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hades.domain.address import is_address
+from hades.domain.address import is_address, read_address
 from hades.errors import HadesError, InvalidInput
 
 if TYPE_CHECKING:
@@ -83,6 +84,16 @@ class Door:
             )
         with memory:
             yield memory
+
+    def file(self) -> Path:
+        """The memory file the options name, for what is done beside it."""
+        from hades.settings import load_settings
+
+        path = self.memory or load_settings().ready_path()
+        if is_address(path):
+            where = read_address(str(path)).text
+            raise InvalidInput(f"{where} is where another server listens: name a memory file.")
+        return Path(path).expanduser()
 
     @contextmanager
     def viewed(self) -> Iterator[View]:

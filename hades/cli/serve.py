@@ -12,7 +12,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.door import Door, command
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import Unavailable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,7 +87,7 @@ def serve(
         "admin": admin_socket or settings.admin_socket,
     }
     options = Options(
-        memory=_file(door),
+        memory=door.file(),
         host=host or settings.listen_host,
         port=settings.listen_port if port is None else port,
         tcp=tcp,
@@ -153,17 +153,7 @@ def revoke_key(
 def _keys(door: Door) -> Keys:
     from hades.serve.keys import Keys, keys_beside
 
-    return Keys(keys_beside(_file(door)))
-
-
-def _file(door: Door) -> Path:
-    """The memory file the options name: a server's address has none."""
-    from hades.settings import load_settings
-
-    found = str(door.memory or load_settings().ready_path())
-    if "://" in found:
-        raise InvalidInput(f"{found} is where another server listens: name a memory file.")
-    return Path(found).expanduser()
+    return Keys(keys_beside(door.file()))
 
 
 def _show_keys(out: Console, found: list[dict[str, Any]]) -> None:

@@ -23,11 +23,11 @@ from hades.client.files import download_backup, upload
 from hades.client.ingesting import ingest_from_here, ingest_there
 from hades.client.jobs import follow
 from hades.client.reviewing import RemoteReviewing
+from hades.client.writing import refuse_actor
 from hades.domain.address import read_address
 from hades.domain.graph import Resolution
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_name
-from hades.domain.times import NOW
 from hades.errors import InvalidInput
 from hades.store.port import Problem, Progress
 
@@ -41,33 +41,6 @@ DEFAULT_RETRIES = 4
 
 class Client(RemoteReviewing):
     """A memory behind a server, open in one of its spaces: `Memory`, over HTTP or a socket."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        space: str,
-        *,
-        read_only: bool = False,
-        owner: bool = True,
-    ) -> None:
-        super().__init__(connection, space, NOW)
-        self._read_only = read_only
-        self._owner = owner
-
-    def __enter__(self) -> Client:
-        return self
-
-    def close(self) -> None:
-        """Let go of the connections. What was written stays written."""
-        if self._owner:
-            self._connection.close()
-
-    def in_space(self, name: str, *, actor: str | None = None) -> Client:
-        """The same memory, looking at another space."""
-        _refuse_actor(actor)
-        other = Client(self._connection, name, read_only=self._read_only, owner=False)
-        other._look()
-        return other
 
     # Ingestion
 
@@ -167,10 +140,6 @@ class Client(RemoteReviewing):
     def _path(self, *parts: str) -> str:
         return path_of("spaces", self._space, *parts)
 
-    def _look(self) -> None:
-        """NotFound, Denied or Unavailable, now rather than with the first call."""
-        self._get("change")
-
 
 def connect(
     address: str,
@@ -183,7 +152,7 @@ def connect(
     actor: str | None = None,
 ) -> Client:
     """Open a memory behind a server. What `hades.open` does with an address."""
-    _refuse_actor(actor)
+    refuse_actor(actor)
     connection = Connection(
         read_address(address),
         key=key or os.environ.get("HADES_KEY"),
@@ -197,11 +166,6 @@ def connect(
         connection.close()
         raise
     return client
-
-
-def _refuse_actor(actor: str | None) -> None:
-    if actor is not None:
-        raise InvalidInput("A server knows who writes by the key or the user: leave `actor` out.")
 
 
 def _file(path: str | Path) -> Path:

@@ -31,6 +31,10 @@ FIRST_PAUSE_S = 0.1
 """Before the second try; doubled before each one after it."""
 LONGEST_PAUSE_S = 5.0
 
+ADMIN = "/v1/admin/"
+NOTHING_THERE = "There is nothing at this address."
+"""What a server says of an address it does not have, and of an operator's to anybody else."""
+
 Query = Mapping[str, Any]
 
 
@@ -152,12 +156,11 @@ class Connection:
 
     def json(self, call: Call) -> Any:
         """The JSON a call is answered with; None where there is none."""
-        with self.opened(call) as response:
-            text = response.read()
-        if not text:
+        response = self._sent(call, whole=True)
+        if not response.content:
             return None
         try:
-            return json.loads(text)
+            return json.loads(response.content)
         except ValueError as error:
             raise self._no_server(response) from error
 
@@ -166,7 +169,7 @@ class Connection:
         """An answer whose body is still to be read; an error is raised here."""
         import httpx
 
-        response = self._sent(call)
+        response = self._sent(call, whole=False)
         try:
             yield response
         except httpx.HTTPError as error:
@@ -178,15 +181,14 @@ class Connection:
 
     # Inside
 
-    def _sent(self, call: Call) -> httpx.Response:
-        """The answer to a call, tried as often as makes sense."""
+    def _sent(self, call: Call, *, whole: bool) -> httpx.Response:
+        """The answer to a call, tried as often as makes sense; read to its end if `whole`."""
         import httpx
 
         for tries_left in range(self.retries, -1, -1):
             pause = self._pause(self.retries - tries_left)
             try:
-                response = self._http.send(self._request(call), stream=True)
-                # Inside the loop: a connection may also break while the answer comes.
+                response = self._http.send(self._request(call), stream=not whole)
                 if response.status_code >= 400:
                     response.read()
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
@@ -209,7 +211,7 @@ class Connection:
                     return response
                 wait = _wished_pause_s(response)
                 if response.status_code != 503 or wait is None or not tries_left:
-                    raise self._refusal(response)
+                    raise self._refusal(call, response)
                 pause = max(pause, min(wait, LONGEST_PAUSE_S))
             time.sleep(pause)
         raise AssertionError("unreachable")
@@ -240,9 +242,14 @@ class Connection:
             min(FIRST_PAUSE_S * 2**earlier, LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
         )
 
-    def _refusal(self, response: httpx.Response) -> errors.HadesError:
+    def _refusal(self, call: Call, response: httpx.Response) -> errors.HadesError:
         try:
-            return refusal(json.loads(response.content), response.status_code)
+            told = json.loads(response.content)
+            if call.path.startswith(ADMIN) and told["detail"] == NOTHING_THERE:
+                return errors.Denied(
+                    f"{self.address.text} is not for operators: open the server's admin socket."
+                )
+            return refusal(told, response.status_code)
         except (ValueError, KeyError, TypeError, AttributeError):
             return self._no_server(response)
 

@@ -13,7 +13,7 @@ from hades.client.connection import Call, Connection, path_of
 from hades.client.files import OCTETS, parts_of
 from hades.client.jobs import follow
 from hades.domain.rebuild import rebuild
-from hades.errors import InvalidInput, NotFound
+from hades.errors import Denied, InvalidInput
 from hades.ingest.summary import Summary
 from hades.ingest.walk import Unwalkable, walk
 from hades.store.port import Progress
@@ -60,9 +60,9 @@ def ingest_there(
     body |= {"space": space, "paths": [str(root) for root in _roots(paths)], "history": True}
     try:
         job = connection.write("POST", "admin", "jobs", body=body)
-    except NotFound as error:
-        raise InvalidInput(
-            "A history is read where the repository is: use the admin socket of a server there."
+    except Denied as error:
+        raise Denied(
+            "A history is read where the repository is: open the admin socket of a server there."
         ) from error
     return rebuild(Summary, follow(connection, space, job, on_progress))
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from hades.client.connection import Call, Connection, path_of
+from hades.client.connection import Connection
 from hades.client.exploring import RemoteExploring
 from hades.client.files import download_export
 from hades.client.holds import hold
@@ -59,6 +59,12 @@ class RemoteView(RemoteExploring, View):
         as_of = AsOf(self._moment(valid), self._moment(known))
         return RemoteView(self._connection, self._space, as_of)
 
+    def in_space(self, name: str) -> RemoteView:
+        """The same moment in another space."""
+        other = RemoteView(self._connection, name, self.as_of)
+        other._look()
+        return other
+
     # States
 
     def get(self, topic: str, version: int | None = None) -> State:
@@ -71,7 +77,7 @@ class RemoteView(RemoteExploring, View):
     def history(self, topic: str) -> list[State]:
         """Every state of a topic in the order they were recorded, forgetting included."""
         clean_name(topic)
-        return self._all(State, "history", topic)
+        return self._listed(State, "history", topic)
 
     def diff(self, topic: str, before: int | None = None, after: int | None = None) -> Diff:
         """What changed between two versions; by default the last change."""
@@ -122,7 +128,7 @@ class RemoteView(RemoteExploring, View):
     def edge(self, edge: int) -> list[Edge]:
         """Everything believed about one edge up to this view's time, oldest first."""
         clean_number(edge, "edge")
-        return self._all(Edge, "edges", edge)
+        return self._listed(Edge, "edges", edge)
 
     def when_changed(self, name: str, before: str, after: str | None = None) -> Turn:
         """When one relation of a topic or entity gave way to another, most recently."""
@@ -138,17 +144,21 @@ class RemoteView(RemoteExploring, View):
             clean_name(glob, "pattern")
         return self._all(Entity, "entities", glob=glob)
 
+    def entity(self, name: str) -> Entity:
+        """One entity, by any of its names."""
+        return rebuild(Entity, self._get("entities", clean_name(name, "entity")))
+
     def related(self, name: str, limit: int = 20) -> list[Related]:
         """What is mentioned together with an entity at this view's time, most often first."""
         clean_number(limit, "limit")
         clean_name(name)
-        return self._all(Related, "related", name, limit=limit)
+        return self._listed(Related, "related", name, limit=limit)
 
     def mentions(self, name: str, limit: int = 100) -> list[Mentioned]:
         """The passages that mention an entity by any of its names, and where they do."""
         clean_number(limit, "limit")
         clean_name(name)
-        return self._all(Mentioned, "mentions", name, limit=limit)
+        return self._listed(Mentioned, "mentions", name, limit=limit)
 
     def inverses(self) -> dict[str, str]:
         """Which relation takes over when a fact changes."""
@@ -158,7 +168,7 @@ class RemoteView(RemoteExploring, View):
         """The passages of a topic's state, current or of one version."""
         if not isinstance(topic, str):
             clean_name(topic)
-        return self._all(Chunk, "chunks", topic, version=clean_number(version, "version"))
+        return self._listed(Chunk, "chunks", topic, version=clean_number(version, "version"))
 
     def proposals(
         self, status: str | None = "waiting", *, after: int = 0, limit: int | None = None
@@ -184,7 +194,7 @@ class RemoteView(RemoteExploring, View):
 
     def spaces(self) -> list[Space]:
         """Every space of the memory that you may use."""
-        return self._pages(Space, path_of("spaces"), {})
+        return rebuild(list[Space], self._connection.get("spaces")["items"])
 
     def stats(self) -> dict[str, int]:
         """How much there is in this space, and how large the file is."""
@@ -193,7 +203,7 @@ class RemoteView(RemoteExploring, View):
     def log(self, limit: int = 20) -> list[Change]:
         """The last changes in this space, newest first: who did what, when."""
         clean_number(limit, "limit")
-        return self._all(Change, "log", limit=limit)
+        return self._listed(Change, "log", limit=limit)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """Look for damage; each problem says where it is and how to mend it (admin socket)."""
@@ -219,22 +229,29 @@ class RemoteView(RemoteExploring, View):
 
     # Inside
 
-    def _all(self, kind: type[Thing], *parts: str | int, **query: Any) -> list[Thing]:
-        return self._pages(kind, path_of("spaces", self._space, *parts), query | self._times())
+    def _look(self) -> None:
+        """NotFound, Denied or Unavailable, now rather than with the first call."""
+        self._get("change")
 
-    def _pages(self, kind: type[Thing], path: str, query: dict[str, Any]) -> list[Thing]:
-        """A list, page after page."""
-        wanted, cursor = query.pop("limit", None), None
+    def _listed(self, kind: type[Thing], *parts: str | int, **query: Any) -> list[Thing]:
+        """A list that comes at once."""
+        found: list[Thing] = rebuild(list[kind], self._get(*parts, **query)["items"])  # type: ignore[valid-type]
+        return found
+
+    def _all(
+        self, kind: type[Thing], *parts: str, limit: int | None = None, **query: Any
+    ) -> list[Thing]:
+        """A list that comes page after page."""
         found: list[Thing] = []
-        while True:
-            at_most = PAGE if wanted is None else min(PAGE, wanted - len(found))
-            page = self._connection.json(
-                Call("GET", path, {**query, "limit": at_most, "cursor": cursor})
-            )
+        cursor = None
+        while limit is None or len(found) < limit:
+            at_most = PAGE if limit is None else min(PAGE, limit - len(found))
+            page = self._get(*parts, **query, limit=at_most, cursor=cursor)
             found += rebuild(list[kind], page["items"])  # type: ignore[valid-type]
-            cursor = page.get("next")
-            if cursor is None or (wanted is not None and len(found) >= wanted):
-                return found
+            cursor = page["next"]
+            if cursor is None:
+                break
+        return found
 
     def _moment(self, time: TimeLike | None) -> datetime | None:
         """A time somebody said; words such as `yesterday` are by the server's clock."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Self
 
 from hades.client.connection import Connection
 from hades.client.holds import hold
@@ -20,7 +20,7 @@ from hades.domain.rules import (
     clean_share,
     clean_tags,
 )
-from hades.domain.times import TimeLike
+from hades.domain.times import NOW, TimeLike
 from hades.domain.trace import Space, State
 from hades.errors import Denied, InvalidInput
 from hades.memory import Memory
@@ -29,8 +29,27 @@ from hades.memory import Memory
 class RemoteWriting(RemoteView, Memory):
     """States, edges, entities and spaces, told over a connection."""
 
-    _connection: Connection
-    _read_only: bool
+    def __init__(
+        self, connection: Connection, space: str, *, read_only: bool = False, owner: bool = True
+    ) -> None:
+        RemoteView.__init__(self, connection, space, NOW)
+        self._read_only = read_only
+        self._owner = owner
+
+    def __enter__(self) -> Self:
+        return self
+
+    def close(self) -> None:
+        """Let go of the connections. What was written stays written."""
+        if self._owner:
+            self._connection.close()
+
+    def in_space(self, name: str, *, actor: str | None = None) -> Self:
+        """The same memory, looking at another space."""
+        refuse_actor(actor)
+        other = type(self)(self._connection, name, read_only=self._read_only, owner=False)
+        other._look()
+        return other
 
     def batch(self) -> AbstractContextManager[None]:
         """All writes inside become one commit, all or nothing, for this thread.
@@ -219,3 +238,9 @@ class RemoteWriting(RemoteView, Memory):
     def _refuse_reading_only(self) -> None:
         if self._read_only:
             raise Denied(f"{self._connection.address.text} is open for reading only.")
+
+
+def refuse_actor(actor: str | None) -> None:
+    """Who wrote is for the server to say."""
+    if actor is not None:
+        raise InvalidInput("A server knows who writes by the key or the user: leave `actor` out.")

@@ -19,6 +19,8 @@ from hades.serve.way import WAYS, Way
 
 HEAD_S = 10.0
 HEAD_BYTES_AT_MOST = 64 * 1024
+READ_S = 60.0
+"""A client who reads nothing of its answer for so long is let go."""
 LINGER_S = 2.0
 """A client that still sends what nobody wants has so long to read why."""
 CONNECTIONS_AT_MOST = 800
@@ -35,11 +37,13 @@ class Connection(HttpToolsProtocol):
     ways: Mapping[str, Way] = {}
     """The ways of unix sockets, by path; a class of its own for each server has them."""
     head_s = HEAD_S
+    read_s = READ_S
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._head_timer: asyncio.TimerHandle | None = None
         self._linger_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
         self._in_head = True
         self._way = WAYS["http"]
@@ -82,7 +86,6 @@ class Connection(HttpToolsProtocol):
         scope: dict[str, Any] = self.scope  # type: ignore[assignment]
         scope["hades.way"] = self._way
         scope["hades.peer"] = self._peer
-        scope["hades.abort"] = self.transport.abort
 
     def on_headers_complete(self) -> None:
         """Its head is whole."""
@@ -105,6 +108,25 @@ class Connection(HttpToolsProtocol):
         if self.cycle is not None and self.cycle.more_body and not self.transport.is_closing():
             self._linger_timer = self.loop.call_later(LINGER_S, self.transport.abort)
 
+    def shutdown(self) -> None:
+        """The server stops: what has an end is finished, a stream of events ends here."""
+        super().shutdown()
+        scope: Any = None if self.cycle is None else self.cycle.scope
+        reply = None if scope is None else scope.get("hades.reply")
+        if reply is not None and reply.is_endless and not self.cycle.response_complete:
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        """They do not read what they are sent."""
+        super().pause_writing()
+        self._read_timer = self.loop.call_later(self.read_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """They read on."""
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+        super().resume_writing()
+
     def _allowed_body(self, data: bytes) -> int:
         # One read may hold a head and the beginning of a body: only the head is bounded.
         return len(data) if b"\r\n\r\n" in data else 0
@@ -117,7 +139,7 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
     def _stop_timers(self) -> None:
-        for timer in (self._head_timer, self._linger_timer):
+        for timer in (self._head_timer, self._linger_timer, self._read_timer):
             if timer is not None:
                 timer.cancel()
 

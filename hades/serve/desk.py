@@ -219,8 +219,7 @@ class Desk:
         until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
 
         def run() -> Result:
-            memory = writing.in_space(_named(writing, space), actor=caller.name)
-            return _retried(call, memory, caller.name, until)
+            return _retried(call, _memory(writing, space, caller), caller.name, until)
 
         return await self._write.call(run, self._timeout_s)
 
@@ -244,9 +243,24 @@ class Desk:
             on_progress(what, done, total)
 
         def run() -> Result:
-            return call(writing.in_space(_named(writing, space), actor=caller.name), told)
+            return call(_memory(writing, space, caller), told)
 
         return await self._work.call(run, None)
+
+    async def index(self, caller: Caller, space: str, on_progress: Progress) -> None:
+        """Index what was written, for somebody who is about to ask. `on_progress` stops it."""
+        note(space, writes=False)
+        caller.require(Role.READER, space)
+        writing = self._written()
+
+        def told(what: str, done: int, total: int) -> None:
+            if self.leaving:
+                raise Unavailable(STOPPING)
+            on_progress(what, done, total)
+
+        # A batch keeps all other writes out: they would only wait for it.
+        if not self.holds.count("batch"):
+            await self._work.call(lambda: writing.in_space(space).index(told), None)
 
     async def hold(self, caller: Caller, space: str, kind: Kind) -> str:
         """Begin a batch or a snapshot that lasts over several calls; its id."""
@@ -262,7 +276,13 @@ class Desk:
 
     def warm(self) -> dict[str, float]:
         """Do beforehand what a first question would wait for; the seconds of each part."""
-        return self._reading.in_space(_any_space(self._reading)).warm()
+        return self._reading.warm()
+
+    def follow_encoder(self) -> None:
+        """Ask with the encoder the memory remembers, after it moved to another."""
+        self._reading._follow_encoder()
+        if self._writing is not None:
+            self._writing._follow_encoder()
 
     def leave(self) -> None:
         """Let long work end; everything else is still served until `close`."""
@@ -309,14 +329,8 @@ class Desk:
             self._indexing.pop(space, None)
 
 
-def _named(memory: Memory, space: str | None) -> str:
-    return _any_space(memory) if space is None else space
-
-
-def _any_space(memory: Memory) -> str:
-    """A space that is there: the default one may have been dropped."""
-    names = [space.name for space in memory.spaces()]
-    return memory.space if memory.space in names else names[0]
+def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:
+    return writing.in_space(writing.space if space is None else space, actor=caller.name)
 
 
 def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until: float) -> Result:

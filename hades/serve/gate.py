@@ -51,7 +51,9 @@ OPEN_NEARBY = frozenset({"/metrics"})
 WRONG_KEYS_PER_S = 5.0
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
-_WANTED = frozenset({b"authorization", b"content-length", b"host", b"x-request-id"})
+_WANTED = frozenset(
+    {b"authorization", b"content-length", b"host", b"transfer-encoding", b"x-request-id"}
+)
 _GOOD_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _log = logging.getLogger(__name__)
@@ -107,9 +109,10 @@ class Gate:
         headers = _headers(scope)
         note = noted.Note(_request_id(headers))
         token = noted.current.set(note)
-        reply = Reply(send, note.request, scope.get("hades.abort"))
+        reply = scope["hades.reply"] = Reply(send, note.request)
         bytes_at_most = self._bytes_at_most(scope)
-        body = Body(receive, bytes_at_most, self._limits.body_patience_s)
+        is_empty = b"content-length" not in headers and b"transfer-encoding" not in headers
+        body = Body(receive, bytes_at_most, self._limits.body_patience_s, is_empty=is_empty)
         try:
             _check_length(headers, bytes_at_most)
             await self._admit(scope, headers)
@@ -153,6 +156,8 @@ class Gate:
             key = self._key(shown)
             if key is None:
                 raise self._not_known(scope, "This key is not known: it may have been revoked.")
+            if way.by_key:
+                return key.caller
             role = min(key.role, way.most)
             return replace(key.caller, role=role, local=way.local and role == way.most)
         if not way.by_key:
@@ -213,7 +218,7 @@ class Gate:
         caller: Caller | None = scope.get("hades.caller")
         writes = scope["method"] not in _READING if note.writes is None else note.writes
         mode: Mode = "RW" if writes else "RO"
-        call = _call(scope)
+        call = note.call or _call(scope)
         if self._audit is not None and scope["path"] not in OPEN_TO_ALL:
             way: Way | None = scope.get("hades.way")
             self._audit.add(

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from hades.domain.plain import plain
-from hades.errors import Conflict, HadesError, NotFound
+from hades.errors import Conflict, HadesError, NotFound, Unavailable
 from hades.memory import Memory
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk, Overloaded
@@ -136,6 +136,8 @@ class Jobs:
     ) -> Job:
         """Begin work; `afterwards` is called in a thread when it ended, however it did."""
         caller.require(role, space)
+        if self._desk.read_only:
+            raise Unavailable("This server only reads.")
         self.refuse_more(space, source)
         job = Job(kind, space, source, caller.name)
         self._jobs[job.id] = job

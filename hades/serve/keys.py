@@ -14,7 +14,7 @@ import os
 import secrets
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -40,12 +40,12 @@ class Key:
     made_at: datetime
     used_at: datetime | None
     digest: str
+    caller: Caller = field(init=False, compare=False)
+    """Who comes with it; made once, since every request asks."""
 
-    @property
-    def caller(self) -> Caller:
-        """Who comes with it."""
+    def __post_init__(self) -> None:
         spaces = None if self.spaces is None else frozenset(self.spaces)
-        return Caller(f"key:{self.name}", self.role, spaces)
+        object.__setattr__(self, "caller", Caller(f"key:{self.name}", self.role, spaces))
 
     def shown(self) -> dict[str, Any]:
         """What may be told of it."""

@@ -85,13 +85,15 @@ class Body:
         receive: Receive,
         bytes_at_most: int,
         patience_s: float = BODY_PATIENCE_S,
+        *,
+        is_empty: bool = False,
     ) -> None:
         self._receive = receive
         self._bytes_at_most = bytes_at_most
         self._patience_s = patience_s
         self._since = time.monotonic()
         self._bytes = 0
-        self._whole = False
+        self._whole = is_empty
         self.refused: Refused | None = None
 
     async def __call__(self) -> Message:

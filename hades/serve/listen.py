@@ -20,7 +20,7 @@ from types import FrameType
 
 import uvicorn
 
-from hades.serve.connection import HEAD_S, Connection
+from hades.serve.connection import HEAD_S, READ_S, Connection
 from hades.serve.gate import App
 from hades.serve.sockets import BACKLOG, Listening
 
@@ -44,6 +44,7 @@ class Server(uvicorn.Server):
         *,
         grace_s: float = GRACE_S,
         head_s: float = HEAD_S,
+        read_s: float = READ_S,
         on_ready: Callable[[], object] | None = None,
         on_leaving: Callable[[], object] | None = None,
     ) -> None:
@@ -51,7 +52,9 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=type("Connection", (Connection,), {"ways": ways, "head_s": head_s}),
+            http=type(
+                "Connection", (Connection,), {"ways": ways, "head_s": head_s, "read_s": read_s}
+            ),
             ws="none",
             log_config=None,
             access_log=False,

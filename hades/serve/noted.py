@@ -19,6 +19,8 @@ class Note:
     space: str | None = None
     writes: bool | None = None
     """Whether it asked to write; None: it never came to the memory."""
+    call: str | None = None
+    """What was called, where its address does not say it."""
 
 
 current: ContextVar[Note | None] = ContextVar("hades_note", default=None)
@@ -29,3 +31,9 @@ def note(space: str | None, *, writes: bool) -> None:
     if (noted := current.get()) is not None:
         noted.space = space if space is not None else noted.space
         noted.writes = writes or bool(noted.writes)
+
+
+def name(call: str) -> None:
+    """Note what is called: a tool, say, where all have one address."""
+    if (noted := current.get()) is not None:
+        noted.call = call

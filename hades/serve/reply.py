@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
@@ -12,15 +11,18 @@ from hades.serve.limits import Body, Refused
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-SEND_S = 60.0
-"""A caller who does not read their answer for so long is let go."""
-
 _SAFE = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+_Line = tuple[bytes, bytes]
+_NOT_KEPT: _Line | None = (b"cache-control", b"no-store")
+_ASKED_ABOUT: _Line | None = (b"cache-control", b"private, no-cache")
+"""With an ETag a copy may be kept, and is asked about before it is used."""
+_NOTHING_ELSE: _Line | None = (b"content-security-policy", b"default-src 'none'")
+_NOT_FRAMED: _Line | None = (b"content-security-policy", b"frame-ancestors 'none'")
 _CODES = {
     401: "Denied",
     403: "Denied",
@@ -36,12 +38,13 @@ _CODES = {
 class Reply:
     """What goes back for one request."""
 
-    def __init__(self, send: Send, request: str, abort: Callable[[], None] | None = None) -> None:
+    def __init__(self, send: Send, request: str) -> None:
         self._send = send
         self._request = request.encode()
-        self._abort = abort
         self.status = 0
         self.whole = False
+        self.is_endless = False
+        """It is a stream of events, which nobody can wait for the end of."""
 
     def passing(self, body: Body) -> Send:
         """A `send` for the app; it is not heard once the body was cut off."""
@@ -83,25 +86,23 @@ class Reply:
             message["headers"] = self._with_headers(message.get("headers", ()))
         elif message["type"] == "http.response.body":
             self.whole = not message.get("more_body", False)
-        try:
-            async with asyncio.timeout(SEND_S):
-                await self._send(message)
-        except TimeoutError:
-            if self._abort is not None:
-                self._abort()
-            raise
+        await self._send(message)
 
     def _with_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         said = list(headers)
-        names = {name.lower() for name, _ in said}
+        kept, policy = _NOT_KEPT, _NOTHING_ELSE
+        for name, value in headers:
+            if name == b"etag" and kept is _NOT_KEPT:
+                kept = _ASKED_ABOUT
+            elif name == b"cache-control":
+                kept = None
+            elif name == b"content-type":
+                self.is_endless = value.startswith(b"text/event-stream")
+                if value.startswith(b"text/html") and policy is not None:
+                    policy = _NOT_FRAMED
+            elif name == b"content-security-policy":
+                policy = None
         said += _SAFE
+        said += [one for one in (kept, policy) if one is not None]
         said.append((b"x-request-id", self._request))
-        if b"cache-control" not in names:
-            # With an ETag a copy may be kept, and is asked about before it is used.
-            kept = b"private, no-cache" if b"etag" in names else b"no-store"
-            said.append((b"cache-control", kept))
-        if b"content-security-policy" not in names:
-            is_page = any(n.lower() == b"content-type" and b"html" in v for n, v in said)
-            policy = b"frame-ancestors 'none'" if is_page else b"default-src 'none'"
-            said.append((b"content-security-policy", policy))
         return said

@@ -27,8 +27,8 @@ from typing import IO
 
 from hades.errors import InvalidInput, Unavailable
 
-SENT_BYTES_AT_MOST = 256 * 2**20
-UNPACKED_BYTES_AT_MOST = 512 * 2**20
+SENT_BYTES_AT_MOST = 2**30
+UNPACKED_BYTES_AT_MOST = 2**31
 FILES_AT_MOST = 20_000
 DEPTH_AT_MOST = 40
 PART_BYTES_AT_MOST = 255

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -231,6 +232,43 @@ def test_a_head_that_drips_is_hung_up_on_and_others_are_served(
         dripping.join()
 
 
+def test_an_answer_nobody_reads_is_not_kept_for_ever(serving: Serving) -> None:
+    with serving(read_s=0.3) as served:
+        with served.by("rw") as client:
+            client.put(f"{STATES}/long", json={"content": "x" * 4_000_000}).raise_for_status()
+        with _connected(served) as raw:
+            raw.sendall(f"GET {STATES}/long HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            time.sleep(1.5)
+            read = 0
+            with suppress(ConnectionError):
+                while piece := raw.recv(100_000):
+                    read += len(piece)
+        assert read < 4_000_000
+
+
+def test_a_stream_of_events_does_not_keep_a_server_from_stopping(serving: Serving) -> None:
+    from starlette.applications import Starlette
+    from starlette.responses import StreamingResponse
+    from starlette.routing import Route
+
+    async def events(_request: Any) -> StreamingResponse:
+        async def told() -> Any:
+            while True:
+                yield b"data: still here\n\n"
+                await asyncio.sleep(0.01)
+
+        return StreamingResponse(told(), media_type="text/event-stream")
+
+    app = Starlette(routes=[Route("/events", events)])
+    with serving(app=app, grace_s=3600) as served:
+        client = served.by("ro")
+        stream = client.stream("GET", "/events")
+        assert next(stream.__enter__().iter_lines()) == "data: still here"
+    with suppress(httpx.TransportError):
+        stream.__exit__(None, None, None)
+    client.close()
+
+
 def test_a_head_without_end_is_refused(served: Served) -> None:
     with _connected(served) as raw:
         raw.sendall(b"GET /v1 HTTP/1.1\r\nHost: x\r\nX-Long: ")
@@ -289,8 +327,6 @@ def test_whoever_watches_over_the_server_needs_no_key(served: Served) -> None:
 
 
 def test_what_no_gate_let_in_is_refused(served: Served) -> None:
-    import asyncio
-
     from hades.serve.gate import Gate
 
     said: list[dict[str, Any]] = []

@@ -167,6 +167,7 @@ async def reembed(asked: AnyRequest, body: Reembed) -> Response:
     made = await _work(
         asked, lambda memory, told: memory.reembed(body.encoder, told), space=body.space
     )
+    asked.desk.follow_encoder()
     return json_response(to_json({"value": made}))
 
 
@@ -200,6 +201,7 @@ async def _with_file(
         made = await _work(asked, lambda memory, told: work(memory, draft, told))
     finally:
         await asyncio.to_thread(remove, draft)
+    asked.desk.follow_encoder()  # an import or a backup may bring its own
     return json_response(to_json(made))
 
 

@@ -76,6 +76,12 @@ async def entities(
     )
 
 
+@router.get("/entities/{name:topic}", summary="Read an entity", response_model=Entity)
+async def entity(reads: Reads, name: TopicName) -> Response:
+    """One entity, by any of its names."""
+    return await reads.answer(lambda view: view.entity(name))
+
+
 @router.get("/mentions/{name:topic}", summary="Find mentions", response_model=Page[Mentioned])
 async def mentions(reads: Reads, name: TopicName, limit: Most = 100) -> Response:
     """The passages that mention an entity by any of its names, and where they do."""

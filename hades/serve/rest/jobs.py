@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import datetime
+from hashlib import blake2b
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
@@ -146,8 +147,9 @@ async def begin(
     state and what is gone is forgotten. The job is watched at `/jobs/{id}/events`.
     """
     await writes.require()
-    key, asked = writes.key, f"{content_type(request)} {said.model_dump_json()}"
+    key, asked = writes.key, await _asked(request, said)
     job = jobs.earlier(writes.caller, key, asked)
+    replayed = {} if job is None else {"Idempotent-Replayed": "true"}
     if job is None:
         jobs.refuse_more()
         taken = await _taken(writes.space or "", request, said)
@@ -165,8 +167,15 @@ async def begin(
         except BaseException:
             taken.afterwards()
             raise
-    headers = {"Location": f"{request.scope['path']}/{job.id}"}
+    headers = {"Location": f"{request.scope['path']}/{job.id}", **replayed}
     return json_response(to_json(job.shown()), 202, headers)
+
+
+async def _asked(request: Request, said: Upload) -> str:
+    """What makes this request the one it is; of files, only what is said about them."""
+    kind = content_type(request)
+    body = await request.body() if kind == JSON else b""
+    return f"{kind} {said.model_dump_json()} {blake2b(body, digest_size=16).hexdigest()}"
 
 
 async def _taken(space: str, request: Request, said: Upload) -> Taken:
