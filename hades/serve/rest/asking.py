@@ -11,7 +11,7 @@ from hades.domain.answer import Answer, Mode, Recall
 from hades.domain.trace import Hit
 from hades.recall.plan import DOORS
 from hades.serve.rest.calls import Asks
-from hades.serve.rest.quick import routes
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import NAME, Body, Hint, Kind, Question, Time
 from hades.serve.wire import Page
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from hades.domain.graph import Entity, Mentioned, Related
 from hades.serve.rest.calls import Reads, Writes
 from hades.serve.rest.paging import PAGE, Cursor, Limit, cut, decode
-from hades.serve.rest.quick import routes
+from hades.serve.rest.routes import routes
 from hades.serve.rest.states import TopicName
 from hades.serve.rest.words import LIMIT_AT_MOST, NAME, Body, Hint, Name
 from hades.serve.wire import Page

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from hades.exchange.formats import GRAPH_FOLDERS
 from hades.serve.rest.calls import Reads
-from hades.serve.rest.quick import routes
+from hades.serve.rest.routes import routes
 from hades.serve.wire import JSON
 from hades.view import View
 

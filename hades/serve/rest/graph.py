@@ -11,7 +11,7 @@ from hades.domain.answer import Neighbour, Path, Subgraph, WorkingSet
 from hades.exploring import BUDGET_TOKENS
 from hades.recall.plan import HOPS_AT_MOST, TOKENS_AT_MOST
 from hades.serve.rest.calls import Reads
-from hades.serve.rest.quick import routes
+from hades.serve.rest.routes import routes
 from hades.serve.rest.states import TopicName
 from hades.serve.rest.words import NAME, Hint, Name
 from hades.serve.wire import Page

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from hades.serve.holds import Kind
 from hades.serve.rest.calls import AnyRequest, SpaceName, json_response
-from hades.serve.rest.quick import routes
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import Body
 from hades.serve.wire import to_json
 

@@ -16,8 +16,8 @@ from starlette.responses import Response, StreamingResponse
 from hades.domain.trace import State
 from hades.serve.jobs import Job, Jobs, Status
 from hades.serve.rest.calls import Reads, Writes, json_response
-from hades.serve.rest.quick import routes
 from hades.serve.rest.receiving import MULTIPART, TARS, content_type
+from hades.serve.rest.routes import routes
 from hades.serve.rest.taking import IngestTexts, Resolve, Taken, Upload, take_upload, take_wish
 from hades.serve.rest.words import TAGS_AT_MOST, Body, Content, Name, Time
 from hades.serve.uploads import Uploads

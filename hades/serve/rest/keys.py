@@ -16,7 +16,7 @@ from hades.serve.audit import Audit
 from hades.serve.keys import Keys, role_named
 from hades.serve.rest.admin import only_here
 from hades.serve.rest.calls import json_response
-from hades.serve.rest.quick import routes
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import NAME, Body, Hint, Name
 from hades.serve.wire import Page, to_json
 

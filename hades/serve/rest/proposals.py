@@ -13,7 +13,7 @@ from hades.domain.proposal import DEFAULT_THRESHOLD, Proposal
 from hades.serve.caller import Role
 from hades.serve.rest.calls import Reads, Writes
 from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
-from hades.serve.rest.quick import routes
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import (
     EVIDENCE_CHARACTERS_AT_MOST,
     TAGS_AT_MOST,

@@ -22,7 +22,7 @@ from hades.serve.rest.calls import (
     WritesAnywhere,
     json_response,
 )
-from hades.serve.rest.quick import routes
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import LIMIT_AT_MOST, NAME, TIME, Body, Name
 from hades.serve.wire import Page, to_json
 

@@ -17,7 +17,7 @@ from hades.serve.problems import documented
 from hades.serve.rest.calls import Made, Reads, Writes, json_response
 from hades.serve.rest.etags import etag_of, expected_version, is_named_in
 from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
-from hades.serve.rest.quick import routes
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import (
     NAME,
     TAGS_AT_MOST,

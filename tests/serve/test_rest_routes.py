@@ -1,4 +1,4 @@
-"""Quick routes read what FastAPI reads, and leave to it what they do not understand."""
+"""Ready routes read what FastAPI reads, and leave to it what they do not understand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import JSONResponse
 
-from hades.serve.rest.quick import Quick
+from hades.serve.rest.routes import ReadyRoute
 from hades.serve.rest.words import Body
 
 
@@ -48,7 +48,7 @@ def _app(kind: type[APIRoute]) -> FastAPI:
     return app
 
 
-APPS = [_app(APIRoute), _app(Quick)]
+APPS = [_app(APIRoute), _app(ReadyRoute)]
 SOME = st.sampled_from(["1", "5", "10", "0", "11", "true", "off", "", " 3", "x", "1.0", "é"])
 JSONS = st.dictionaries(
     st.sampled_from(["text", "number", "share", "more"]),
