@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -75,6 +75,18 @@ class Settings(BaseModel):
     )
     admin_socket: Path | None = Field(
         None, description="The unix socket of `hades serve` for operators."
+    )
+    otlp_endpoint: str | None = Field(
+        None,
+        description="Where `hades serve` sends traces by OTLP/HTTP, as "
+        "OTEL_EXPORTER_OTLP_ENDPOINT says it. Default: that variable, else nowhere.",
+    )
+    trace_contents: bool = Field(
+        False, description="Whether traces of `hades serve` hold questions and contexts."
+    )
+    log_format: Literal["auto", "json", "text"] = Field(
+        "auto",
+        description="How `hades serve` logs: json, text, or text on a terminal only (auto).",
     )
 
     def cache_folder(self) -> Path:

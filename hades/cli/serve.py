@@ -105,8 +105,10 @@ def serve(
         grace_s=grace,
         encoder=None if settings.encoder == "minilm" else settings.encoder,
         busy_timeout_s=settings.busy_timeout_s,
+        otlp_endpoint=settings.otlp_endpoint,
+        trace_contents=settings.trace_contents,
     )
-    with logging_to(level=log_level):
+    with logging_to(level=log_level, shape=settings.log_format):
         run(options, lambda started: _say(door, started))
 
 

@@ -62,6 +62,8 @@ class Options:
     grace_s: float = GRACE_S
     encoder: str | None = None
     busy_timeout_s: float | None = None
+    otlp_endpoint: str | None = None
+    trace_contents: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def _server(
     listening: list[Listening],
     opened: ExitStack,
 ) -> tuple[Server, FirstLink | None]:
-    telemetry = Telemetry(traces=open_traces())
+    traces = open_traces(options.otlp_endpoint, contents=options.trace_contents)
+    telemetry = Telemetry(traces=traces)
     opened.callback(telemetry.close)
     readiness = readiness_of(desk)
     app = build(desk, telemetry=telemetry, readiness=readiness, keys=keys, audit=audit)
