@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench eval docs clean
+.PHONY: demo test check bench fuzz eval docs clean
 
 demo: $(READY)  ## set up and show what HADES does
 	@$(BIN)/python examples/approach_x.py
@@ -23,6 +23,9 @@ check: $(READY)  ## lint, format, types, import direction
 
 bench: $(READY)  ## measure; compare with peers in the same run
 	$(BIN)/python -m bench
+
+fuzz: $(READY)  ## call every endpoint of the server with thousands of right and wrong requests
+	PYTHONPATH=tests:tests/serve $(BIN)/python tests/serve/fuzzing.py $(or $(EXAMPLES),60)
 
 eval: $(READY)  ## answer every question set there is (HADES_DATA); report in eval-report/
 	$(BIN)/python tools/evaluate.py

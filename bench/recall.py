@@ -207,7 +207,8 @@ def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
                     stages.setdefault(stage.stage, []).append(stage.ms)  # noqa: B023
 
             costs = _row("recall", _timed(recall, asked))
-            where = memory._engine.scene(memory._where(None, None, None)).web
+            with memory._engine.scene(memory._where()) as scene:
+                where = scene.web
             rows.append(
                 (
                     *(f"{size:,}", f"{len(where.chunks):,}", f"{where.graph.arcs_count:,}"),

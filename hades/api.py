@@ -17,6 +17,11 @@ from hades.domain.answer import (
     Sentence,
     StageReport,
     Step,
+    Subgraph,
+    SubgraphEdge,
+    SubgraphNode,
+    WorkingItem,
+    WorkingSet,
 )
 from hades.domain.graph import (
     Belief,
@@ -32,6 +37,7 @@ from hades.domain.graph import (
     Resolution,
     Turn,
 )
+from hades.domain.proposal import Proposal
 from hades.domain.times import AsOf
 from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -48,6 +54,7 @@ from hades.store.port import Problem
 from hades.view import View
 
 if TYPE_CHECKING:
+    from hades.client.client import Client
     from hades.recall.plan import Plan
 
 __all__ = [
@@ -57,6 +64,7 @@ __all__ = [
     "Change",
     "Chunk",
     "Citation",
+    "Client",
     "Conflict",
     "Conveyance",
     "Corrupt",
@@ -82,6 +90,7 @@ __all__ = [
     "Path",
     "Plan",
     "Problem",
+    "Proposal",
     "Provenance",
     "Reason",
     "Recall",
@@ -92,10 +101,15 @@ __all__ = [
     "StageReport",
     "State",
     "Step",
+    "Subgraph",
+    "SubgraphEdge",
+    "SubgraphNode",
     "Topic",
     "Turn",
     "Unavailable",
     "View",
+    "WorkingItem",
+    "WorkingSet",
     "open",
 ]
 
@@ -106,4 +120,8 @@ def __getattr__(name: str) -> Any:
         from hades.recall.plan import Plan
 
         return Plan
+    if name == "Client":
+        from hades.client.client import Client
+
+        return Client
     raise AttributeError(f"module 'hades.api' has no attribute {name!r}")

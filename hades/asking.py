@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hades.domain.answer import Answer, Neighbour, Path, Recall
+from hades.domain.answer import Answer, Recall
 from hades.domain.graph import Reason
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.times import AsOf
@@ -152,22 +152,6 @@ class Asking:
         self._ready(question, None, None, None, None)
         return self._engine.examine(self._where(), question)
 
-    def paths(self, source: str, target: str, limit: int = 5, *, hops: int = 3) -> list[Path]:
-        """The best paths between two topics or entities, best first."""
-        clean_number(limit, "limit", least=1)
-        clean_number(hops, "hops", least=1)
-        self._bring_up_to_date(None)
-        ends = self._named_node(source), self._named_node(target)
-        return self._engine.paths(self._where(), *ends, limit=limit, hops=hops)
-
-    def neighbours(self, name: str, limit: int = 20, *, hops: int = 1) -> list[Neighbour]:
-        """What a topic or entity is joined with in the graph, nearest first."""
-        clean_number(limit, "limit", least=1)
-        clean_number(hops, "hops", least=1)
-        self._bring_up_to_date(None)
-        node = self._named_node(name)
-        return self._engine.neighbours(self._where(), node, limit=limit, hops=hops)
-
     def warm(self, on_progress: Progress | None = None) -> dict[str, float]:
         """Do beforehand what a first question would wait for; the seconds of each part.
 
@@ -180,8 +164,8 @@ class Asking:
         self._index_pending(on_progress)
 
         def indexes() -> None:
-            with self._store.snapshot():
-                self._engine.scene(self._where(), on_progress)
+            with self._engine.scene(self._where(), on_progress):
+                pass
 
         parts = {
             "kernels": load_kernels,

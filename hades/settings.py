@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hades.domain.address import is_address
 from hades.errors import InvalidInput, Unavailable
 
 PREFIX = "HADES_"
@@ -25,8 +26,13 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    path: Path | None = Field(
-        None, description="The memory file. Default: default.hades in the user's data folder."
+    path: str | None = Field(
+        None,
+        description="The memory file, or a server's address: http://host:8674, "
+        "unix:///run/hades/rw.sock. Default: default.hades in the user's data folder.",
+    )
+    key: str | None = Field(
+        None, description="Who you are to a server on the network: `hades keys` makes one."
     )
     space: str = Field("default", description="The space to work in.")
     actor: str | None = Field(
@@ -55,6 +61,33 @@ class Settings(BaseModel):
         description="The folder of what can be made again: memories of question sets. "
         "Default: the user's cache folder.",
     )
+    listen_host: str | None = Field(
+        None, description="Where `hades serve` listens for TCP. Default: 127.0.0.1."
+    )
+    listen_port: int | None = Field(
+        None, ge=0, le=65535, description="The port of `hades serve`. Default: 8674."
+    )
+    ro_socket: Path | None = Field(
+        None, description="The unix socket of `hades serve` for reading only."
+    )
+    rw_socket: Path | None = Field(
+        None, description="The unix socket of `hades serve` for reading and writing."
+    )
+    admin_socket: Path | None = Field(
+        None, description="The unix socket of `hades serve` for operators."
+    )
+    otlp_endpoint: str | None = Field(
+        None,
+        description="Where `hades serve` sends traces by OTLP/HTTP, as "
+        "OTEL_EXPORTER_OTLP_ENDPOINT says it. Default: that variable, else nowhere.",
+    )
+    trace_contents: bool = Field(
+        False, description="Whether traces of `hades serve` hold questions and contexts."
+    )
+    log_format: Literal["auto", "json", "text"] = Field(
+        "auto",
+        description="How `hades serve` logs: json, text, or text on a terminal only (auto).",
+    )
 
     def cache_folder(self) -> Path:
         """The folder of what can be made again; it may not be there yet."""
@@ -62,10 +95,10 @@ class Settings(BaseModel):
             return self.cache.expanduser()
         return Path(platformdirs.user_cache_dir("hades", appauthor=False))
 
-    def ready_path(self) -> Path:
-        """The memory file to use; the folder of the default one is made when missing."""
+    def ready_path(self) -> Path | str:
+        """The memory file, or address, to use; the folder of the default one is made."""
         if self.path is not None:
-            return self.path
+            return self.path if is_address(self.path) else Path(self.path)
         folder = Path(platformdirs.user_data_dir("hades", appauthor=False))
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)

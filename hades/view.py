@@ -6,21 +6,21 @@ same memory as of another moment, with the same reading methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from hades.asking import Asking
 from hades.domain.compare import compare
 from hades.domain.graph import Edge, Entity, Mentioned, NodeKind, Related, Turn
 from hades.domain.names import characters_at
+from hades.domain.proposal import PROPOSAL_STATUSES, Proposal
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike, parse_time
 from hades.domain.trace import Change, Chunk, Diff, Space, State, Topic
 from hades.errors import InvalidInput, NotFound
 from hades.exchange.snapshot import GraphSnapshot
+from hades.exploring import Exploring
 from hades.lifecycle import facts
 from hades.store.port import Direction, EdgeFilter, Problem, Progress, Store, TopicFilter
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hades.recall.engine import Engine
 
 
-class View(Asking):
+class View(Exploring):
     """One space of a memory as of one moment, read-only."""
 
     def __init__(
@@ -71,6 +71,10 @@ class View(Asking):
             raise InvalidInput("Say which time: at('2024-03'), at(valid=…) or at(known=…).")
         as_of = AsOf(self._time(valid), self._time(known))
         return View(self._store, self._space, as_of, self._encoder, self._engines)
+
+    def in_space(self, name: str) -> View:
+        """The same moment in another space."""
+        return View(self._store, name, self.as_of, self._encoder, self._engines)
 
     # States
 
@@ -179,6 +183,13 @@ class View(Asking):
             self._require_space()
             return self._store.entities.list(self._space_id, glob, self.as_of)
 
+    def entity(self, name: str) -> Entity:
+        """One entity, by any of its names."""
+        clean_name(name, "entity")
+        with self._store.snapshot():
+            self._require_space()
+            return self._store.entities.get(self._space_id, name, self.as_of)
+
     def related(self, name: str, limit: int = 20) -> list[Related]:
         """What is mentioned together with an entity at this view's time, most often first."""
         clean_number(limit, "limit")
@@ -214,6 +225,22 @@ class View(Asking):
         """The passages of a topic's state, current or of one version."""
         version = self.get(topic).version if version is None else version
         return self._store.passages.chunks(self._space_id, topic, version)
+
+    def proposals(
+        self, status: str | None = "waiting", *, after: int = 0, limit: int | None = None
+    ) -> list[Proposal]:
+        """Changes that wait for approval, or that were `applied` or `rejected`; None: all.
+
+        Oldest first and as they stand now, whatever this view's time. `after` and `limit`
+        page through a long list.
+        """
+        if status is not None and status not in PROPOSAL_STATUSES:
+            known = ", ".join(PROPOSAL_STATUSES)
+            raise InvalidInput(f"There is no status {status!r}: {known}.")
+        clean_number(after, "number")
+        clean_number(limit, "limit")
+        self._require_space()
+        return self._store.proposals.find(self._space_id, status, after, limit)
 
     # The memory as a whole
 
@@ -271,11 +298,9 @@ class View(Asking):
         """The number of the last committed write."""
         return self._store.change()
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Everything read inside sees one moment, whoever writes meanwhile."""
-        with self._store.snapshot():
-            yield
+        return self._store.snapshot()
 
     # Inside
 

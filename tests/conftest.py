@@ -1,4 +1,8 @@
-"""What tests share: a clock they hold, and a memory of their own."""
+"""What tests share: a clock they hold, and a memory of their own.
+
+The contract of `Memory` is tested twice: on a file of this process, and on a `Client` of a
+real server over the same file.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,16 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import hades
 from hades.domain.times import to_micros
+
+if TYPE_CHECKING:
+    from serving import Server
 
 settings.register_profile(
     "hades", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
@@ -54,7 +62,41 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "notes.hades"
 
 
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for the whole run: a test gives it a memory to serve."""
+    from serving import Server
+
+    started = Server(tmp_path_factory.mktemp("server") / "admin.sock")
+    started.start()
+    yield started
+    started.stop()
+
+
+CONTRACT = frozenset(
+    {"test_memory", "test_time", "test_facts", "test_entities", "test_exchange", "test_moments"}
+    | {"test_exploring", "test_reviewing", "test_findings"}
+    | {"test_triples", "test_pipeline", "test_search_findings"}
+)
+"""The files whose tests of `memory` hold for a client too; one that does not is marked
+`embedded`, with the reason."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "memory" not in metafunc.fixturenames or metafunc.module.__name__ not in CONTRACT:
+        return
+    embedded = metafunc.definition.get_closest_marker("embedded")
+    assert embedded is None or embedded.args, "say why it holds for an embedded memory only"
+    kinds = ["embedded"] if embedded else ["embedded", "client"]
+    metafunc.parametrize("memory", kinds, indirect=True)
+
+
 @pytest.fixture
-def memory(path: Path, clock: HeldClock) -> Iterator[hades.Memory]:
-    with hades.open(path, clock=clock, actor="ann") as opened:
+def memory(request: pytest.FixtureRequest, path: Path, clock: HeldClock) -> Iterator[hades.Memory]:
+    if getattr(request, "param", "embedded") == "embedded":
+        with hades.open(path, clock=clock, actor="ann") as opened:
+            yield opened
+        return
+    server = request.getfixturevalue("server")
+    with server.serving(path, clock), hades.open(server.address) as opened:
         yield opened

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,14 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _servers_end_with_their_page(tmp_path: Path) -> Iterator[None]:
+    yield
+    for file in tmp_path.glob("*.pid"):
+        with suppress(ProcessLookupError):
+            os.kill(int(file.read_text()), signal.SIGKILL)
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -38,7 +49,7 @@ def test_every_shown_command_works(page: Path, tmp_path: Path) -> None:
         if kind == "python":
             script.append(body)
             continue
-        for command in re.findall(r"^\$ (.*(?:\\\n.*)*)", body, re.MULTILINE):
+        for command in re.findall(r"^\$ ((?:.*\\\n)*.*)", body, re.MULTILINE):
             if command.startswith(("make ", "git ", "pip ")):
                 continue
             done = subprocess.run(

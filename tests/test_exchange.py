@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.store.port import Cut
+from hades.store.port import Cut, Store
 from tests.conftest import HeldClock
 
 
 @pytest.fixture
-def full(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
+def full(memory: hades.Memory, path: Path, clock: HeldClock) -> hades.Memory:
     """A memory with something of everything."""
     memory.remember("design/x", "Rejected\x00 – ünïcödé 🜏", tags=["decision"], confidence=0.5)
     memory.remember("doc", "\n".join(f"line {n}" for n in range(100)), metadata={"a": [1, None]})
@@ -38,16 +38,22 @@ def full(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
     memory.purge("secret")
     memory.create_space("work")
     memory.in_space("work").remember("doc", "another", valid_from="2030")
-    passages = memory._store.passages
-    with memory._store.write("ann", "ingest", 1) as write:
+    with hades.open(path, clock=clock, actor="ann") as own:
+        _put_chunk(own._store)
+    return memory
+
+
+def _put_chunk(store: Store) -> None:
+    """A chunk with a vector and a mention, made by hand."""
+    passages = store.passages
+    with store.write("ann", "ingest", 1) as write:
         (state,) = [
             p.state for p in passages.pending(1, 1, 99) if p.topic == "design/x" and p.version == 2
         ]
         cut = Cut(0, 6, "Viable", 2, heading="Top")
         ((chunk, _),) = passages.place(write, state, [cut])
         passages.put_vectors(write, "tiny", 2, [(chunk << 3 | 2, b"\x01\x02")])
-        memory._store.links.introduce(write, 1, "Viability", "concept", 7, [chunk])
-    return memory
+        store.links.introduce(write, 1, "Viability", "concept", 7, [chunk])
 
 
 def _dump(memory: hades.Memory) -> str:
@@ -265,6 +271,7 @@ def test_an_export_never_overwrites(full: hades.Memory, tmp_path: Path) -> None:
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
 
 
+@pytest.mark.embedded("it notes facts in the store itself")
 def test_an_export_keeps_the_encoder_and_how_far_a_history_was_read(
     memory: hades.Memory, tmp_path: Path
 ) -> None:
@@ -288,6 +295,7 @@ def test_an_export_keeps_the_encoder_and_how_far_a_history_was_read(
         assert busy._store.meta("history:3:repo:/src/repo") == "abc123"
 
 
+@pytest.mark.embedded("it notes facts in the store itself")
 def test_an_address_to_send_texts_to_is_not_imported(memory: hades.Memory, tmp_path: Path) -> None:
     with memory._store.transaction():
         memory._store.set_meta("encoder", "openai:https://elsewhere.example/v1#any")

@@ -17,7 +17,13 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
 def test_without_anything_there_are_defaults() -> None:
     settings = load_settings({})
     assert settings.space == "default"
-    assert settings.ready_path().name == "default.hades"
+    assert Path(settings.ready_path()).name == "default.hades"
+
+
+def test_the_memory_may_be_a_server() -> None:
+    settings = load_settings({"HADES_PATH": "unix:///run/hades/rw.sock", "HADES_KEY": "secret"})
+    assert settings.ready_path() == "unix:///run/hades/rw.sock"
+    assert settings.key == "secret"
 
 
 @pytest.mark.parametrize(

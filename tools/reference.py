@@ -1,4 +1,4 @@
-"""Write the reference pages from the code: commands, settings, public names.
+"""Write the reference pages from the code: commands, settings, public names, the schema.
 
 Run by `make docs`; a test fails when a page is not what this writes.
 """
@@ -10,6 +10,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ sys.path.insert(0, str(ROOT))
 
 import hades  # noqa: E402
 from hades.cli import app  # noqa: E402
+from hades.serve.graphql.schema import SCHEMA  # noqa: E402
 from hades.settings import PREFIX, Settings  # noqa: E402
 
 REFERENCE = ROOT / "docs" / "reference"
-NOTE = "<!-- Written by tools/reference.py from the code: run `make docs` after a change. -->\n"
+WRITTEN = "Written by tools/reference.py from the code: run `make docs` after a change."
+NOTE = f"<!-- {WRITTEN} -->\n"
 
 
 def pages() -> dict[Path, str]:
@@ -32,6 +35,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "commands.md": "\n".join(_commands()) + "\n",
         REFERENCE / "settings.md": "\n".join(_settings()) + "\n",
         REFERENCE / "python.md": "\n".join(_python()) + "\n",
+        REFERENCE / "schema.graphql": f"# {WRITTEN}\n\n{SCHEMA.as_str()}\n",
     }
 
 
@@ -128,18 +132,18 @@ def _class(thing: type) -> Iterator[str]:
 def _parts_of(thing: type) -> list[type]:
     """Classes that are only a part of this one, kept in a file of their own."""
     public = {getattr(hades, name) for name in hades.__all__}
-    return [
-        one for one in thing.__bases__ if one.__module__.startswith("hades") and one not in public
-    ]
+    own = takewhile(lambda one: one is thing or one not in public, thing.__mro__)
+    return [one for one in own if one is not thing and one.__module__.startswith("hades")]
 
 
 def _methods(thing: type) -> list[tuple[str, Any]]:
-    return [
-        (name, member)
-        for owner in (thing, *_parts_of(thing))
-        for name, member in vars(owner).items()
-        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))
-    ]
+    found: dict[str, Any] = {}
+    for owner in (thing, *_parts_of(thing)):
+        for name, member in vars(owner).items():
+            shown = inspect.isfunction(member) or isinstance(member, property)
+            if shown and not name.startswith("_"):
+                found.setdefault(name, member)
+    return list(found.items())
 
 
 class _Written:

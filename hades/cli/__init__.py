@@ -33,7 +33,17 @@ def _options(
         raise typer.Exit
 
 
-for _module in ("states", "knowledge", "recall", "graph", "upkeep", "evals"):
+for _module in (
+    "states",
+    "knowledge",
+    "recall",
+    "graph",
+    "review",
+    "upkeep",
+    "evals",
+    "serve",
+    "mcp",
+):
     importlib.import_module(f"hades.cli.{_module}")  # each adds its commands
 
 

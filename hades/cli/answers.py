@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hades.cli.show import clean, table
+from hades.cli.show import clean, printable, table
 from hades.domain.answer import (
     Answer,
     Interval,
@@ -14,7 +14,10 @@ from hades.domain.answer import (
     Path,
     Recall,
     StageReport,
+    Subgraph,
+    WorkingSet,
 )
+from hades.domain.graph import Node
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,6 +108,29 @@ def neighbours(console: Console, found: Sequence[Neighbour]) -> None:
             clean(str(one.path)),
         )
     console.print(rows if found else "no neighbours")
+
+
+def subgraph(console: Console, found: Subgraph) -> None:
+    """The edges of a part of the graph, one a line, then the nodes that have none."""
+    for edge in found.edges:
+        ends = (
+            f"{clean(str(edge.source))} --\\[{clean(edge.relation)}]--> {clean(str(edge.target))}"
+        )
+        console.print(f"{ends}  [italic]{clean(edge.snippet)}[/]" if edge.snippet else ends)
+    joined = {end for edge in found.edges for end in (edge.source, edge.target)}
+    for node in found.nodes:
+        if Node(node.kind, node.name) not in joined:
+            console.print(clean(node.name))
+    if found.left_out:
+        console.print(f"[yellow]{found.left_out:,} more nodes next to these[/]")
+
+
+def working_set(console: Console, found: WorkingSet) -> None:
+    """What to have in mind, as a model reads it, then what had to stay out."""
+    console.file.write(printable(found.context) + "\n")
+    console.print(f"[dim]{found.tokens:,} tokens of {found.budget:,}[/]")
+    for note in found.reasons:
+        console.print(f"[yellow]{clean(str(note))}[/]")
 
 
 def answer(console: Console, found: Answer) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hades.domain.address import is_address, read_address
 from hades.errors import HadesError, InvalidInput
 
 if TYPE_CHECKING:
@@ -28,8 +29,13 @@ if TYPE_CHECKING:
     from hades.view import View
 
 MEMORY = Annotated[
-    Path | None,
-    typer.Option("--memory", "-m", help="The memory file (else HADES_PATH, else your own)."),
+    str | None,
+    typer.Option(
+        "--memory",
+        "-m",
+        metavar="PATH",
+        help="The memory file, or a server's address (else HADES_PATH, else your own).",
+    ),
 ]
 SPACE = Annotated[str | None, typer.Option("--space", "-s", help="The space (else HADES_SPACE).")]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -48,7 +54,7 @@ _TIMED = {"at": AT, "known": KNOWN}
 class Door:
     """What the shared options of a command line say."""
 
-    memory: Path | None = None
+    memory: str | None = None
     space: str | None = None
     json: bool = False
     at: str | None = None
@@ -61,18 +67,33 @@ class Door:
         from hades.settings import load_settings
 
         settings = load_settings()
-        memory = open_memory(
-            self.memory or settings.ready_path(),
-            space=self.space or settings.space,
-            actor=settings.actor,
-            create=create,
-            read_only=read_only,
-            busy_timeout_s=settings.busy_timeout_s,
-            encoder=None if settings.encoder == "minilm" else settings.encoder,
-            extractor=None if read_only else settings.extractor,
-        )
+        path = self.memory or settings.ready_path()
+        space = self.space or settings.space
+        if is_address(path):
+            memory = open_memory(path, space=space, key=settings.key, read_only=read_only)
+        else:
+            memory = open_memory(
+                path,
+                space=space,
+                actor=settings.actor,
+                create=create,
+                read_only=read_only,
+                busy_timeout_s=settings.busy_timeout_s,
+                encoder=None if settings.encoder == "minilm" else settings.encoder,
+                extractor=None if read_only else settings.extractor,
+            )
         with memory:
             yield memory
+
+    def file(self) -> Path:
+        """The memory file the options name, for what is done beside it."""
+        from hades.settings import load_settings
+
+        path = self.memory or load_settings().ready_path()
+        if is_address(path):
+            where = read_address(str(path)).text
+            raise InvalidInput(f"{where} is where another server listens: name a memory file.")
+        return Path(path).expanduser()
 
     @contextmanager
     def viewed(self) -> Iterator[View]:
@@ -122,11 +143,17 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def command(
-    app: typer.Typer, name: str, *, timed: bool = False, of_memory: bool = True
+    app: typer.Typer,
+    name: str,
+    *,
+    timed: bool = False,
+    of_memory: bool = True,
+    spaced: bool = True,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of a Door as a command with the shared options.
 
-    One that is not `of_memory` has a memory of its own and only takes --json.
+    One that is not `of_memory` has a memory of its own and only takes --json; one that is not
+    `spaced` is about the whole memory.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -136,6 +163,8 @@ def command(
             for parameter in inspect.signature(function, eval_str=True).parameters.values()
             if parameter.name != "door"
         ]
+        if not spaced:
+            shared = {option: shared[option] for option in shared if option != "space"}
         options = [
             inspect.Parameter(
                 option,

@@ -237,6 +237,19 @@ def alias(
     door.show(found, lambda out: show.entities(out, [e for e in found if other in e.aliases]))
 
 
+@command(app, "kind")
+def kind(
+    door: Door, name: NAME, what: Annotated[str, typer.Argument(help="person, method, place …")]
+) -> None:
+    """Say what kind of thing an entity is."""
+    with door.opened() as memory:
+        memory.set_kind(name, what)
+        found = memory.entities()
+    from hades.cli import show
+
+    door.show(found, lambda out: show.entities(out, [e for e in found if e.kind == what]))
+
+
 @command(app, "merge")
 def merge(
     door: Door,

@@ -1,4 +1,4 @@
-"""Commands that answer: recall, ask, paths, neighbours."""
+"""Commands that answer: recall, ask, paths, neighbours and what else is around a name."""
 
 from __future__ import annotations
 
@@ -117,6 +117,35 @@ def neighbours(
     from hades.cli import answers
 
     door.show(found, lambda out: answers.neighbours(out, found))
+
+
+@command(app, "subgraph", timed=True)
+def subgraph(
+    door: Door,
+    names: Annotated[list[str], typer.Argument(help="The topics or entities.")],
+    hops: Annotated[int, typer.Option("--hops", help="So many edges away at most.")] = 1,
+    limit: LIMIT = 100,
+) -> None:
+    """The part of the graph around some things, to be drawn: nodes and edges."""
+    with _asked(door, names[0]) as (view, _):
+        found = view.subgraph(*names, hops=hops, limit=limit)
+    from hades.cli import answers
+
+    door.show(found, lambda out: answers.subgraph(out, found))
+
+
+@command(app, "working-memory", timed=True)
+def working_memory(
+    door: Door,
+    topic: Annotated[str, typer.Argument(help="The topic to work on.")],
+    budget: Annotated[int, typer.Option("--budget", "-b", help="Tokens at most.")] = 2_000,
+) -> None:
+    """What to have in mind when working on a topic: its states, and related topics."""
+    with _asked(door, topic) as (view, _):
+        found = view.working_memory(topic, budget=budget)
+    from hades.cli import answers
+
+    door.show(found, lambda out: answers.working_set(out, found))
 
 
 @contextmanager

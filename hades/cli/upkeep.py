@@ -10,6 +10,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.door import Door, command
+from hades.domain.address import is_address, read_address
 from hades.errors import InvalidInput, NotFound
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -155,7 +156,11 @@ def settings(door: Door) -> None:
     from hades.settings import PREFIX, load_settings
 
     found = load_settings()
-    values = found.model_dump(mode="json") | {"path": str(door.memory or found.ready_path())}
+    path = str(door.memory or found.ready_path())
+    # An address may hold a key.
+    shown = read_address(path).text if is_address(path) else path
+    values = found.model_dump(mode="json") | {"path": shown}
+    values["key"] = None if found.key is None else "(set)"
 
     def render(out: object) -> None:
         rows = show.table("setting", "value", "environment")

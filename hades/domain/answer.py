@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from hades.domain.graph import Node, Reason
-from hades.domain.trace import Chunk
+from hades.domain.trace import Chunk, State
 
 
 class Intent(StrEnum):
@@ -119,6 +119,70 @@ class Neighbour:
     hops: int
     score: float
     path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphNode:
+    """A node of a part of the graph."""
+
+    kind: str
+    name: str
+    hops: int
+    """How far it is from what was named."""
+    degree: int
+    """How many nodes it is joined with in the whole graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphEdge:
+    """An edge among the nodes of a part of the graph."""
+
+    source: Node
+    relation: str
+    target: Node
+    weight: float
+    snippet: str = ""
+    """Words of the text that states it."""
+    chunk: str = ""
+    """The chunk it stands in, as it is cited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """A part of the graph, to be drawn: nodes nearest first, and the edges among them."""
+
+    nodes: tuple[SubgraphNode, ...]
+    edges: tuple[SubgraphEdge, ...]
+    left_out: int = 0
+    """So many nodes next to these are over the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingItem:
+    """A state to have in mind, as much of it as there was room for."""
+
+    why: str
+    """`latest`, `recent`, `important` or `related`."""
+    state: State
+    text: str
+    tokens: int
+    path: str = ""
+    """Of a related topic: how the graph joins it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingSet:
+    """What to have in mind when working on a topic, within a budget of tokens."""
+
+    topic: str
+    items: tuple[WorkingItem, ...]
+    context: str
+    """The text for a model."""
+    tokens: int
+    """How many tokens the context has."""
+    budget: int
+    reasons: tuple[Note, ...] = ()
+    """What had to stay out, and why."""
 
 
 @dataclass(frozen=True, slots=True)

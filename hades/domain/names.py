@@ -90,6 +90,17 @@ def name_key(name: str) -> str:
     return " ".join(again) or name.strip()
 
 
+def says(text: str, name: str) -> bool:
+    """Whether a name stands in a text, whatever its case, accents and punctuation.
+
+    >>> says("It was Ann-Lee.", "ann lee"), says("It was Annlee.", "ann lee")
+    (True, False)
+    """
+    said = words(" ".join(word.casefold() for word in words(text)))
+    key = name_key(name)
+    return f" {key} " in f" {' '.join(said)} " or (not words(name) and key in text)
+
+
 def exact_key(name: str) -> str:
     """The key of a name that is known by its very letters; no name_key looks like it."""
     return f"`{name}`"

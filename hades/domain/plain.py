@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -11,18 +11,38 @@ from typing import Any
 from hades.domain.times import iso
 from hades.domain.trace import Chunk, State
 
+_AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
+_ways: dict[type, Callable[[Any], Any]] = {}
+"""How each type is shown, found out once: an answer has hundreds of objects of a few types."""
+
 
 def plain(value: Any) -> Any:
     """Dataclasses become dicts, times ISO strings, tuples lists."""
-    if is_dataclass(value) and not isinstance(value, type):
-        shown = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-        return {"id": value.id, **shown} if isinstance(value, State | Chunk) else shown
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
-    return value
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    way = _ways.get(kind)
+    if way is None:
+        way = _ways[kind] = _way_of(kind)
+    return way(value)
+
+
+def _way_of(kind: type) -> Callable[[Any], Any]:
+    if is_dataclass(kind):
+        return _of_dataclass(kind)
+    if issubclass(kind, datetime):
+        return iso
+    if issubclass(kind, Enum):
+        return lambda value: value.value
+    if issubclass(kind, Mapping):
+        return lambda value: {str(key): plain(item) for key, item in value.items()}
+    if issubclass(kind, list | tuple | set | frozenset):
+        return lambda value: [plain(item) for item in value]
+    return lambda value: value
+
+
+def _of_dataclass(kind: type) -> Callable[[Any], Any]:
+    names = tuple(field.name for field in fields(kind))
+    if kind in (State, Chunk):
+        names = ("id", *names)
+    return lambda value: {name: plain(getattr(value, name)) for name in names}

@@ -36,6 +36,8 @@ class Webs:
         self._since_read = Changed()
         self._kept: dict[_Key, tuple[Web, int, Changed | None]] = {}
         """A web, until when it holds, and what changed since it was made."""
+        self.uses = {"kept": 0, "mended": 0, "made": 0}
+        """How often a question found its web kept, had it mended, had it woven anew."""
 
     def catch_up(self, catalogue: Catalogue, on_progress: Progress | None = None) -> None:
         """Read what was written since."""
@@ -57,6 +59,7 @@ class Webs:
         kept = self._kept.pop(key, None)
         if kept is not None and kept[2] is None and valid < kept[1] and kept[0].visible is visible:
             self._kept[key] = kept
+            self.uses["kept"] += 1
             return kept[0]
         chunks = catalogue.chunks["id"]
         order = None if as_of.is_now else self._order(space, valid, known)
@@ -66,6 +69,7 @@ class Webs:
         web = None
         if kept is not None:
             web = mend(kept[0], self.tables, chunks, moment, kept[2] or Changed())
+        self.uses["made" if web is None else "mended"] += 1
         if web is None:
             web = weave(self.tables, chunks, moment)
             if as_of.is_now and len(self.tables.mentions) >= SAVED_FROM_MENTIONS:

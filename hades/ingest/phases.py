@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntEnum
 
 import numpy as np
+import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import words
@@ -29,6 +30,8 @@ from hades.store.port import Cut, Mention, Pending, Progress, Store, Write
 
 BATCH_STATES = 200
 BATCH_TEXTS = 256
+TOLD_TEXTS = 64
+"""About three seconds of work on two cores, where a whole batch takes twelve."""
 BATCH_CHUNKS = 2_000
 
 OLD_CHUNKS_READ_AGAIN = 1_000
@@ -103,8 +106,7 @@ class Phases:
         last = self._store.passages.embedded(encoder.model)
         done, total = 0, len(self._store.passages.unembedded(encoder.model, last, 1 << 30))
         while batch := self._store.passages.unembedded(encoder.model, last, BATCH_TEXTS):
-            texts = self._embedded_texts(batch)
-            vectors = encoder.encode(texts).astype(np.float16)
+            vectors = self._encoded(encoder, self._embedded_texts(batch), done, total)
             rows = (
                 (chunk_id << 3 | NodeKind.CHUNK, vector.tobytes())
                 for chunk_id, vector in zip(batch, vectors, strict=True)
@@ -120,6 +122,16 @@ class Phases:
                 for pending in waiting:
                     self._store.passages.advance(pending.state, Phase.EDGES, pending.outline)
         return done
+
+    def _encoded(
+        self, encoder: Encoder, texts: Sequence[str], done: int, total: int
+    ) -> npt.NDArray[np.float16]:
+        """The vectors of a batch, told of in parts: whoever is told can stop it in between."""
+        parts = []
+        for at in range(0, len(texts), TOLD_TEXTS):
+            self._told("embedding", done + at, total)
+            parts.append(encoder.encode(texts[at : at + TOLD_TEXTS]).astype(np.float16))
+        return np.concatenate(parts)
 
     def _embedded_texts(self, chunks: Sequence[int]) -> list[str]:
         texts = self._store.passages.texts(chunks)

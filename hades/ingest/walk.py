@@ -60,7 +60,7 @@ def _below(folder: Path, rules: Rules) -> Iterator[Path | Unwalkable]:
 
 def _ours(name: str) -> bool:
     """A memory and what lies beside it are not knowledge to take in."""
-    return name.endswith((".hades", ".hades-wal", ".hades-shm", ".hades.index"))
+    return name.endswith((".hades", ".hades-wal", ".hades-shm", ".hades.index", ".hades.uploads"))
 
 
 def _rules_of(folder: Path) -> Rules:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -71,9 +72,20 @@ def load_encoder(setting: str = "minilm") -> Encoder:
     fastembed:NAME or NAME@/path       a fastembed model, by name or from a local folder
     openai:https://host/v1#MODEL       an OpenAI-compatible embeddings endpoint
     """
-    kind, _, rest = setting.partition(":")
     if setting == "minilm":
         return _minilm()
+    encoder = _in_use.get(setting)
+    if encoder is None:
+        encoder = _in_use[setting] = _load(setting)
+    return encoder
+
+
+_in_use: WeakValueDictionary[str, Encoder] = WeakValueDictionary()
+"""Encoders somebody holds: two memories of one process share one."""
+
+
+def _load(setting: str) -> Encoder:
+    kind, _, rest = setting.partition(":")
     if kind == "folder" and rest:
         return FolderEncoder(Path(rest).expanduser())
     if kind == "fastembed" and rest:

@@ -57,7 +57,7 @@ def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, spac
         context=packed.context,
         tokens=packed.tokens,
         citations=packed.citations,
-        plan=run.plan.model_dump(),
+        plan=run.plan.model_dump(mode="json"),
         reasons=tuple(run.notes),
         telemetry=tuple(run.reports),
         ms=round(run.ms, 3),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hades.domain.answer import Neighbour, Path
+from hades.domain.answer import Neighbour, Path, Subgraph, SubgraphEdge, SubgraphNode
 from hades.domain.graph import NodeKind
 from hades.graph.adjacency import Neighbours
 from hades.graph.paths import between
@@ -20,6 +20,11 @@ ARC_DECAY = 0.85
 """Each arc weakens a path by this (seed 000's decay), so of two that are equally strong the
 shorter comes first. Seed 002's length correction divides sums of negative logarithms, which
 puts detours first."""
+ARCS_DRAWN_A_NODE = 4
+"""A picture with more lines than this shows nothing: the strongest stay."""
+RELATED_HOPS = 2
+RELATED_LOOKED_AT = 1_000
+"""Nodes around a topic that are looked at for other topics."""
 
 
 def paths(scene: Scene, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
@@ -58,6 +63,62 @@ def neighbours(scene: Scene, node: int, *, limit: int, hops: int) -> list[Neighb
             path = teller.path(numbers, strength)
             found.append(Neighbour(teller.node(one), hop, round(strength, 4), path))
     return found[:limit]
+
+
+def subgraph(scene: Scene, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
+    """What is around some nodes, nearest first, and the edges among all of these."""
+    web, teller = scene.web, Teller(scene)
+    starts = {node: _numbers(scene, node) for node in nodes}
+    seeds = list(dict.fromkeys(one for numbers in starts.values() for one in numbers))
+    reached = expand(web.graph, np.array(seeds, np.int64), hops, limit, _barred(scene, {*seeds}))
+    counts, targets, weights = web.graph.of(reached.nodes)
+    sources = np.repeat(reached.nodes, counts)
+    inside = np.isin(targets, reached.nodes) & (sources < targets)
+    strongest = np.argsort(-weights[inside], kind="stable")[: limit * ARCS_DRAWN_A_NODE]
+    drawn = [
+        edge
+        for arc in strongest.tolist()
+        for edge in teller.edges(int(sources[inside][arc]), int(targets[inside][arc]))
+    ]
+    found = [
+        SubgraphNode(node.kind, node.name, hop, degree)
+        for node, hop, degree in zip(
+            map(teller.node, reached.nodes.tolist()),
+            reached.hops.tolist(),
+            counts.tolist(),
+            strict=True,
+        )
+    ]
+    there = {*reached.nodes.tolist()}
+    for node, numbers in starts.items():
+        # One that stands alone, or for which its passages stand.
+        if web.number(node) not in there:
+            alone = scene.store.entities.describe(node)
+            own = [one for one in numbers if one in there]
+            found.insert(0, SubgraphNode(alone.kind, alone.name, 0, len(numbers)))
+            drawn += [SubgraphEdge(alone, "says", teller.node(one), 1.0) for one in own]
+    return Subgraph(tuple(found), tuple(drawn), reached.left_out)
+
+
+def related_topics(scene: Scene, node: int, *, limit: int) -> list[tuple[str, Path]]:
+    """The topics that are next to a node, nearest first, each with the way to it."""
+    start = _numbers(scene, node)
+    if not start:
+        return []
+    graph, barred = scene.web.graph, _barred(scene, {*start})
+    reached = expand(graph, np.array(start), RELATED_HOPS, RELATED_LOOKED_AT, barred)
+    ways, teller = _ways(graph, reached), Teller(scene)
+    own = {teller.topic(one) for one in start} | {str(scene.store.entities.describe(node))}
+    found: dict[str, Path] = {}
+    for one in reached.nodes[len(start) :].tolist():
+        topic = teller.topic(one)
+        if topic in own or topic in found or one not in ways:
+            continue
+        if scene.store.traces.exists(scene.space, topic):
+            found[topic] = teller.path(*ways[one])
+            if len(found) == limit:
+                break
+    return list(found.items())
 
 
 def _ways(graph: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hades.domain.answer import Intent, Mode, Neighbour, Path, Recall
+from hades.domain.answer import Intent, Mode, Neighbour, Path, Recall, Subgraph
 from hades.domain.graph import Reason
 from hades.domain.times import AsOf
 from hades.domain.trace import Chunk, Hit
@@ -164,6 +164,11 @@ class Engine:
                 mask = mask & catalogue.of_topics(topics)
             yield Scene(self._store, where.space, where.as_of, catalogue, terms, web, mask, topics)
 
+    def cache_uses(self) -> dict[str, dict[str, int]]:
+        """How often what is kept was used again; loads nothing. By cache, by outcome."""
+        webs = self.__dict__.get("webs")
+        return {"graph": dict(webs.uses) if webs else {}, **self._store.cache_uses()}
+
     def forget(self) -> None:
         """Let go of the arrays: their files are gone."""
         self.finder.forget()
@@ -180,6 +185,16 @@ class Engine:
         """What a node is joined with, nearest first."""
         with self.scene(where) as scene:
             return around.neighbours(scene, node, limit=limit, hops=hops)
+
+    def subgraph(self, where: Where, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
+        """The part of the graph around some nodes."""
+        with self.scene(where) as scene:
+            return around.subgraph(scene, nodes, limit=limit, hops=hops)
+
+    def related_topics(self, where: Where, node: int, *, limit: int) -> list[tuple[str, Path]]:
+        """The topics next to a node, nearest first, and how the graph joins them."""
+        with self.scene(where) as scene:
+            return around.related_topics(scene, node, limit=limit)
 
 
 UNHURRIED = Plan(

@@ -114,7 +114,8 @@ class _CandidateGraph:
 
     def _mentions_title(self, web: Web, m: int) -> npt.NDArray[np.float32]:
         """[i, j] is 1 where candidate j mentions the title of candidate i, another's."""
-        usable = (self.title >= 0) & ~web.hub[self.title]
+        usable = self.title >= 0
+        usable[usable] = ~web.hub[self.title[usable]]
         titles, place = np.unique(self.title[usable], return_inverse=True)
         at = np.searchsorted(titles, self.entity)
         at = np.minimum(at, max(0, len(titles) - 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from hades.domain.answer import Path, Step
+from hades.domain.answer import Path, Step, SubgraphEdge
 from hades.domain.graph import Belief, Edge, Node, NodeKind
 from hades.domain.trace import Chunk
 from hades.recall import belief
@@ -27,7 +27,7 @@ class Teller:
         self._scene = scene
         self._web = scene.web
         self._named = named
-        self._told = scene.store.edges.there_are(scene.space)
+        self._anything_told = scene.store.edges.there_are(scene.space)
         self._chunks: dict[int, Chunk] = {}
         self._names: dict[int, Node] = {}
 
@@ -55,6 +55,23 @@ class Teller:
         """The arc from one node to another."""
         return self._step([one, two], 0)[0]
 
+    def edges(self, one: int, two: int) -> list[SubgraphEdge]:
+        """Every edge between two nodes, whichever way it points; else what joins them."""
+        if self._is_chunk(one) or self._is_chunk(two):
+            return [self._drawn(one, self.step(one, two))]
+        told = [*self._told(one, two), *self._told(two, one)]
+        return [
+            SubgraphEdge(
+                edge.source, edge.relation, edge.target, edge.weight, _shortened(edge.evidence)
+            )
+            for edge in told
+        ] or [self._drawn(one, self.step(one, two))]
+
+    def _drawn(self, one: int, step: Step) -> SubgraphEdge:
+        ends = (self._node(one), step.target)
+        source, target = ends if step.forward else ends[::-1]
+        return SubgraphEdge(source, step.relation, target, step.weight, step.snippet, step.chunk)
+
     def text(self, number: int) -> str:
         """The text of a chunk in one line; of anything else, nothing."""
         return " ".join(self._chunk(number).text.split()) if self._is_chunk(number) else ""
@@ -62,6 +79,10 @@ class Teller:
     def node(self, number: int) -> Node:
         """A node by kind and name."""
         return self._node(number)
+
+    def topic(self, number: int) -> str:
+        """The topic a chunk stands in; of anything else, the name it may have as a topic."""
+        return self._chunk(number).topic if self._is_chunk(number) else self._node(number).name
 
     def _step(self, numbers: Sequence[int], at: int) -> tuple[Step, Belief, int]:
         """One step, and how many arcs it covers: a titled passage is told by its title."""
@@ -132,12 +153,16 @@ class Teller:
 
     def _edge(self, source: int, target: int) -> Edge | None:
         """The strongest edge from one node to another, the older of equals."""
-        if not self._told:
-            return None
+        found = self._told(source, target)
+        return max(found, key=lambda edge: (edge.weight, -edge.id), default=None)
+
+    def _told(self, source: int, target: int) -> list[Edge]:
+        """The edges from one node to another that somebody told."""
+        if not self._anything_told:
+            return []
         ends = self._web.node(source), self._web.node(target)
         wanted = EdgeFilter(node=ends[0], direction="out", target=ends[1])
-        found = self._scene.store.edges.find(self._scene.space, wanted, self._scene.as_of)
-        return max(found, key=lambda edge: (edge.weight, -edge.id), default=None)
+        return self._scene.store.edges.find(self._scene.space, wanted, self._scene.as_of)
 
     def _rationale(self, numbers: Sequence[int]) -> str:
         start, end = self._node(numbers[0]), self._node(numbers[-1])

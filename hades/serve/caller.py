@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from hades.errors import Denied
 
@@ -43,3 +44,11 @@ class Caller:
     def title(self) -> str:
         """Their role, as people write it."""
         return self.role.name.lower()
+
+
+def caller_of(asked: Any) -> Caller:
+    """Who is asking, as the gate found out: of a request or its scope. Denied without one."""
+    caller = getattr(asked, "scope", asked).get("hades.caller")
+    if not isinstance(caller, Caller):
+        raise Denied("Nobody vouches for this call: it did not come through the gate.")
+    return caller

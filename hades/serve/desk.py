@@ -1,37 +1,70 @@
 """The desk: where calls are handed in, and the threads that carry them to the memory.
 
 The core is synchronous, so calls run in threads: a few that read, through a memory opened
-for reading only, and one that writes. At most `waiting` calls stand in line; one more is
-turned away at once with `Overloaded`, so that those inside are served in time.
+for reading only, one that writes, and a few for long work. Each kind has a bounded line of
+its own, so that readers cannot keep writers out, and a circuit breaker of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import random
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
+from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.errors import Unavailable
 from hades.memory import Memory
 from hades.memory import open as open_memory
+from hades.serve.breaker import Breaker, State
 from hades.serve.caller import Caller, Role
+from hades.serve.holds import Holds, Kind
+from hades.serve.line import STOPPING, Line, Overloaded, TimedOut
+from hades.serve.noted import note
 from hades.store.port import Progress
+from hades.store.sqlite.faults import is_busy
 from hades.view import View
 
+__all__ = ["Desk", "Overloaded", "Standing", "TimedOut"]
+
 Result = TypeVar("Result")
+Found = TypeVar("Found", Recall, Answer)
 
 READERS = 2
 """More threads than cores only take turns at the interpreter."""
 WAITING = 64
+WORKERS = 2
+WORK_WAITING = 16
+TIMEOUT_S = 30.0
+INDEXING_S = 5.0
+"""How long a question waits for what was just written; then it is answered without."""
+RETRY_FIRST_S = 0.05
+RETRY_MOST_S = 1.0
 
 
-class Overloaded(Unavailable):
-    """Too many calls stand in line: come back after `retry_after_s`."""
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How busy a desk is; each by kind of call."""
 
-    retry_after_s = 1
+    waiting: Mapping[str, int]
+    """Calls in line, by `read`, `write`, `work`."""
+    running: Mapping[str, int]
+    """Calls that have a thread."""
+    refused: Mapping[str, int]
+    """Calls turned away since the start."""
+    holds: Mapping[str, int]
+    """Open `batch` and `snapshot` holds."""
+    breaker: Mapping[str, State]
+    """The circuit breakers of `read` and `write`."""
+
+
+class _NotIndexed(Exception):
+    """Something of the space waits to be indexed."""
 
 
 class Desk:
@@ -44,14 +77,24 @@ class Desk:
         *,
         readers: int = READERS,
         waiting: int = WAITING,
+        timeout_s: float | None = TIMEOUT_S,
+        uploads: Path | None = None,
     ) -> None:
+        self.uploads = uploads
+        """The folder for files that are sent; None: none are taken."""
         self._reading = reading
         self._writing = writing
-        self._readers = ThreadPoolExecutor(readers, "hades-read")
-        self._writer = ThreadPoolExecutor(1, "hades-write")
-        self._workers = ThreadPoolExecutor(2, "hades-work")
-        self._waiting = waiting
-        self._inside = 0
+        self._timeout_s = timeout_s
+        self._read = Line("read", readers, waiting, Breaker())
+        self._write = Line("write", 1, waiting, Breaker())
+        self._work = Line("work", WORKERS, WORK_WAITING)
+        self._index = Line("index", 1, waiting)
+        self._indexing: dict[str, asyncio.Task[None]] = {}
+        self.holds = Holds(self._write)
+        self.leaving = False
+        """Set when the server was told to stop: long work ends, and so should long answers."""
+        self.on_recall: Callable[[Recall, str], object] | None = None
+        """Who is told of every answer, in the thread that found it."""
 
     @classmethod
     def open(
@@ -63,96 +106,244 @@ class Desk:
         clock: Clock = system_clock,
         readers: int = READERS,
         waiting: int = WAITING,
+        timeout_s: float | None = TIMEOUT_S,
+        busy_timeout_s: float | None = None,
     ) -> Desk:
         """Open a memory to serve it; made when there is none, unless it is only read."""
-        writing = None if read_only else open_memory(path, encoder=encoder, clock=clock)
+        writing = None
+        if not read_only:
+            writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
-        return cls(reading, writing, readers=readers, waiting=waiting)
+        return cls(
+            reading,
+            writing,
+            readers=readers,
+            waiting=waiting,
+            timeout_s=timeout_s,
+            uploads=None if read_only else Path(f"{Path(path).expanduser()}.uploads"),
+        )
 
     @property
     def read_only(self) -> bool:
         """Whether nothing can be written here, whoever asks."""
         return self._writing is None
 
+    @property
+    def memory(self) -> Memory:
+        """The memory it reads, for whoever watches over the server; never for a caller."""
+        return self._reading
+
+    def told(self, found: Found) -> Found:
+        """An answer, after whoever counts and traces answers was told of it."""
+        if self.on_recall is not None:
+            recall = found.recall if isinstance(found, Answer) else found
+            self.on_recall(recall, recall.space)
+        return found
+
+    def standing(self) -> Standing:
+        """How busy it is now."""
+        lines = {"read": self._read, "write": self._write, "work": self._work}
+        return Standing(
+            waiting={name: line.waiting for name, line in lines.items()},
+            running={name: line.running for name, line in lines.items()},
+            refused={name: line.refused for name, line in lines.items()},
+            holds={kind: self.holds.count(kind) for kind in get_args(Kind)},
+            breaker={
+                name: line.breaker.state for name, line in lines.items() if line.breaker is not None
+            },
+        )
+
     async def read(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[View], Result],
         *,
         valid: str | None = None,
         known: str | None = None,
         fresh: bool = False,
         role: Role = Role.READER,
+        hold: str | None = None,
+        patient: bool = False,
     ) -> Result:
         """Do something with the memory as of a time, for reading.
 
         `fresh`: what was written before is indexed first, so that a question finds it.
+        `hold`: it is done inside that batch or snapshot.
+        `patient`: it may take long, and is done where other long work is.
+        Without a space it is for what is the same in all of them, such as their list.
         """
+        note(space, writes=False)
         caller.require(role, space)
-        if fresh and self._writing is not None:
-            await self._index(space)
 
-        def run() -> Result:
-            memory = self._reading.in_space(space)
+        def look(memory: Memory) -> Result:
             if valid is None and known is None:
                 return call(memory)
             return call(memory.at(valid, known=known))
 
-        return await self._run(self._readers, run)
+        if hold is not None and space is not None:
+            return await self.holds.call(
+                caller, hold, space, look, writes=False, timeout_s=self._timeout_s
+            )
+
+        def run(checked: bool) -> Result:
+            memory = self._reading if space is None else self._reading.in_space(space)
+            if checked and memory.pending:
+                raise _NotIndexed
+            return look(memory)
+
+        line, timeout_s = (self._work, None) if patient else (self._read, self._timeout_s)
+        with suppress(_NotIndexed):
+            checked = fresh and space is not None and self._writing is not None
+            return await line.call(lambda: run(checked), timeout_s)
+        await self._indexed(space or "")
+        return await line.call(lambda: run(False), timeout_s)
 
     async def write(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[Memory], Result],
         *,
         role: Role = Role.WRITER,
+        hold: str | None = None,
     ) -> Result:
-        """Do something that writes; it is on disk when this returns."""
+        """Do something that writes; it is on disk when this returns, or with its hold's commit."""
+        note(space, writes=True)
         caller.require(role, space)
-        return await self._run(self._writer, lambda: call(self._memory(caller, space)))
+        writing = self._written()
+        if hold is not None and space is not None:
+            return await self.holds.call(
+                caller, hold, space, call, writes=True, timeout_s=self._timeout_s
+            )
+        until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
+
+        def run() -> Result:
+            return _retried(call, _memory(writing, space, caller), caller.name, until)
+
+        return await self._write.call(run, self._timeout_s)
 
     async def work(
         self,
         caller: Caller,
-        space: str,
+        space: str | None,
         call: Callable[[Memory, Progress], Result],
         on_progress: Progress,
         *,
         role: Role = Role.WRITER,
     ) -> Result:
         """Do something long beside the others. `on_progress` stops it by raising."""
+        note(space, writes=True)
         caller.require(role, space)
-        memory = self._memory(caller, space)
-        return await self._run(self._workers, lambda: call(memory, on_progress))
+        writing = self._written()
+
+        def told(what: str, done: int, total: int) -> None:
+            if self.leaving:
+                raise Unavailable(STOPPING)
+            on_progress(what, done, total)
+
+        def run() -> Result:
+            return call(_memory(writing, space, caller), told)
+
+        return await self._work.call(run, None)
+
+    async def index(self, caller: Caller, space: str, on_progress: Progress) -> None:
+        """Index what was written, for somebody who is about to ask. `on_progress` stops it."""
+        note(space, writes=False)
+        caller.require(Role.READER, space)
+        writing = self._written()
+
+        def told(what: str, done: int, total: int) -> None:
+            if self.leaving:
+                raise Unavailable(STOPPING)
+            on_progress(what, done, total)
+
+        # A batch keeps all other writes out: they would only wait for it.
+        if not self.holds.count("batch"):
+            await self._work.call(lambda: writing.in_space(space).index(told), None)
+
+    async def hold(self, caller: Caller, space: str, kind: Kind) -> str:
+        """Begin a batch or a snapshot that lasts over several calls; its id."""
+        note(space, writes=kind == "batch")
+        caller.require(Role.WRITER if kind == "batch" else Role.READER, space)
+        memory = self._written() if kind == "batch" else self._reading
+        return await self.holds.open(caller, kind, space, memory, self._timeout_s)
+
+    async def release(self, caller: Caller, hold: str, *, commit: bool) -> None:
+        """End a hold. With `commit` a batch is on disk when this returns; else it is undone."""
+        note(None, writes=commit)
+        await self.holds.release(caller, hold, commit=commit, timeout_s=self._timeout_s)
+
+    def warm(self) -> dict[str, float]:
+        """Do beforehand what a first question would wait for; the seconds of each part."""
+        return self._reading.warm()
+
+    def follow_encoder(self) -> None:
+        """Ask with the encoder the memory remembers, after it moved to another."""
+        self._reading._follow_encoder()
+        if self._writing is not None:
+            self._writing._follow_encoder()
+
+    def leave(self) -> None:
+        """Let long work end; everything else is still served until `close`."""
+        self.leaving = True
 
     def close(self) -> None:
-        """Finish what is under way, then let go of the file."""
-        for pool in (self._readers, self._writer, self._workers):
-            pool.shutdown(wait=True, cancel_futures=True)
+        """Finish what is under way, refuse the rest, then let go of the file."""
+        self.leave()
+        lines = (self._read, self._write, self._work, self._index)
+        for line in lines:
+            line.refuse()
+        self.holds.close()
+        for line in lines:
+            line.close()
         self._reading.close()
         if self._writing is not None:
             self._writing.close()
 
-    def _memory(self, caller: Caller, space: str) -> Memory:
+    def _written(self) -> Memory:
         if self._writing is None:
             raise Unavailable("This server only reads.")
-        return self._writing.in_space(space, actor=caller.name)
+        return self._writing
 
-    async def _index(self, space: str) -> None:
-        writing = self._writing
-        if writing is None:
-            return
-        waiting = await self._run(self._readers, lambda: self._reading.in_space(space).pending)
-        if waiting:
-            await self._run(self._workers, lambda: writing.in_space(space).index())
+    async def _indexed(self, space: str) -> None:
+        """Have what was written indexed; not at any price, since a question waits."""
+        with suppress(TimeoutError, Unavailable):
+            async with asyncio.timeout(INDEXING_S):
+                # What is being indexed may have begun before the write that is asked for.
+                if (under_way := self._indexing.get(space)) is not None:
+                    await asyncio.shield(under_way)
+                if (again := self._indexing.get(space)) is None:
+                    again = asyncio.create_task(self._index_once(space))
+                    again.add_done_callback(lambda task: task.cancelled() or task.exception())
+                    self._indexing[space] = again
+                await asyncio.shield(again)
 
-    async def _run(self, pool: ThreadPoolExecutor, run: Callable[[], Result]) -> Result:
-        if self._inside >= self._waiting:
-            raise Overloaded("Too many calls are waiting: come back in a second.")
-        self._inside += 1
+    async def _index_once(self, space: str) -> None:
+        writing = self._written()
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, run)
+            # A batch keeps all other writes out: they would only wait for it.
+            if not self.holds.count("batch"):
+                await self._index.call(lambda: writing.in_space(space).index(), None)
         finally:
-            self._inside -= 1
+            self._indexing.pop(space, None)
+
+
+def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:
+    return writing.in_space(writing.space if space is None else space, actor=caller.name)
+
+
+def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until: float) -> Result:
+    """Call, and again when another process was writing, with growing pauses."""
+    pause_s = RETRY_FIRST_S
+    while True:
+        before = memory.change
+        try:
+            return call(memory)
+        except Unavailable as error:
+            if not is_busy(error) or time.monotonic() + pause_s > until:
+                raise
+            if any(one.number > before and one.actor == actor for one in memory.log(100)):
+                raise  # a part of it is done: doing that again could do something else
+        time.sleep(pause_s * random.uniform(0.5, 1.0))
+        pause_s = min(2 * pause_s, RETRY_MOST_S)

@@ -266,3 +266,10 @@ def test_without_time_there_is_an_answer_by_words_and_a_reason(story: hades.Memo
     late = {note.stage for note in found.reasons if note.reason is Reason.TIMEOUT}
     assert late >= {"seeds", "walk", "beam", "past"}
     assert all(stage.early_stop for stage in found.telemetry if stage.stage in late)
+
+
+def test_many_notes_without_a_single_name_are_ranked(memory: hades.Memory) -> None:
+    with memory.batch():
+        for number in range(30):
+            memory.remember(f"{number}", f"it was {number} then.")
+    assert memory.recall("what was it then?").passages

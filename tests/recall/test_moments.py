@@ -288,6 +288,7 @@ def test_threads_ask_while_another_writes(story: hades.Memory) -> None:
     assert topics(found) == ["stream/0"]
 
 
+@pytest.mark.embedded("a scene is a part of the engine")
 def test_a_scene_stays_as_it_was(story: hades.Memory) -> None:
     story.recall(QUESTION)
     engine, where = story._engine, story._where()

@@ -16,6 +16,7 @@ from hades.domain.trace import Change
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store.port import Problem, Progress, Write
 from hades.store.sqlite import check, dump, ledger, purge
+from hades.store.sqlite.answers import SqliteAnswers
 from hades.store.sqlite.edges import SqliteEdges
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.entities import SqliteEntities
@@ -24,6 +25,7 @@ from hades.store.sqlite.feed import SqliteFeed
 from hades.store.sqlite.links import SqliteLinks
 from hades.store.sqlite.opening import open_engine
 from hades.store.sqlite.passages import SqlitePassages
+from hades.store.sqlite.proposals import SqliteProposals
 from hades.store.sqlite.sources import SqliteSources
 from hades.store.sqlite.stated import SqliteStated
 from hades.store.sqlite.traces import SqliteTraces
@@ -54,6 +56,8 @@ class SqliteStore:
         self.links = SqliteLinks(self.engine, self.entities)
         self.stated = SqliteStated(self.engine, self.entities, self.passages)
         self.sources = SqliteSources(self.engine, self.traces)
+        self.proposals = SqliteProposals(self.engine)
+        self.answers = SqliteAnswers(self.engine)
         self.feed = SqliteFeed(self.engine)
 
     def write(
@@ -117,6 +121,10 @@ class SqliteStore:
         """How much there is."""
         return ledger.count(self.engine, space)
 
+    def cache_uses(self) -> dict[str, dict[str, int]]:
+        """How often a text that is kept unpacked was read again, or had to be unpacked."""
+        return {"texts": self.passages.content_uses()}
+
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""
         self.passages.forget_contents()
@@ -133,6 +141,7 @@ class SqliteStore:
                 check.mend_pointers(self.engine)
                 check.mend_heads(self.engine, self.traces)
                 check.mend_edges(self.engine)
+                check.mend_proposals(self.engine)
         with self.engine.snapshot():
             return check.find_problems(self.engine, self.traces, on_progress)
 

@@ -36,6 +36,14 @@ _EDGE_FAULTS = {
     "GROUP BY id HAVING count(*) > 1",
     "it ends before it begins": "SELECT id FROM edges WHERE valid_to < valid_from",
 }
+_NO_SPACE = "NOT EXISTS (SELECT 1 FROM spaces s WHERE s.id = p.space)"
+_PROPOSAL_FAULTS = {
+    "what it proposes cannot be read": "NOT json_valid(p.fields) "
+    "OR p.kind NOT IN ('relate', 'remember', 'alias', 'kind')",
+    "it neither waits nor was decided": "p.status NOT IN ('waiting', 'applied', 'rejected') "
+    "OR (p.status = 'waiting') != (p.decided_at IS NULL)",
+    "its space is gone": _NO_SPACE,
+}
 
 
 def find_problems(
@@ -55,6 +63,7 @@ def find_problems(
         *_stray_heads(engine, traces),
         *faulty_edges(engine),
         *stray_merges(engine),
+        *faulty_proposals(engine),
     ]
 
 
@@ -167,6 +176,28 @@ def stray_merges(engine: Engine) -> list[Problem]:
         "NOT EXISTS (SELECT 1 FROM entities WHERE id = m.target))"
     )
     return [Problem("it merges an entity that is gone", f"merge {row[0]}", _MEND) for row in rows]
+
+
+def faulty_proposals(engine: Engine) -> list[Problem]:
+    """Proposals that say nothing, and answers kept for a space that is gone."""
+    return [
+        *(
+            Problem(what, f"proposal {row[0]}", _MEND)
+            for what, where in _PROPOSAL_FAULTS.items()
+            for row in engine.rows(f"SELECT id FROM proposals p WHERE {where}")
+        ),
+        *(
+            Problem("an answer is kept for it though it is gone", f"space {row[0]}", _MEND)
+            for row in engine.rows(f"SELECT DISTINCT space FROM answers p WHERE {_NO_SPACE}")
+        ),
+    ]
+
+
+def mend_proposals(engine: Engine) -> None:
+    """Drop proposals nobody can read, and what belongs to no space."""
+    for where in _PROPOSAL_FAULTS.values():
+        engine.run(f"DELETE FROM proposals AS p WHERE {where}")
+    engine.run(f"DELETE FROM answers AS p WHERE {_NO_SPACE}")
 
 
 def _delta_tops(engine: Engine) -> list[tuple[int, int, str, int]]:

@@ -20,7 +20,13 @@ from hades.domain.times import from_micros, iso, to_micros
 from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.port import Write
-from hades.store.sqlite.check import faulty_edges, mend_heads, mend_pointers, stray_merges
+from hades.store.sqlite.check import (
+    faulty_edges,
+    faulty_proposals,
+    mend_heads,
+    mend_pointers,
+    stray_merges,
+)
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.passages import EMBEDDED
 from hades.store.sqlite.traces import WHOLE_EVERY, SqliteTraces, digest_of, unpacked
@@ -53,10 +59,22 @@ _TABLES = {
     "purged": "SELECT * FROM purged ORDER BY rowid",
     "queries": "SELECT q.*, a.name AS actor_name FROM queries q "
     "JOIN actors a ON a.id = q.actor ORDER BY q.id",
+    "proposals": "SELECT p.*, a.name AS actor_name, d.name AS decider_name FROM proposals p "
+    "JOIN actors a ON a.id = p.actor LEFT JOIN actors d ON d.id = p.decided_by ORDER BY p.id",
+    "answers": "SELECT n.*, a.name AS actor_name FROM answers n "
+    "JOIN actors a ON a.id = n.actor ORDER BY n.space, a.name, n.key_digest",
 }
-_TIMES = ("created_at", "at", "recorded_at", "retired_at", "valid_from", "valid_to")
+_TIMES = (
+    *("created_at", "at", "decided_at", "recorded_at", "retired_at"),
+    *("valid_from", "valid_to"),
+)
 _NODES = ("source", "target", "node", "subject")
-_BLOBS = ("vector", "digest", "outline", "fingerprint", "positions")
+_BLOBS = (
+    *("vector", "digest", "outline", "fingerprint", "positions"),
+    *("key_digest", "request_digest"),
+)
+_BY_NAME = {"relation": "relation_name", "actor": "actor_name", "decided_by": "decider_name"}
+"""What the file keeps as a small number, and where its name stands in what is read."""
 _REFERENCES = {
     "topic": "topics",
     "entity": "entities",
@@ -71,7 +89,7 @@ GROUP BY t.id HAVING count(s.id) > 0 AND max(s.version) != count(s.id) LIMIT 1
 _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
 _NUMBERED = (
     *("topics", "entities", "names", "states", "chunks", "presences"),
-    *("links", "merges", "queries"),
+    *("links", "merges", "queries", "proposals"),
 )
 _KINDS = {NodeKind.TOPIC: "topics", NodeKind.ENTITY: "entities", NodeKind.CHUNK: "chunks"}
 
@@ -112,7 +130,7 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
     for name in _TIMES:
         if record.get(name) is not None:
             record[name] = iso(from_micros(record[name]))
-    for number, name in (("relation", "relation_name"), ("actor", "actor_name")):
+    for number, name in _BY_NAME.items():
         if name in record:
             record[number] = record.pop(name)
     for name in _BLOBS:
@@ -159,7 +177,7 @@ class Loader:
         if table not in _TABLES:
             raise InvalidInput(f"There is no such kind of record as {table!r}.")
         identical = self._fresh and self._rename is None
-        if table in ("changes", "purged") and not identical:
+        if table in ("changes", "purged", "answers") and not identical:
             return
         self._shifted(table, row, identical)
         if table == "spaces":
@@ -174,9 +192,11 @@ class Loader:
             self._insert(table, row)
         elif table == "embeddings":
             self._embedding(row)
-        elif table == "queries":
+        elif table in ("queries", "answers"):
             row["actor"] = self._engine.actor_id(row["actor"])
             self._insert(table, row)
+        elif table == "proposals":
+            self._proposal(row)
         elif table == "inverses":
             self._engine.run(
                 "INSERT OR IGNORE INTO inverses VALUES (?, ?)", row["relation"], row["inverse"]
@@ -192,7 +212,8 @@ class Loader:
         gap = self._engine.row(_GAP)
         if gap is not None:
             raise InvalidInput(f"The topic {gap[0]!r} lacks some of its versions.")
-        if faulty := [*faulty_edges(self._engine), *stray_merges(self._engine)]:
+        engine = self._engine
+        if faulty := [*faulty_edges(engine), *stray_merges(engine), *faulty_proposals(engine)]:
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
         mend_pointers(self._engine)
         mend_heads(self._engine, traces)
@@ -223,7 +244,7 @@ class Loader:
             row["row"] += self._shift["edges"]
         elif "id" in row and table != "spaces":
             row["id"] += self._shift[table]
-        if table in ("topics", "entities"):
+        if table in ("topics", "entities", "proposals"):
             self._used.add(row["space"])
             if self._rename is not None and len(self._used) > 1:
                 raise InvalidInput(
@@ -285,6 +306,15 @@ class Loader:
         row |= {"encoding": encoding, "body": body, "depth": depth, "digest": digest}
         self._trace = (row["topic"], content, depth)
         self._insert("states", row)
+
+    def _proposal(self, row: dict[str, Any]) -> None:
+        clean_metadata(json.loads(row["fields"]))
+        clean_share(row["confidence"], "confidence")
+        clean_share(row["threshold"], "threshold")
+        for name in ("actor", "decided_by"):
+            if name in row:
+                row[name] = self._engine.actor_id(clean_name(row[name], "actor"))
+        self._insert("proposals", row)
 
     def _meta(self, row: dict[str, Any]) -> None:
         """What the memory knows of itself; one in use keeps its own.

@@ -239,6 +239,44 @@ class SqliteEntities:
             for entity, name, kind, summary in shown
         ]
 
+    def get(self, space: int, name: str, as_of: AsOf = NOW) -> Entity:
+        """The entity a name stands for, as `list` shows it, without reading the others."""
+        found = self._find(space, name, as_of)
+        if found is None:
+            raise NotFound(f"There is no entity {name!r} in this space.")
+        identity = self.identity(space, as_of)
+        own, known = identity.standing_for(found), self._engine.moment(as_of)[1]
+        name, kind, summary = self._engine.row(
+            "SELECT name, kind, summary FROM entities WHERE id = ?", own
+        )
+        roots = self.roots(space, as_of)
+        group = identity.members(own)
+        merged = self.names([entity for entity, root in roots.items() if root == own])
+        aliases = self._engine.rows(
+            "SELECT a.name FROM names a JOIN entities e ON e.id = a.entity "
+            f"WHERE e.id = ?1 AND {OTHER_NAME} AND a.recorded_at <= ?2 "
+            "AND (a.retired_at IS NULL OR a.retired_at > ?2) ORDER BY a.name",
+            *(own, known),
+        )
+        ends = json.dumps([self._entity_node(entity) for entity in group])
+        edges = self._engine.row(
+            "SELECT sum((source IN (SELECT value FROM json_each(?1))) "
+            "+ (target IN (SELECT value FROM json_each(?1)))) FROM edges "
+            "WHERE (source IN (SELECT value FROM json_each(?1)) "
+            "OR target IN (SELECT value FROM json_each(?1))) "
+            "AND recorded_at <= ?2 AND (retired_at IS NULL OR retired_at > ?2)",
+            *(ends, known),
+        )[0]
+        return Entity(
+            name=name,
+            kind=kind,
+            aliases=tuple(row[0] for row in aliases),
+            merged=tuple(merged[entity] for entity in sorted(merged)),
+            summary=summary or "",
+            edges=edges or 0,
+            frequency=self._frequency(group, as_of),
+        )
+
     # Which names mean the same
 
     def add_alias(self, write: Write, space: int, name: str, alias: str) -> None:
@@ -291,6 +329,15 @@ class SqliteEntities:
             *(write.at, write.change, entity, key),
         )
         write.subject = self.ensure(write, space, name, "concept")
+
+    def set_kind(self, write: Write, space: int, name: str, kind: str) -> None:
+        """Say what kind of thing an entity is."""
+        entity = self._entity(space, name)
+        done = self._engine.run(
+            "UPDATE entities SET kind = ?2 WHERE id = ?1 AND kind != ?2", entity, kind
+        )
+        write.subject = self._entity_node(entity)
+        write.cancelled = not done.rowcount
 
     def splits(self, space: int) -> set[frozenset[int]]:
         """Pairs of entities that were merged once and taken apart again."""

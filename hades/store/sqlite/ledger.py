@@ -91,6 +91,7 @@ _COUNTS = {
     "edges": "SELECT count(*) FROM edges WHERE space = ? AND retired_at IS NULL",
     "open_edges": "SELECT count(*) FROM edges "
     "WHERE space = ? AND retired_at IS NULL AND valid_to IS NULL",
+    "proposals": "SELECT count(*) FROM proposals WHERE space = ? AND status = 'waiting'",
     "stored_bytes": "SELECT coalesce(sum(length(s.body)), 0) FROM states s "
     "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
 }

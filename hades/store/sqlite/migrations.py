@@ -320,10 +320,45 @@ WHERE origin != 0 AND instr(name, ' ') = 0 AND (
   OR (kind = 'code_symbol' AND (name GLOB '*?.?*' OR name GLOB '*?::?*' OR name GLOB '*?/?*')))
 """
 
+_REVIEW = """
+-- Changes that wait for somebody's approval, and what became of them. `fields` are the
+-- arguments of the method that applies it.
+CREATE TABLE proposals (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces,
+  kind TEXT NOT NULL,
+  fields TEXT NOT NULL,
+  confidence REAL NOT NULL,
+  threshold REAL NOT NULL,
+  status TEXT NOT NULL,
+  actor INTEGER NOT NULL REFERENCES actors,
+  at INTEGER NOT NULL,
+  decided_by INTEGER REFERENCES actors,
+  decided_at INTEGER,
+  why TEXT,
+  change INTEGER NOT NULL
+);
+CREATE INDEX proposals_status ON proposals (space, status);
+
+-- What was answered to a write that may be sent again. Keys and requests are kept as
+-- digests: a purged name leaves no trace in them.
+CREATE TABLE answers (
+  space INTEGER NOT NULL REFERENCES spaces,
+  actor INTEGER NOT NULL REFERENCES actors,
+  key_digest BLOB NOT NULL,
+  request_digest BLOB NOT NULL,
+  at INTEGER NOT NULL,
+  answer TEXT NOT NULL,
+  PRIMARY KEY (space, actor, key_digest)
+) WITHOUT ROWID;
+CREATE INDEX answers_at ON answers (at)
+"""
+
 MIGRATIONS: list[tuple[str, str]] = [
     ("the first shape", _FIRST),
     ("chunks by content, with times, mentions and links", _PASSAGES),
     ("symbols of code by their letters", _SYMBOLS),
+    ("proposals, and answers given once", _REVIEW),
 ]
 
 

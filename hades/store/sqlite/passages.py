@@ -286,6 +286,11 @@ class SqlitePassages:
         row = self._engine.row("SELECT max(state) FROM placements WHERE chunk = ?", chunk)
         return 1 if row[0] is None else self._content(row[0]).count("\n", 0, start) + 1
 
+    def content_uses(self) -> dict[str, int]:
+        """Contents found unpacked (kept) and unpacked anew (made)."""
+        info = self._content.cache_info()
+        return {"kept": info.hits, "made": info.misses}
+
     def forget_contents(self) -> None:
         """Let go of decoded contents: something was purged."""
         self._content.cache_clear()

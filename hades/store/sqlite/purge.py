@@ -6,7 +6,11 @@ and empties the write-ahead log, which still holds the pages as they were before
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from hades.domain.graph import NodeKind
+from hades.domain.names import says
 from hades.errors import NotFound
 from hades.store.port import Write
 from hades.store.sqlite.engine import Engine
@@ -37,14 +41,15 @@ def erase(
     Entities that were merged into it, or that it was merged into, bear names of their own.
     """
     nodes = entities.own_nodes(space, name)
-    if not nodes:
+    said = erase_said(engine, space, {name, *_names(engine, nodes)})
+    if not nodes and not said:
         raise NotFound(f"There is no topic or entity {name!r} to purge.")
     topics = {node >> 3 for node in nodes if node & 7 == NodeKind.TOPIC}
     named = {node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY}
     for entity in named:
         rows = engine.rows("SELECT id FROM topics WHERE entity = ?", entity)
         topics |= {row[0] for row in rows}
-    gone: dict[str, int] = {}
+    gone = said
     for topic in topics:
         for kind, count in _erase_topic(engine, write, topic).items():
             gone[kind] = gone.get(kind, 0) + count
@@ -53,6 +58,44 @@ def erase(
         gone["edges"] = gone.get("edges", 0) + edges
         gone["entities"] = gone.get("entities", 0) + _erase_entity(engine, write, entity)
     return gone
+
+
+def erase_said(engine: Engine, space: int, names: set[str]) -> dict[str, int]:
+    """Erase proposals and kept answers in which one of the names stands; how many of each."""
+    gone: dict[str, int] = {}
+    proposals = engine.rows("SELECT id, fields, why FROM proposals WHERE space = ?", space)
+    for proposal, fields, why in proposals:
+        if _says((json.loads(fields), why), names):
+            engine.run("DELETE FROM proposals WHERE id = ?", proposal)
+            gone["proposals"] = gone.get("proposals", 0) + 1
+    answers = engine.rows("SELECT actor, key_digest, answer FROM answers WHERE space = ?", space)
+    for actor, key, answer in answers:
+        if _says(json.loads(answer), names):
+            engine.run(
+                "DELETE FROM answers WHERE space = ? AND actor = ? AND key_digest = ?",
+                *(space, actor, key),
+            )
+            gone["answers"] = gone.get("answers", 0) + 1
+    return gone
+
+
+def _says(value: Any, names: set[str]) -> bool:
+    """Whether a string anywhere in a JSON value says one of the names."""
+    if isinstance(value, str):
+        return any(says(value, name) for name in names)
+    if isinstance(value, dict):
+        return any(_says(part, names) for pair in value.items() for part in pair)
+    return isinstance(value, list | tuple) and any(_says(part, names) for part in value)
+
+
+def _names(engine: Engine, nodes: list[int]) -> set[str]:
+    """Every name these nodes go or went by."""
+    sql = {
+        NodeKind.TOPIC: "SELECT name FROM topics WHERE id = ?1",
+        NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?1 "
+        "UNION SELECT name FROM names WHERE entity = ?1",
+    }
+    return {row[0] for node in nodes for row in engine.rows(sql[NodeKind(node & 7)], node >> 3)}
 
 
 def erase_space(engine: Engine, write: Write, space: int) -> None:
@@ -66,6 +109,8 @@ def erase_space(engine: Engine, write: Write, space: int) -> None:
         "DELETE FROM merges WHERE space = ?",
         "DELETE FROM queries WHERE space = ?",
         "DELETE FROM matched WHERE space = ?",
+        "DELETE FROM proposals WHERE space = ?",
+        "DELETE FROM answers WHERE space = ?",
         "DELETE FROM changes WHERE space = ?",
     ):
         engine.run(sql, space)

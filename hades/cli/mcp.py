@@ -1,0 +1,109 @@
+"""The command for agents: `hades mcp`, and writing it into their configuration."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hades.cli import app
+from hades.cli.door import Door, command
+from hades.domain.address import is_address
+from hades.errors import InvalidInput, Unavailable
+
+if TYPE_CHECKING:
+    from hades.serve.mcp.install import Change
+
+NEEDS_EXTRA = "The server needs the extra `server`: pip install 'hades-memory[server]'."
+
+
+@command(app, "mcp")
+def mcp(
+    door: Door,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Offer no tool that writes.")
+    ] = False,
+    install: Annotated[
+        str | None,
+        typer.Option(
+            "--install",
+            metavar="CLIENT",
+            help="Write it into the configuration of claude-code, claude-desktop, cursor, vscode, "
+            "windsurf or gemini-cli, after showing it.",
+        ),
+    ] = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="With --install: for the project in this folder only.")
+    ] = False,
+    name: Annotated[
+        str, typer.Option("--name", help="With --install: the server's name there.")
+    ] = "hades",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before writing.")] = False,
+) -> None:
+    """Serve the memory to an agent over standard input and output (MCP).
+
+    With --space, only that space can be used. With a server's address for --memory, that
+    server is used, with your key (HADES_KEY).
+    """
+    if install is None:
+        _serve(door, read_only=read_only)
+    else:
+        _install(door, install, read_only=read_only, here=here, name=name, yes=yes)
+
+
+def _serve(door: Door, *, read_only: bool) -> None:
+    if importlib.util.find_spec("mcp") is None:
+        raise Unavailable(NEEDS_EXTRA)
+    from hades.settings import load_settings
+
+    settings = load_settings()
+    memory = door.memory or settings.ready_path()
+    if is_address(memory):
+        from hades.serve.mcp.bridge import serve_address
+
+        if door.space is not None:
+            raise InvalidInput(
+                "A server says which spaces you may use: `hades keys create --space` makes a key."
+            )
+        serve_address(str(memory), settings.key, read_only=read_only)
+    else:
+        from hades.serve.mcp.stdio import serve_memory
+
+        serve_memory(Path(memory).expanduser(), door.space, read_only=read_only)
+
+
+def _install(door: Door, client: str, *, read_only: bool, here: bool, name: str, yes: bool) -> None:
+    from hades.serve.mcp import install
+    from hades.settings import load_settings
+
+    memory = door.memory or load_settings().ready_path()
+    if not is_address(memory):
+        memory = Path(memory).expanduser().absolute()
+    arguments = ["mcp", "--memory", str(memory)]
+    if door.space is not None:
+        arguments += ["--space", door.space]
+    if read_only:
+        arguments.append("--read-only")
+    change = install.plan(client, name, arguments, here=Path.cwd() if here else None)
+    _show(change)
+    if not change.is_news:
+        sys.stdout.write("It is there already: nothing to write.\n")
+        return
+    door.confirm(f"Write this to {change.file}?", yes)
+    kept = install.apply(change)
+    sys.stdout.write(f"Written to {change.file}.\n")
+    if kept is not None:
+        sys.stdout.write(f"The file as it was: {kept}\n")
+    sys.stdout.write(f"Start {change.client.title} anew to use it.\n")
+
+
+def _show(change: Change) -> None:
+    from hades.cli.show import printable
+
+    sys.stdout.write(f"{change.client.title} reads {change.file}. This goes in:\n")
+    sys.stdout.write(printable(change.shown()) + "\n")
+    if change.replaces is not None and change.is_news:
+        sys.stdout.write(f"It takes the place of: {printable(str(change.replaces))}\n")

@@ -1,0 +1,197 @@
+"""Commands about the server: running it, and the keys it knows callers by."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hades.cli import app
+from hades.cli.door import Door, command
+from hades.errors import Unavailable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hades.serve.keys import Keys
+    from hades.serve.running import Started
+
+keys_app = typer.Typer(help="Make, list and revoke the server's API keys.", no_args_is_help=True)
+app.add_typer(keys_app, name="keys")
+
+_FOR = {"ro": "for reading", "rw": "for reading and writing", "admin": "for operators"}
+
+
+@command(app, "serve", spaced=False)
+def serve(
+    door: Door,
+    host: Annotated[
+        str | None, typer.Option(help="Where to listen for TCP (else 127.0.0.1).")
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="The TCP port (else 8674).")] = None,
+    tcp: Annotated[bool, typer.Option("--tcp/--no-tcp", help="Whether to listen for TCP.")] = True,
+    remote: Annotated[
+        bool, typer.Option("--remote", help="Let other machines reach it: --host 0.0.0.0.")
+    ] = False,
+    ro_socket: Annotated[
+        Path | None, typer.Option(help="A unix socket for reading only (mode 0660).")
+    ] = None,
+    rw_socket: Annotated[
+        Path | None, typer.Option(help="A unix socket for reading and writing (mode 0600).")
+    ] = None,
+    admin_socket: Annotated[
+        Path | None, typer.Option(help="A unix socket for operators (mode 0600).")
+    ] = None,
+    socket_group: Annotated[
+        str | None, typer.Option(help="The group that may use the read-only socket.")
+    ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Write nothing, whoever asks.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A name requests may be for; may be repeated.")
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None, typer.Option(help="A web page's origin that may call; may be repeated.")
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(min=0, help="Requests a second of one key; 0: any number.")
+    ] = 200.0,
+    request_mb: Annotated[int, typer.Option(min=1, help="The largest request, in MB.")] = 32,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds after which a call is given up on.")
+    ] = 30.0,
+    readers: Annotated[int, typer.Option(min=1, help="Threads that read.")] = 2,
+    waiting: Annotated[int, typer.Option(min=0, help="Calls that may wait in line.")] = 64,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds to finish when told to stop.")] = 10,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Serve the memory to agents, applications and operators until stopped.
+
+    Unix sockets are for whoever may open them; by TCP a key is needed (`hades keys create`).
+    The first start without keys prints a link that gives the first one.
+    """
+    _require_extra()
+    from hades.serve.logs import logging_to
+    from hades.serve.running import Options, run
+    from hades.settings import load_settings
+
+    settings = load_settings()
+    sockets = {
+        "ro": ro_socket or settings.ro_socket,
+        "rw": rw_socket or settings.rw_socket,
+        "admin": admin_socket or settings.admin_socket,
+    }
+    options = Options(
+        memory=door.file(),
+        host=host or settings.listen_host,
+        port=settings.listen_port if port is None else port,
+        tcp=tcp,
+        remote=remote,
+        sockets={name: path.expanduser() for name, path in sockets.items() if path is not None},
+        group=socket_group,
+        read_only=read_only,
+        hosts=tuple(allow_host or ()),
+        cors=tuple(cors_origin or ()),
+        requests_per_s=rate,
+        body_bytes=request_mb * 1024 * 1024,
+        timeout_s=timeout,
+        readers=readers,
+        waiting=waiting,
+        grace_s=grace,
+        encoder=None if settings.encoder == "minilm" else settings.encoder,
+        busy_timeout_s=settings.busy_timeout_s,
+        otlp_endpoint=settings.otlp_endpoint,
+        trace_contents=settings.trace_contents,
+    )
+    with logging_to(level=log_level, shape=settings.log_format):
+        run(options, lambda started: _say(door, started))
+
+
+@command(keys_app, "create", spaced=False)
+def create_key(
+    door: Door,
+    name: Annotated[str, typer.Argument(help="What to call it: the audit log does.")],
+    role: Annotated[str, typer.Option(help="reader, writer or admin.")] = "reader",
+    space: Annotated[
+        list[str] | None,
+        typer.Option("--space", "-s", help="A space it may use; may be repeated (else all)."),
+    ] = None,
+) -> None:
+    """Make an API key; it is shown this once. A running server knows it at once."""
+    from hades.serve.keys import role_named
+
+    key, token = _keys(door).create(name, role_named(role), space)
+
+    def render(out: Console) -> None:
+        out.file.write(f"{token}\n")
+        sys.stderr.write("Keep it: it is not shown again.\n")
+
+    door.show({**key.shown(), "key": token}, render)
+
+
+@command(keys_app, "list", spaced=False)
+def list_keys(door: Door) -> None:
+    """List the keys: name, role, spaces, when made and last used; never the keys themselves."""
+    found = [key.shown() for key in _keys(door).listed()]
+    door.show(found, lambda out: _show_keys(out, found))
+
+
+@command(keys_app, "revoke", spaced=False)
+def revoke_key(
+    door: Door, name: Annotated[str, typer.Argument(help="Its name, or its id.")]
+) -> None:
+    """Let a key be good for nothing, at once also in a running server."""
+    gone = _keys(door).revoke(name).shown()
+    door.show(gone, lambda out: out.print(f"revoked {gone['name']}", markup=False))
+
+
+def _keys(door: Door) -> Keys:
+    from hades.serve.keys import Keys, keys_beside
+
+    return Keys(keys_beside(door.file()))
+
+
+def _show_keys(out: Console, found: list[dict[str, Any]]) -> None:
+    from hades.cli import show
+
+    rows = show.table("name", "id", "role", "spaces", "made", "last used")
+    for key in found:
+        spaces = "all" if key["spaces"] is None else ", ".join(key["spaces"])
+        times = [(key[field] or "never")[:19].replace("T", " ") for field in ("made_at", "used_at")]
+        rows.add_row(show.clean(key["name"]), key["id"], key["role"], show.clean(spaces), *times)
+    out.print(rows if found else "no keys")
+
+
+def _say(door: Door, started: Started) -> None:
+    """Tell where the server listens; one line of JSON where asked."""
+    if door.json:
+        from hades.domain.plain import plain
+
+        line = json.dumps(plain(started), ensure_ascii=False)
+    else:
+        lines = [f"hades serves {started.memory}"]
+        for one in started.listening:
+            lines.append(f"  {one['where']}  {_FOR.get(one['way'], 'with a key')}")
+        lines.append(f"  audit log: {started.audit}")
+        if started.link is not None:
+            minutes = started.link_s // 60
+            lines.append(
+                f"There are no keys yet. Opened once, within {minutes} minutes, this gives a key "
+                f"that may do everything:\n  {started.link}"
+            )
+        line = "\n".join(lines)
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _require_extra() -> None:
+    for module in ("fastapi", "uvicorn", "uvloop", "httptools", "prometheus_client"):
+        if importlib.util.find_spec(module) is None:
+            raise Unavailable(
+                "The server needs the extra `server`: pip install 'hades-memory[server]'."
+            )

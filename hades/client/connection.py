@@ -1,0 +1,318 @@
+"""The connection to a server: one call over HTTP, tried again where that can do no harm.
+
+Reading can always be repeated. A write carries an `Idempotency-Key`, so that a server that
+did it already answers what it answered before: a write whose answer was lost is sent again
+and is still done once. What a server refuses becomes the exception the memory itself would
+have raised, with the same sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from hades import errors
+from hades.client.holds import READING, Held, Kind
+from hades.domain.address import Address
+from hades.domain.rules import clean_name
+from hades.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_TIMEOUT_S = 5.0
+FIRST_PAUSE_S = 0.1
+"""Before the second try; doubled before each one after it."""
+LONGEST_PAUSE_S = 5.0
+
+ADMIN = "/v1/admin/"
+NOTHING_THERE = "There is nothing at this address."
+"""What a server says of an address it does not have, and of an operator's to anybody else."""
+
+Query = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is asked of a server."""
+
+    method: str
+    path: str
+    query: Query | None = None
+    body: Any = None
+    """A JSON value; or a function that gives the parts of a stream, anew for each try."""
+    headers: Mapping[str, str] | None = None
+    repeatable: bool = True
+    """Whether it may be sent again when nobody knows if it arrived."""
+    patient: bool = False
+    """Whether its answer may take any time: long work, a stream."""
+
+
+class BrokenOff(errors.Unavailable):
+    """An answer ended before its end."""
+
+
+def path_of(*parts: str | int) -> str:
+    """The path of a page below /v1; any name can be a part of it.
+
+    >>> path_of("spaces", "default", "states", "design/x?")
+    '/v1/spaces/default/states/design%2Fx%3F'
+    """
+    return "/v1/" + "/".join(_quoted(part) for part in parts)
+
+
+def _quoted(part: str | int) -> str:
+    text = part if isinstance(part, str) else str(part)
+    try:
+        escaped = quote(text, safe="")
+    except UnicodeEncodeError:
+        escaped = quote(clean_name(text), safe="")
+    # A part that is only dots would be taken for a step up the path.
+    return escaped.replace(".", "%2E") if not escaped.strip(".") else escaped
+
+
+class Connection:
+    """A pool of connections to one server, used by any number of threads."""
+
+    def __init__(
+        self, address: Address, *, key: str | None, timeout_s: float, retries: int
+    ) -> None:
+        import httpx
+
+        self.address = address
+        self.retries = retries
+        self.timeout_s = timeout_s
+        self.held = Held()
+        self._reached = False
+        self._patient = httpx.Timeout(None, connect=min(CONNECT_TIMEOUT_S, timeout_s))
+        self._random = random.Random()
+        headers = {"user-agent": "hades"}
+        if key := key or address.key:
+            headers["authorization"] = f"Bearer {key}"
+        socket = None if address.socket is None else str(address.socket)
+        if socket is not None:
+            # Packing what does not leave the machine only costs time.
+            headers["accept-encoding"] = "identity"
+        try:
+            self._http = httpx.Client(
+                base_url=address.root,
+                headers=headers,
+                timeout=httpx.Timeout(timeout_s, connect=min(CONNECT_TIMEOUT_S, timeout_s)),
+                # Reading the certificates of the world takes longer than many calls.
+                verify=address.root.startswith("https:"),
+                transport=None if socket is None else httpx.HTTPTransport(False, uds=socket),
+            )
+        except (UnicodeEncodeError, httpx.InvalidURL) as error:
+            raise InvalidInput(f"{address.text} or its key cannot be used.") from error
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._http.close()
+
+    # Calls
+
+    def get(self, *parts: str | int, **query: Any) -> Any:
+        """What a page says."""
+        return self.json(Call("GET", path_of(*parts), query))
+
+    def ask(self, *parts: str | int, body: Any, patient: bool = False) -> Any:
+        """The answer to a question that is too long for an address; nothing is written."""
+        return self.json(Call("POST", path_of(*parts), body=body, patient=patient))
+
+    def write(
+        self,
+        method: str,
+        *parts: str | int,
+        body: Any = None,
+        patient: bool = False,
+        **query: Any,
+    ) -> Any:
+        """The answer to a write, which is done once however often it is sent."""
+        if self.held.kind == "snapshot":
+            raise InvalidInput(READING)
+        once = {"idempotency-key": uuid.uuid4().hex}
+        return self.json(Call(method, path_of(*parts), query, body, once, patient=patient))
+
+    def require_outside(self, what: str) -> None:
+        """InvalidInput inside a hold, for long work: it would wait for the hold's end."""
+        if self.held.id is not None:
+            raise InvalidInput(f"{what} before or after a batch or snapshot, not inside it.")
+
+    def begin(self, space: str, kind: Kind) -> str:
+        """Open a hold; its id."""
+        # Not sent again when its answer is lost: it would wait for itself, and it ends alone.
+        call = Call("POST", path_of("spaces", space, "holds"), body={"kind": kind})
+        told: str = self.json(replace(call, repeatable=False))["hold"]
+        return told
+
+    def end(self, space: str, hold: str, *, commit: bool) -> None:
+        """Close a hold; a batch is kept with `commit`, else undone."""
+        path = path_of("spaces", space, "holds", hold)
+        if commit:
+            self.json(Call("POST", f"{path}/commit", repeatable=False))
+        else:
+            self.json(Call("DELETE", path))
+
+    def json(self, call: Call) -> Any:
+        """The JSON a call is answered with; None where there is none."""
+        response = self._sent(call, whole=True)
+        if not response.content:
+            return None
+        try:
+            return json.loads(response.content)
+        except ValueError as error:
+            raise self._no_server(response) from error
+
+    @contextmanager
+    def opened(self, call: Call) -> Iterator[httpx.Response]:
+        """An answer whose body is still to be read; an error is raised here."""
+        import httpx
+
+        response = self._sent(call, whole=False)
+        try:
+            yield response
+        except httpx.HTTPError as error:
+            raise BrokenOff(
+                f"The answer of the server at {self.address.text} broke off: try again."
+            ) from error
+        finally:
+            response.close()
+
+    # Inside
+
+    def _sent(self, call: Call, *, whole: bool) -> httpx.Response:
+        """The answer to a call, tried as often as makes sense; read to its end if `whole`."""
+        import httpx
+
+        for tries_left in range(self.retries, -1, -1):
+            pause = self._pause(self.retries - tries_left)
+            try:
+                response = self._http.send(self._request(call), stream=not whole)
+                if response.status_code >= 400:
+                    response.read()
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                # Nobody there from the start is a wrong address, and is told at once.
+                if not tries_left or not self._reached:
+                    raise self._unreachable(error) from error
+            except httpx.TimeoutException as error:
+                raise errors.Unavailable(
+                    f"The server at {self.address.text} did not answer within "
+                    f"{self.timeout_s:g} seconds: try again, or open it with a longer timeout_s."
+                ) from error
+            except httpx.TransportError as error:
+                if not tries_left or not call.repeatable:
+                    raise errors.Unavailable(
+                        f"The connection to the server at {self.address.text} broke off: try again."
+                    ) from error
+            else:
+                self._reached = True
+                if response.status_code < 400:
+                    return response
+                wait = _wished_pause_s(response)
+                if response.status_code != 503 or wait is None or not tries_left:
+                    raise self._refusal(call, response)
+                pause = max(pause, min(wait, LONGEST_PAUSE_S))
+            time.sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _request(self, call: Call) -> httpx.Request:
+        headers = dict(call.headers or {})
+        if hold := self.held.id:
+            headers["hades-hold"] = hold
+        body: Any = call.body
+        if callable(body):
+            body = body()
+        elif body is not None:
+            headers["content-type"] = "application/json"
+            body = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+        query = {name: _written(value) for name, value in (call.query or {}).items()}
+        return self._http.build_request(
+            call.method,
+            call.path,
+            timeout=self._patient if call.patient else self._http.timeout,
+            params={name: value for name, value in query.items() if value is not None} or None,
+            content=body,
+            headers=headers,
+        )
+
+    def _pause(self, earlier: int) -> float:
+        """Longer each time, and never quite the same for two that failed together."""
+        return float(
+            min(FIRST_PAUSE_S * 2**earlier, LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
+        )
+
+    def _refusal(self, call: Call, response: httpx.Response) -> errors.HadesError:
+        try:
+            told = json.loads(response.content)
+            if call.path.startswith(ADMIN) and told["detail"] == NOTHING_THERE:
+                return errors.Denied(
+                    f"{self.address.text} is not for operators: open the server's admin socket."
+                )
+            return refusal(told, response.status_code)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return self._no_server(response)
+
+    def _no_server(self, response: httpx.Response) -> errors.HadesError:
+        kind = _BY_STATUS.get(response.status_code, errors.Unavailable)
+        return kind(
+            f"{self.address.text} answered {response.status_code}, but not as HADES does: "
+            "look whether the address is right."
+        )
+
+    def _unreachable(self, error: Exception) -> errors.HadesError:
+        return errors.Unavailable(
+            f"No server answers at {self.address.text} ({error}): start it with `hades serve`, "
+            "or look whether the address is right."
+        )
+
+
+_KINDS: dict[str, type[errors.HadesError]] = {
+    kind.__name__: kind
+    for kind in (
+        errors.NotFound,
+        errors.Conflict,
+        InvalidInput,
+        errors.Denied,
+        errors.Unavailable,
+        errors.Corrupt,
+    )
+}
+_BY_STATUS: dict[int, type[errors.HadesError]] = {
+    400: InvalidInput,
+    401: errors.Denied,
+    403: errors.Denied,
+    404: errors.NotFound,
+    405: InvalidInput,
+    409: errors.Conflict,
+    412: errors.Conflict,
+    413: InvalidInput,
+    422: InvalidInput,
+}
+
+
+def refusal(told: Mapping[str, Any], status: int) -> errors.HadesError:
+    """The exception the memory raised there, with its sentence."""
+    kind = _KINDS.get(told.get("code", "")) or _BY_STATUS.get(status, errors.Unavailable)
+    return kind(str(told["detail"]))
+
+
+def _written(value: Any) -> Any:
+    """A query's value; what is not said or not so is left out."""
+    if value is None or value is False:
+        return None
+    return "true" if value is True else value
+
+
+def _wished_pause_s(response: httpx.Response) -> float | None:
+    """How long the server asks us to wait; None: it does not say that it will ever do it."""
+    try:
+        return max(0.0, float(response.headers["retry-after"]))
+    except (KeyError, ValueError):
+        return None

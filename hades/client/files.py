@@ -1,0 +1,133 @@
+"""Files between a client and its server: exports and backups come, imports go, in streams."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TextIO
+
+from hades.client.connection import Call, Connection, path_of
+from hades.client.moments import sent_as_of
+from hades.domain.times import AsOf
+from hades.errors import InvalidInput, Unavailable
+from hades.exchange import formats
+from hades.store.port import Progress
+
+PART_BYTES = 256 * 1024
+"""How much of a file is in memory at once."""
+OCTETS = "application/octet-stream"
+
+
+def download_export(
+    connection: Connection, space: str, as_of: AsOf, path: str | Path | TextIO, format: str
+) -> None:
+    """What `View.export` writes, from a server."""
+    if format not in formats.FORMATS:
+        raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
+    if format == "jsonl" and not as_of.is_now:
+        raise InvalidInput("A jsonl export holds all times: export it without a time.")
+    target = Path(path).expanduser() if isinstance(path, str | Path) else path
+    if format == "jsonl":
+        call = Call("GET", path_of("admin", "export"), patient=True)
+    else:
+        query = {"format": format, **sent_as_of(as_of)}
+        call = Call("GET", path_of("spaces", space, "export"), query, patient=True)
+    if format in formats.GRAPH_FOLDERS:
+        if not isinstance(target, Path):
+            raise InvalidInput(f"The format {format} is a folder: give a path for it.")
+        with formats.new_folder(target) as folder, tempfile.TemporaryFile() as packed:
+            _save(connection, call, packed)
+            _unpack(packed, folder)
+    elif isinstance(target, Path):
+        with formats.new_file(target) as file:
+            _write_text(connection, call, file)
+    else:
+        _write_text(connection, call, target)
+
+
+def download_backup(connection: Connection, path: Path, on_progress: Progress | None) -> None:
+    """A backup of the server's memory as a new file here."""
+    path = path.expanduser()
+    if path.exists():
+        raise InvalidInput(f"{path} exists already: choose another name for the backup.")
+    with _new_private_file(path) as file:
+        _save(connection, Call("GET", path_of("admin", "backup"), patient=True), file, on_progress)
+
+
+def upload(connection: Connection, call: Call, path: Path, on_progress: Progress | None) -> Any:
+    """The answer to a file that is sent."""
+    connection.require_outside("Send files")
+    told = on_progress or (lambda _what, _done, _total: None)
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
+
+    def parts() -> Iterator[bytes]:
+        with path.open("rb") as file:
+            yield from parts_of(file, lambda done: told("sending", done, size))
+
+    headers = {**(call.headers or {}), "content-length": str(size)}
+    headers.setdefault("content-type", OCTETS)
+    sent = Call(call.method, call.path, call.query, parts, headers, repeatable=False, patient=True)
+    return connection.json(sent)
+
+
+def parts_of(file: IO[bytes], told: Callable[[int], None]) -> Iterator[bytes]:
+    """A file in parts, telling how much of it went."""
+    done = 0
+    while part := file.read(PART_BYTES):
+        yield part
+        done += len(part)
+        told(done)
+
+
+def _write_text(connection: Connection, call: Call, file: TextIO) -> None:
+    with connection.opened(call) as response:
+        response.encoding = "utf-8"
+        for text in response.iter_text():
+            file.write(text)
+
+
+def _save(
+    connection: Connection, call: Call, file: IO[bytes], on_progress: Progress | None = None
+) -> None:
+    told = on_progress or (lambda _what, _done, _total: None)
+    with connection.opened(call) as response:
+        total, done = int(response.headers.get("content-length", 0)), 0
+        for part in response.iter_bytes():
+            file.write(part)
+            done += len(part)
+            told("copying", done, total)
+
+
+def _unpack(packed: IO[bytes], folder: Path) -> None:
+    """The files of an archive, each directly in the folder whatever its name says."""
+    try:
+        with zipfile.ZipFile(packed) as archive:
+            for entry in archive.infolist():
+                if name := Path(entry.filename).name:
+                    (folder / name).write_bytes(archive.read(entry))
+    except zipfile.BadZipFile as error:
+        raise Unavailable("The server's export is no archive: try again.") from error
+
+
+@contextmanager
+def _new_private_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file of the owner's alone, which appears whole under its name or not at all."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        try:
+            number = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with os.fdopen(number, "wb") as file:
+                yield file
+            os.rename(draft, path)
+        except OSError as error:
+            raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        draft.unlink(missing_ok=True)

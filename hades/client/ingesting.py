@@ -1,0 +1,137 @@
+"""Ingesting from here: files of this machine, sent to a server that takes them in."""
+
+from __future__ import annotations
+
+import socket
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from hades.client.connection import Call, Connection, path_of
+from hades.client.files import OCTETS, parts_of
+from hades.client.jobs import follow
+from hades.domain.rebuild import rebuild
+from hades.errors import Denied, InvalidInput
+from hades.ingest.summary import Summary
+from hades.ingest.walk import Unwalkable, walk
+from hades.store.port import Progress
+
+TAR = "application/x-tar"
+
+
+def ingest_from_here(
+    connection: Connection,
+    space: str,
+    paths: tuple[str | Path, ...],
+    options: Mapping[str, Any],
+    on_progress: Progress | None,
+) -> Summary:
+    """Send each file or folder as a source of its own, and follow what becomes of it."""
+    connection.require_outside("Ingest")
+    roots = _roots(paths)
+    if not any(root.exists() for root in roots):
+        raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
+    whole = Summary()
+    for root in roots:
+        if not root.exists():
+            whole.skipped.append((str(root), "There is nothing there to ingest."))
+            continue
+        try:
+            job, skipped = _sent(connection, space, root, options, on_progress)
+        except OSError as error:
+            whole.skipped.append((str(root), f"It cannot be read: {error.strerror or error}."))
+            continue
+        done = rebuild(Summary, follow(connection, space, job, on_progress))
+        done.skipped[:0] = skipped
+        _add(whole, done)
+    return whole
+
+
+def ingest_there(
+    connection: Connection,
+    space: str,
+    paths: tuple[str | Path, ...],
+    options: Mapping[str, Any],
+    on_progress: Progress | None,
+) -> Summary:
+    """Have the server read repositories itself; for the admin socket of this machine."""
+    connection.require_outside("Ingest")
+    body = {name: value for name, value in options.items() if value is not None}
+    body |= {"space": space, "paths": [str(root) for root in _roots(paths)], "history": True}
+    try:
+        job = connection.write("POST", "admin", "jobs", body=body)
+    except Denied as error:
+        raise Denied(
+            "A history is read where the repository is: open the admin socket of a server there."
+        ) from error
+    return rebuild(Summary, follow(connection, space, job, on_progress))
+
+
+def _roots(paths: tuple[str | Path, ...]) -> list[Path]:
+    for path in paths:
+        if not isinstance(path, str | Path) or not str(path):
+            raise InvalidInput(f"A path is a non-empty string, not {path!r}.")
+        if "\0" in str(path):
+            raise InvalidInput("A path cannot hold a NUL character.")
+    return [Path(path).expanduser().resolve() for path in paths]
+
+
+def _sent(
+    connection: Connection,
+    space: str,
+    root: Path,
+    options: Mapping[str, Any],
+    on_progress: Progress | None,
+) -> tuple[Any, list[tuple[str, str]]]:
+    """The job a file or folder became, and what of it could not be sent."""
+    told = on_progress or (lambda _what, _done, _total: None)
+    packed = root.is_dir()
+    with tempfile.TemporaryFile() if packed else root.open("rb") as file:
+        skipped = _pack(root, file) if packed else []
+        size = file.seek(0, 2)
+
+        def parts() -> Iterator[bytes]:
+            file.seek(0)
+            return parts_of(file, lambda done: told("sending", done, size))
+
+        call = Call(
+            "POST",
+            path_of("spaces", space, "jobs"),
+            {
+                "kind": "ingest",
+                "source": f"{socket.gethostname()}:{root}",
+                "name": root.name,
+                **options,
+            },
+            parts,
+            {"content-type": TAR if packed else OCTETS, "content-length": str(size)},
+            repeatable=False,
+            patient=True,
+        )
+        return connection.json(call), skipped
+
+
+def _pack(root: Path, file: IO[bytes]) -> list[tuple[str, str]]:
+    """Pack what `ingest` would read of a folder; what could not be read, and why."""
+    skipped = []
+    with tarfile.open(fileobj=file, mode="w", dereference=True) as archive:
+        for path in walk(root):
+            if isinstance(path, Unwalkable):
+                skipped.append((str(path.path), f"It cannot be looked at: {path.why}."))
+                continue
+            try:
+                archive.add(path, path.relative_to(root).as_posix(), recursive=False)
+            except OSError as error:
+                why = f"It cannot be read: {error.strerror or error}."
+                skipped.append((f"{root.name}/{path.relative_to(root).as_posix()}", why))
+    return skipped
+
+
+def _add(whole: Summary, part: Summary) -> None:
+    for name in ("added", "changed", "unchanged", "renamed", "removed"):
+        setattr(whole, name, getattr(whole, name) + getattr(part, name))
+    whole.skipped += part.skipped
+    for phase, seconds in part.seconds.items():
+        whole.seconds[phase] = round(whole.seconds.get(phase, 0) + seconds, 3)

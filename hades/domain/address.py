@@ -1,0 +1,53 @@
+"""An address: where a server listens, as people write it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from hades.errors import InvalidInput
+
+SCHEMES = ("http", "https", "unix")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server: the root of its pages, and the socket they are behind, where there is one."""
+
+    text: str
+    """As it was written, without any secret: what messages show."""
+    root: str
+    socket: Path | None = None
+    key: str | None = None
+    """Where it was written into the address: `http://:KEY@host`."""
+
+
+def is_address(path: object) -> bool:
+    """Whether this names a server rather than a file."""
+    return isinstance(path, str) and path.partition("://")[0].lower() in SCHEMES and "://" in path
+
+
+def read_address(text: str) -> Address:
+    """The address somebody wrote: `http://host:8674`, `https://…`, `unix:///run/hades/rw.sock`.
+
+    >>> read_address("unix:///run/hades/rw.sock").socket
+    PosixPath('/run/hades/rw.sock')
+    """
+    if not is_address(text):
+        raise InvalidInput(f"{text} is no address: write http://host:8674 or unix:///path.sock.")
+    scheme, _, rest = text.partition("://")
+    if scheme.lower() == "unix":
+        if not rest.startswith("/"):
+            raise InvalidInput(f"{text} is no socket: write unix:// and its whole path.")
+        return Address(text, "http://hades", Path(unquote(rest)))
+    try:
+        parts = urlsplit(text)
+        host, port, key = parts.hostname, parts.port, parts.password
+    except ValueError as error:
+        raise InvalidInput(f"{text} cannot be read as an address: {error}.") from error
+    if not host or parts.query or parts.fragment:
+        raise InvalidInput(f"{text} is no address: write http://host:8674.")
+    place = f"[{host}]" if ":" in host else host
+    root = f"{scheme.lower()}://{place}" + (f":{port}" if port else "") + parts.path.rstrip("/")
+    return Address(root, root, key=unquote(key) if key else None)

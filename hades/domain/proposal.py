@@ -1,0 +1,36 @@
+"""Proposals: changes that wait for somebody to approve them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+DEFAULT_THRESHOLD = 0.8
+"""So sure one must be for a change to need nobody's approval. A judgement, not a measurement."""
+PROPOSAL_KINDS = ("relate", "remember", "alias", "kind")
+"""What can be proposed: an edge, a state, another name of an entity, what kind of thing it is."""
+PROPOSAL_STATUSES = ("waiting", "applied", "rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change somebody wants, how sure they are, and what became of it."""
+
+    id: int
+    kind: str
+    """`relate`, `remember`, `alias` or `kind`."""
+    fields: Mapping[str, Any]
+    """What is proposed: the arguments of that method."""
+    confidence: float
+    threshold: float
+    """From this confidence on it would have been applied at once."""
+    status: str
+    """`waiting`, `applied` or `rejected`."""
+    by: str
+    at: datetime
+    decided_by: str | None = None
+    decided_at: datetime | None = None
+    why: str = ""
+    """Why it was applied or rejected."""

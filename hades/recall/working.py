@@ -1,0 +1,152 @@
+"""Working memory: what to have in mind when working on a topic (seed 003, §7).
+
+Half of the budget is kept for the latest state. What is left is shared: a third for the
+states before it, half of the rest for those that were important, the rest for related
+topics. What one part does not need goes to the others, the latest state first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from hades.context.tokens import ELLIPSIS, Tokenizer, cut, load_tokenizer
+from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
+from hades.domain.graph import Reason
+from hades.domain.trace import State
+from hades.errors import NotFound
+from hades.recall.engine import Where
+from hades.store.port import Store
+
+STAGE = "working memory"
+RECENT_AT_MOST = 10
+IMPORTANT_AT_MOST = 10
+RELATED_AT_MOST = 20
+IMPORTANT_FROM = 0.7
+"""Half-way from what a state has by default to the highest, and a little more."""
+LATEST_SHARE = 1 / 2
+SHARES = {"recent": 1 / 3, "important": 1 / 2, "related": 1.0}
+"""Of the room that is left when a part's turn comes."""
+RELATED_TOKENS_AT_MOST = 200
+"""A related topic is there to be thought of, not to be read whole."""
+PART_TOKENS_AT_LEAST = 24
+"""A shorter part says too little to be worth its head line."""
+NAME_CHARACTERS_AT_MOST = 80
+PATH_CHARACTERS_AT_MOST = 300
+
+
+def gather(
+    store: Store, where: Where, topic: str, near: Sequence[tuple[str, Path]], budget: int
+) -> WorkingSet:
+    """What belongs to a topic, as much of it as the budget has room for."""
+    latest = store.traces.state(where.space, topic, where.as_of)
+    parts = _before(store, where, latest)
+    parts["related"] = list(_related(store, where, near))
+    return _Packing(load_tokenizer(), budget).packed(latest, parts)
+
+
+def _before(store: Store, where: Where, latest: State) -> dict[str, list[tuple[State, str]]]:
+    """The states before the latest: the last ones, and the most important of the others."""
+    recent: deque[State] = deque(maxlen=RECENT_AT_MOST)
+    important: list[tuple[float, int, State]] = []
+    for state in store.traces.trace(where.space, latest.topic, where.as_of):
+        if state.forgotten or state.version == latest.version:
+            continue
+        if len(recent) == RECENT_AT_MOST and recent[0].importance >= IMPORTANT_FROM:
+            heapq.heappush(important, (recent[0].importance, recent[0].version, recent[0]))
+            important = heapq.nlargest(IMPORTANT_AT_MOST, important)
+            heapq.heapify(important)
+        recent.append(state)
+    ranked = sorted(important, reverse=True)
+    return {
+        "recent": [(state, "") for state in reversed(recent)],
+        "important": [(state, "") for _, _, state in ranked],
+    }
+
+
+def _related(
+    store: Store, where: Where, near: Sequence[tuple[str, Path]]
+) -> Iterator[tuple[State, str]]:
+    for topic, path in near:
+        with suppress(NotFound):  # forgotten, or not there yet at that time
+            yield store.traces.state(where.space, topic, where.as_of), str(path)
+
+
+class _Packing:
+    """A context as it fills up."""
+
+    def __init__(self, counter: Tokenizer, budget: int) -> None:
+        self._counter = counter
+        self._budget = budget
+        self._room = budget
+        self._items: list[WorkingItem] = []
+        self._notes: list[Note] = []
+
+    def packed(self, latest: State, parts: dict[str, list[tuple[State, str]]]) -> WorkingSet:
+        """The latest state and as many others as fit, best first in each part."""
+        kept = min(self._tokens(latest), int(self._budget * LATEST_SHARE))
+        self._room -= kept
+        waiting: list[tuple[str, State, str]] = []
+        for why, share in SHARES.items():
+            room = self._room * share
+            for state, path in parts[why]:
+                used = self._put(why, state, path, room)
+                room -= used
+                if not used:
+                    waiting.append((why, state, path))
+        self._room += kept
+        waiting.insert(0, ("latest", latest, ""))
+        for why, state, path in waiting:
+            if not self._put(why, state, path, self._room):
+                self._notes.append(Note(Reason.EVICTED, STAGE, f"{state.id} ({why})"))
+        order = ["latest", *SHARES]
+        self._items.sort(key=lambda item: order.index(item.why))
+        context = "\n\n".join(f"{_head(item)}\n{item.text}" for item in self._items)
+        return WorkingSet(
+            topic=latest.topic,
+            items=tuple(self._items),
+            context=context,
+            tokens=self._counter.count([context])[0],
+            budget=self._budget,
+            reasons=tuple(self._notes),
+        )
+
+    def _tokens(self, state: State) -> int:
+        head = _head(WorkingItem("latest", state, "", 0))
+        return sum(self._counter.count([head, state.content.strip()]))
+
+    def _put(self, why: str, state: State, path: str, room: float) -> int:
+        """Put a state in where it fits; how many tokens it takes, 0: it does not fit."""
+        item = WorkingItem(why, state, "", 0, path)
+        head = self._counter.count([_head(item)])[0]
+        text = state.content.strip()
+        whole = self._counter.count([text])[0]
+        fits = int(min(room, self._room)) - head
+        most = min(fits, RELATED_TOKENS_AT_MOST) if why == "related" else fits
+        if whole > most:
+            # Half an old version says less than none; of the others, the beginning is worth it.
+            least = 1 if why == "latest" else PART_TOKENS_AT_LEAST
+            if why in ("recent", "important") or most < least:
+                return 0
+            text = cut(text, most, self._counter)
+            detail = f"{state.id} cut to {most} of {whole} tokens"
+            self._notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, detail))
+        tokens = head + self._counter.count([text])[0]
+        self._room -= tokens
+        self._items.append(WorkingItem(why, state, text, tokens, path))
+        return tokens
+
+
+def _head(item: WorkingItem) -> str:
+    """Where a state stands and why it is here."""
+    state = item.state
+    held = f"{state.valid_from:%Y-%m-%d}"
+    if state.valid_to is not None:
+        held += f" to {state.valid_to:%Y-%m-%d}"
+    how = f": {' '.join(item.path.split())[:PATH_CHARACTERS_AT_MOST]}" if item.path else ""
+    name = " ".join(state.id.split())
+    if len(name) > NAME_CHARACTERS_AT_MOST:
+        name = ELLIPSIS + name[-NAME_CHARACTERS_AT_MOST:]
+    return f"[{item.why}] {name}, {held}{how}"

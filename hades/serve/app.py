@@ -1,0 +1,74 @@
+"""The app: every surface of the server over one desk, as one ASGI application."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Route
+
+import hades
+from hades.serve import graphql as queries
+from hades.serve import problems
+from hades.serve.audit import Audit
+from hades.serve.desk import Desk
+from hades.serve.health import PATHS, Pages, Readiness, readiness_of
+from hades.serve.jobs import Jobs
+from hades.serve.keys import Keys
+from hades.serve.mcp import http as agents
+from hades.serve.quick import GZIP_BYTES_AT_LEAST, GZIP_LEVEL, Quick
+from hades.serve.rest import ROUTERS, openapi
+from hades.serve.rest.addresses import Undecoded
+from hades.serve.telemetry import Telemetry
+from hades.serve.uploads import Uploads
+
+
+def build(
+    desk: Desk,
+    *,
+    telemetry: Telemetry | None = None,
+    readiness: Readiness | None = None,
+    keys: Keys | None = None,
+    audit: Audit | None = None,
+    graphql: bool = True,
+    mcp: bool = True,
+) -> FastAPI:
+    """The whole application; who asks is for the gate around it to say.
+
+    `readiness` is for the server to mark when it is warm; without one it is taken for warm.
+    `keys` and `audit` are what the admin socket shows of them; `mcp` is for agents, at /mcp.
+    """
+    telemetry = Telemetry() if telemetry is None else telemetry
+    for_agents = agents.mounted(desk) if mcp else None
+    app = FastAPI(
+        title="HADES",
+        version=hades.__version__,
+        summary="Long-term memory and knowledge-graph retrieval.",
+        description=openapi.DESCRIPTION,
+        openapi_tags=openapi.TAGS,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+        lifespan=None if for_agents is None else lambda _app: for_agents.run(),
+    )
+    if for_agents is not None:
+        app.router.routes.append(Route("/mcp", for_agents, include_in_schema=False))
+    app.state.desk = desk
+    app.state.jobs = Jobs(desk)
+    app.state.uploads = Uploads(desk.uploads)
+    app.state.keys = keys
+    app.state.audit = audit
+    telemetry.watch(desk, app.state.jobs.counted)
+    watched = Pages(telemetry.metrics, readiness or readiness_of(desk, warm=True))
+    for path in PATHS:
+        app.router.routes.append(Route(path, watched, include_in_schema=False))
+    if graphql:
+        app.router.routes.append(Route("/graphql", queries.mounted(desk), include_in_schema=False))
+    problems.install(app)
+    for router in ROUTERS:
+        app.router.routes.extend(router.routes)
+    app.add_middleware(GZipMiddleware, minimum_size=GZIP_BYTES_AT_LEAST, compresslevel=GZIP_LEVEL)
+    app.add_middleware(Undecoded)
+    app.add_middleware(Quick, desk=desk)
+    openapi.describe(app)
+    return app

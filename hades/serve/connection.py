@@ -1,0 +1,153 @@
+"""A connection: what uvicorn does for one client, and what else we know and bound of it.
+
+It tells the gate by which way the client came and which user it is, and does not wait for
+ever: for a request's head, for the rest of a body nobody reads, for more clients than the
+process can hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from hades.serve.way import WAYS, Way
+
+HEAD_S = 10.0
+HEAD_BYTES_AT_MOST = 64 * 1024
+READ_S = 60.0
+"""A client who reads nothing of its answer for so long is let go."""
+LINGER_S = 2.0
+"""A client that still sends what nobody wants has so long to read why."""
+CONNECTIONS_AT_MOST = 800
+"""Well below the 1,024 open files a process usually may have."""
+
+_TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
+_NOTHING_MORE = b"content-length: 0\r\nconnection: close\r\n\r\n"
+
+
+class Connection(HttpToolsProtocol):
+    """One client's connection."""
+
+    ways: Mapping[str, Way] = {}
+    """The ways of unix sockets, by path; a class of its own for each server has them."""
+    head_s = HEAD_S
+    read_s = READ_S
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._linger_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._head_bytes = 0
+        self._in_head = True
+        self._way = WAYS["http"]
+        self._peer: int | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody connected."""
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS_AT_MOST:
+            self._turn_away(_FULL)
+            return
+        found = transport.get_extra_info("socket")
+        if found is not None and found.family == socket.AF_UNIX:
+            # An unknown unix socket is nobody's: the gate refuses what has no way.
+            self._way = self.ways.get(found.getsockname())  # type: ignore[assignment]
+            self._peer = _peer_uid(found)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """They went, or were let go."""
+        self._stop_timers()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """More of a request came."""
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES_AT_MOST + self._allowed_body(data):
+                self._turn_away(_TOO_LONG)
+                return
+        if not self.transport.is_closing():
+            super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        self._in_head = True
+        if self._head_timer is None:
+            self._await_head()
+        scope: dict[str, Any] = self.scope  # type: ignore[assignment]
+        scope["hades.way"] = self._way
+        scope["hades.peer"] = self._peer
+
+    def on_headers_complete(self) -> None:
+        """Its head is whole."""
+        self._in_head, self._head_bytes = False, 0
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """All of it is here."""
+        if self._linger_timer is not None:
+            self._linger_timer.cancel()
+            self._linger_timer = None
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """It is answered, whether all of it was read or not."""
+        super().on_response_complete()
+        if self.cycle is not None and self.cycle.more_body and not self.transport.is_closing():
+            self._linger_timer = self.loop.call_later(LINGER_S, self.transport.abort)
+
+    def shutdown(self) -> None:
+        """The server stops: what has an end is finished, a stream of events ends here."""
+        super().shutdown()
+        scope: Any = None if self.cycle is None else self.cycle.scope
+        reply = None if scope is None else scope.get("hades.reply")
+        if reply is not None and reply.is_endless and not self.cycle.response_complete:
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        """They do not read what they are sent."""
+        super().pause_writing()
+        self._read_timer = self.loop.call_later(self.read_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """They read on."""
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+        super().resume_writing()
+
+    def _allowed_body(self, data: bytes) -> int:
+        # One read may hold a head and the beginning of a body: only the head is bounded.
+        return len(data) if b"\r\n\r\n" in data else 0
+
+    def _await_head(self) -> None:
+        self._head_timer = self.loop.call_later(self.head_s, self.transport.abort)
+
+    def _turn_away(self, status: bytes) -> None:
+        self.transport.write(status + _NOTHING_MORE)
+        self.transport.close()
+
+    def _stop_timers(self) -> None:
+        for timer in (self._head_timer, self._linger_timer, self._read_timer):
+            if timer is not None:
+                timer.cancel()
+
+
+def _peer_uid(found: Any) -> int | None:
+    """The user at the other end of a unix socket, as the kernel knows them."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return None
+    credentials = found.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    _pid, uid, _gid = struct.unpack("3i", credentials)
+    return int(uid)

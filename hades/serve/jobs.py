@@ -1,0 +1,288 @@
+"""Jobs: long work that goes on after its call was answered, and can be watched and stopped.
+
+They live in memory: a server that stops takes its list of jobs along, but nothing that was
+written. Work that was stopped half-way goes on where it stood when it is asked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from hades.domain.plain import plain
+from hades.errors import Conflict, HadesError, NotFound, Unavailable
+from hades.memory import Memory
+from hades.serve.caller import Caller, Role
+from hades.serve.desk import Desk, Overloaded
+from hades.store.port import Progress
+
+Status = Literal["waiting", "running", "done", "failed", "cancelled"]
+Work = Callable[[Memory, Progress], Any]
+
+UNFINISHED_AT_MOST = 16
+KEPT_AT_MOST = 200
+EVENTS_KEPT = 256
+WATCHERS_AT_MOST = 64
+PROGRESS_EVERY_S = 0.1
+HEARTBEAT_S = 15.0
+LOOK_S = 1.0
+"""How soon a watcher sees that the server is leaving."""
+
+_log = logging.getLogger("hades.serve")
+
+
+class Cancelled(Exception):
+    """Raised inside the work of a job that somebody cancelled. No HadesError: work goes on
+    past those where only a part of it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something a job told: `progress`, and at last `done`, `failed` or `cancelled`."""
+
+    number: int
+    name: str
+    data: Any
+
+
+@dataclass(slots=True)
+class Job:
+    """One piece of long work."""
+
+    kind: str
+    space: str
+    source: str | None
+    by: str
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    status: Status = "waiting"
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    ended_at: datetime | None = None
+    progress: dict[str, Any] | None = None
+    result: Any = None
+    problem: dict[str, str] | None = None
+    events: deque[Event] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
+    told: int = 0
+    stopping: bool = False
+    last_told: float = 0.0
+    watchers: set[asyncio.Event] = field(default_factory=set)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.status in ("done", "failed", "cancelled")
+
+    def shown(self) -> dict[str, Any]:
+        """As it is told to callers."""
+        return {name: plain(getattr(self, name)) for name in _SHOWN}
+
+
+_SHOWN = (
+    *("id", "kind", "space", "source", "by", "status", "created_at", "ended_at"),
+    *("progress", "result", "problem"),
+)
+
+
+class Jobs:
+    """The jobs of one desk. Everything here happens in the loop but `_told`."""
+
+    def __init__(self, desk: Desk, *, heartbeat_s: float = HEARTBEAT_S) -> None:
+        self._desk = desk
+        self._jobs: dict[str, Job] = {}
+        self._asked: dict[tuple[str, str], tuple[str, str]] = {}
+        """By caller and idempotency key: what was asked, and the job it became."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._watching = 0
+        self.heartbeat_s = heartbeat_s
+
+    def earlier(self, caller: Caller, key: str | None, asked: str) -> Job | None:
+        """The job a caller began under this key before; Conflict for another request."""
+        known = None if key is None else self._asked.get((caller.name, key))
+        if known is None:
+            return None
+        if known[0] != asked:
+            raise Conflict(f"The key {key!r} came with another request: choose a new key.")
+        return self._jobs.get(known[1])
+
+    def refuse_more(self, space: str | None = None, source: str | None = None) -> None:
+        """Overloaded when too many are unfinished; Conflict when this source is among them."""
+        unfinished = [job for job in self._jobs.values() if not job.ended]
+        if len(unfinished) >= UNFINISHED_AT_MOST:
+            raise Overloaded("Too many jobs are unfinished: come back when one is done.")
+        if source is not None and any(
+            job.space == space and job.source == source for job in unfinished
+        ):
+            raise Conflict(f"The source {source!r} is being taken in already: wait for that job.")
+
+    def start(
+        self,
+        caller: Caller,
+        space: str,
+        kind: str,
+        work: Work,
+        *,
+        source: str | None = None,
+        role: Role = Role.WRITER,
+        key: str | None = None,
+        asked: str = "",
+        afterwards: Callable[[], None] = lambda: None,
+    ) -> Job:
+        """Begin work; `afterwards` is called in a thread when it ended, however it did."""
+        caller.require(role, space)
+        if self._desk.read_only:
+            raise Unavailable("This server only reads.")
+        self.refuse_more(space, source)
+        job = Job(kind, space, source, caller.name)
+        self._jobs[job.id] = job
+        if key is not None:
+            self._asked[caller.name, key] = (asked, job.id)
+        self._forget_old()
+        task = asyncio.create_task(self._run(job, caller, work, role, afterwards))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return job
+
+    def of_space(self, space: str) -> list[Job]:
+        """The jobs of a space, newest first."""
+        return [job for job in reversed(self._jobs.values()) if job.space == space]
+
+    def get(self, space: str, id: str) -> Job:
+        """One job of a space."""
+        job = self._jobs.get(id)
+        if job is None or job.space != space:
+            raise NotFound(f"There is no job {id!r}: it ended long ago, or before the last start.")
+        return job
+
+    def cancel(self, job: Job) -> None:
+        """Let a job stop at its next step; one that ended stays as it is."""
+        job.stopping = True
+        if job.status == "waiting":
+            self._end(job, "cancelled", {})
+
+    def counted(self) -> dict[str, int]:
+        """How many jobs there are, by status."""
+        return dict(Counter(job.status for job in list(self._jobs.values())))
+
+    def refuse_watchers(self) -> None:
+        """Overloaded when too many watch already."""
+        if self._watching >= WATCHERS_AT_MOST:
+            raise Overloaded("Too many watch jobs: come back when one is done.")
+
+    async def events(self, job: Job, after: int) -> AsyncIterator[Event | None]:
+        """What a job tells, from the event after `after` on; None now and then: still here."""
+        self._watching += 1
+        news = asyncio.Event()
+        job.watchers.add(news)
+        quiet_since = time.monotonic()
+        try:
+            while True:
+                news.clear()
+                for event in [event for event in job.events if event.number > after]:
+                    after, quiet_since = event.number, time.monotonic()
+                    yield event
+                if self._desk.leaving or (job.ended and after >= job.told):
+                    return
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(news.wait(), min(LOOK_S, self.heartbeat_s))
+                if time.monotonic() - quiet_since >= self.heartbeat_s:
+                    quiet_since = time.monotonic()
+                    yield None
+        finally:
+            job.watchers.discard(news)
+            self._watching -= 1
+
+    # Inside
+
+    async def _run(
+        self, job: Job, caller: Caller, work: Work, role: Role, afterwards: Callable[[], None]
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        turn_came = False
+
+        def told(what: str, done: int, total: int) -> None:
+            self._told(loop, job, what, done, total)
+
+        def run(memory: Memory, progress: Progress) -> Any:
+            nonlocal turn_came
+            turn_came = True
+            try:
+                if job.stopping:
+                    raise Cancelled
+                loop.call_soon_threadsafe(_begin, job)
+                return plain(work(memory, progress))
+            finally:
+                afterwards()
+
+        try:
+            result = await self._desk.work(caller, job.space, run, told, role=role)
+        except Cancelled:
+            self._end(job, "cancelled", {})
+        except HadesError as error:
+            job.problem = {"code": _code(error), "detail": str(error)}
+            self._end(job, "failed", job.problem)
+        except Exception:  # noqa: BLE001 - the edge of a job: it is logged and told
+            _log.exception("The job %s (%s) failed", job.id, job.kind)
+            detail = "Something went wrong inside; the server's log says what."
+            job.problem = {"code": "HadesError", "detail": detail}
+            self._end(job, "failed", job.problem)
+        else:
+            job.result = result
+            self._end(job, "done", {"result": result})
+        finally:
+            if not turn_came:
+                await asyncio.to_thread(afterwards)
+
+    def _told(
+        self, loop: asyncio.AbstractEventLoop, job: Job, what: str, done: int, total: int
+    ) -> None:
+        """Called by the work, in its thread."""
+        if job.stopping:
+            raise Cancelled
+        now = time.monotonic()
+        changed = job.progress is None or job.progress["what"] != what or done == total
+        if changed or now - job.last_told >= PROGRESS_EVERY_S:
+            job.last_told = now
+            job.progress = {"what": what, "done": done, "total": total}
+            loop.call_soon_threadsafe(_tell, job, "progress", job.progress)
+
+    def _end(self, job: Job, status: Status, data: Any) -> None:
+        if not job.ended:
+            job.status = status
+            job.ended_at = datetime.now(UTC)
+            _tell(job, status, data)
+
+    def _forget_old(self) -> None:
+        ended = [job.id for job in self._jobs.values() if job.ended]
+        for id in ended[: max(0, len(self._jobs) - KEPT_AT_MOST)]:
+            del self._jobs[id]
+        self._asked = {key: was for key, was in self._asked.items() if was[1] in self._jobs}
+
+
+def _begin(job: Job) -> None:
+    if job.status == "waiting":
+        job.status = "running"
+
+
+def _tell(job: Job, name: str, data: Any) -> None:
+    if name == "progress" and job.ended:
+        return
+    job.told += 1
+    job.events.append(Event(job.told, name, data))
+    _wake(job)
+
+
+def _wake(job: Job) -> None:
+    for news in job.watchers:
+        news.set()
+
+
+def _code(error: HadesError) -> str:
+    public = (kind for kind in type(error).__mro__ if kind.__module__ == "hades.errors")
+    return next(public).__name__

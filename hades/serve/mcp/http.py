@@ -1,0 +1,84 @@
+"""Over HTTP (streamable): a part of `hades serve`, mounted at /mcp.
+
+The gate before it says who is asking; every request is answered as that caller, whichever
+session it belongs to, and nobody can go on with a session of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import Receive, Scope, Send
+
+from hades.memory import DEFAULT_SPACE
+from hades.serve import noted
+from hades.serve.caller import Caller, caller_of
+from hades.serve.desk import Desk
+from hades.serve.mcp.server import Context, build
+
+SESSIONS_AT_MOST = 256
+SESSION_IDLE_S = 30 * 60
+BODY_BYTES_AT_MOST = 16 * 1024 * 1024
+"""The longest text a tool takes, with every character escaped as JSON may: 12 bytes each."""
+
+
+class Mounted:
+    """An ASGI application; `run` must be open while it serves."""
+
+    def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
+        self._sessions = sessions
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Its lifespan: open it in that of the application it is mounted in."""
+        async with self._sessions.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._alone(receive, send)
+            return
+        caller = caller_of(scope)
+        # Only a tool that writes makes it a write: most requests only ask what there is.
+        noted.note(None, writes=False)
+        noted.name("MCP")
+        # The SDK lets a session be used only by the user who began it.
+        token = AccessToken(token="", client_id=caller.name, scopes=[])
+        await self._sessions.handle_request(
+            {**scope, "user": AuthenticatedUser(token)}, receive, send
+        )
+
+    async def _alone(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with self.run():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def mounted(
+    desk: Desk,
+    *,
+    home: str | None = DEFAULT_SPACE,
+    read_only: bool = False,
+) -> Mounted:
+    """The memory of a desk over MCP. `home` is the space of calls that name none."""
+    server = build(desk, _caller, home=home, read_only=read_only)
+    return Mounted(
+        StreamableHTTPSessionManager(
+            server,
+            max_request_body_size=BODY_BYTES_AT_MOST,
+            session_idle_timeout=SESSION_IDLE_S,
+            max_sessions=SESSIONS_AT_MOST,
+        )
+    )
+
+
+def _caller(ctx: Context) -> Caller:
+    request: Any = ctx.request
+    return caller_of(request)

@@ -1,0 +1,146 @@
+"""Topics and states as resources: `hades://{space}/{topic}` and `…/{topic}/{version}`.
+
+Space and topic are percent-encoded whole, the slashes of a topic too, so that a version
+cannot be taken for a part of a name.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import mcp_types as types
+
+from hades.domain.times import iso
+from hades.domain.trace import State, Topic
+from hades.errors import InvalidInput, NotFound
+from hades.serve.mcp.call import Call
+from hades.view import View
+
+SCHEME = "hades"
+PAGE = 100
+"""Resources in one page of the list."""
+
+TEMPLATES = [
+    types.ResourceTemplate(
+        name="topic",
+        title="A topic",
+        uri_template=f"{SCHEME}://{{space}}/{{topic}}",
+        description="What is known of a topic now. Slashes in its name are written %2F.",
+    ),
+    types.ResourceTemplate(
+        name="state",
+        title="A version of a topic",
+        uri_template=f"{SCHEME}://{{space}}/{{topic}}/{{version}}",
+        description="One version of a topic, by its number from 1.",
+    ),
+]
+
+
+def uri_of(space: str, topic: str, version: int | None = None) -> str:
+    """Where a topic, or one version of it, is read."""
+    uri = f"{SCHEME}://{quote(space, safe='')}/{quote(topic, safe='')}"
+    return uri if version is None else f"{uri}/{version}"
+
+
+def read_uri(uri: str) -> tuple[str, str, int | None]:
+    """Space, topic and version of an address; slashes may also stand as they are."""
+    parts = urlsplit(uri)
+    segments = parts.path.removeprefix("/").split("/")
+    if parts.scheme != SCHEME or not parts.netloc or not segments[0] or parts.query:
+        raise InvalidInput(
+            f"There is no resource {uri!r}: write {SCHEME}://space/topic, with %2F for a slash."
+        )
+    version = None
+    if len(segments) > 1 and segments[-1].isascii() and segments[-1].isdigit():
+        version = int(segments.pop())
+    return unquote(parts.netloc), unquote("/".join(segments)), version
+
+
+async def listed(call: Call, cursor: str | None) -> types.ListResourcesResult:
+    """A page of the topics of every space the caller may use, by name."""
+    after = _read_cursor(cursor)
+    home = call.space(after[0] if after else None)
+
+    def spaces_of(view: View) -> list[str]:
+        seen = sorted(one.name for one in view.spaces() if call.caller.sees(one.name))
+        return [one for one in seen if after is None or one >= after[0]]
+
+    found: list[tuple[str, Topic]] = []
+    for space in await call.read(home, spaces_of):
+        last = after[1] if after and after[0] == space else None
+        wanted = PAGE + 1 - len(found)
+        page = await call.read(space, _page_of(last, wanted))
+        found += [(space, topic) for topic in page]
+        if len(found) > PAGE:
+            break
+    more = len(found) > PAGE
+    found = found[:PAGE]
+    return types.ListResourcesResult(
+        resources=[_resource(space, topic) for space, topic in found],
+        next_cursor=_cursor(*found[-1]) if more else None,
+    )
+
+
+async def read(call: Call, uri: str) -> types.ReadResourceResult:
+    """The text of a topic or of one of its versions; what it is besides is in `_meta`."""
+    space, topic, version = read_uri(uri)
+    state = await call.read(space, lambda view: view.get(topic, version))
+    if state.forgotten:
+        raise NotFound(f"The version {state.id} says that the topic was forgotten.")
+    return types.ReadResourceResult(
+        contents=[
+            types.TextResourceContents(
+                uri=uri, mime_type=_kind(topic), text=state.content, _meta=_about(state)
+            )
+        ]
+    )
+
+
+def _page_of(last: str | None, limit: int) -> Any:
+    return lambda view: view.topics(after=last, limit=limit)
+
+
+def _resource(space: str, topic: Topic) -> types.Resource:
+    tags = f", tagged {', '.join(topic.tags)}" if topic.tags else ""
+    return types.Resource(
+        uri=uri_of(space, topic.name),
+        name=topic.name,
+        description=f"Version {topic.version} of {topic.versions}{tags}",
+        mime_type=_kind(topic.name),
+        annotations=types.Annotations(
+            priority=topic.importance, last_modified=iso(topic.recorded_at)
+        ),
+    )
+
+
+def _about(state: State) -> dict[str, Any]:
+    return {
+        "hades/cite": state.id,
+        "hades/version": state.version,
+        "hades/valid_from": iso(state.valid_from),
+        "hades/recorded_at": iso(state.recorded_at),
+        "hades/tags": list(state.tags),
+    }
+
+
+def _kind(topic: str) -> str:
+    return "text/markdown" if topic.endswith((".md", ".markdown")) else "text/plain"
+
+
+def _cursor(space: str, topic: Topic) -> str:
+    return base64.urlsafe_b64encode(json.dumps([space, topic.name]).encode()).decode()
+
+
+def _read_cursor(cursor: str | None) -> tuple[str, str] | None:
+    if not cursor:
+        return None
+    try:
+        space, topic = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, TypeError) as error:
+        raise InvalidInput("That cursor is not one this server gave: list anew.") from error
+    if not isinstance(space, str) or not isinstance(topic, str):
+        raise InvalidInput("That cursor is not one this server gave: list anew.")
+    return space, topic

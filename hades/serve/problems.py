@@ -1,0 +1,196 @@
+"""Problems: what went wrong, as `application/problem+json` (RFC 9457).
+
+Each kind of error has one status; the sentence is the error's own. `code` is the name of
+the error's class, so that a client can raise the same one again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict
+from pydantic_core import to_json
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from hades import errors
+from hades.errors import Conflict, HadesError
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_S = 1
+
+_STATUS: dict[type[HadesError], int] = {
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.InvalidInput: 422,
+    errors.Denied: 403,
+    errors.Unavailable: 503,
+    errors.Corrupt: 500,
+    HadesError: 500,
+}
+_CODE = {
+    **{status: kind.__name__ for kind, status in reversed(_STATUS.items())},
+    400: "InvalidInput",
+    401: "Denied",
+    405: "InvalidInput",
+    412: "Conflict",
+    413: "InvalidInput",
+    415: "InvalidInput",
+    429: "Unavailable",
+    500: "HadesError",
+}
+
+_log = logging.getLogger("hades.serve")
+
+
+class PreconditionFailed(Conflict):
+    """`If-Match` or `If-None-Match` names another state than the current one."""
+
+    status = 412
+
+
+class Wrong(BaseModel):
+    """One thing wrong with a request."""
+
+    where: str
+    what: str
+
+
+class Problem(BaseModel):
+    """What went wrong, in one sentence."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "about:blank",
+                    "title": "Not Found",
+                    "status": 404,
+                    "detail": "There is no topic 'design/approach_x' at that time.",
+                    "code": "NotFound",
+                }
+            ]
+        }
+    )
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    """The class of the error in `hades.errors`."""
+    errors: list[Wrong] = []
+    """Each thing wrong with a request that does not fit its description."""
+
+
+def problem(
+    status: int,
+    detail: str,
+    code: str | None = None,
+    *,
+    wrong: Sequence[Mapping[str, str]] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A response that says what went wrong."""
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code or _CODE.get(status, "HadesError"),
+    }
+    if wrong:
+        body["errors"] = list(wrong)
+    return Response(to_json(body), status, headers, MEDIA_TYPE)
+
+
+def problem_of(error: HadesError) -> Response:
+    """The response for one of our errors."""
+    kind = next(kind for kind in type(error).__mro__ if kind in _STATUS)
+    status = getattr(error, "status", _STATUS[kind])
+    headers = {}
+    if status in (503, 504):
+        headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
+    return problem(status, str(error), kind.__name__, headers=headers)
+
+
+def install(app: FastAPI) -> None:
+    """Let every error of an app become a problem."""
+    app.add_exception_handler(HadesError, _ours)
+    app.add_exception_handler(RequestValidationError, _unfit)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unforeseen)
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """These statuses as OpenAPI describes them."""
+    return {
+        status: {
+            "description": f"{HTTPStatus(status).phrase}: what went wrong, in one sentence",
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in statuses
+    }
+
+
+ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504)
+"""What any call may meet: a key that is missing or not enough, a full line, a wrong value."""
+
+
+async def _ours(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HadesError)
+    return problem_of(error)
+
+
+async def _unfit(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = [_wrong(one) for one in error.errors()]
+    first = found[0]
+    sentence = f"{first['where']}: {first['what']}."
+    if any(one["type"] == "json_invalid" for one in error.errors()):
+        return problem(400, f"The body is not JSON: {sentence}", wrong=found)
+    if first["where"] == "body" and request.headers.get("content-type", "") and _not_json(request):
+        return problem(415, "Send the body as application/json.")
+    return problem(422, f"The request does not fit its description: {sentence}", wrong=found)
+
+
+def _not_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return not (kind == "application/json" or kind.endswith("+json"))
+
+
+def _wrong(one: Mapping[str, Any]) -> dict[str, str]:
+    # Names of fields come from the request: they may hold what cannot be encoded.
+    where = ".".join(str(part) for part in one["loc"])
+    what = str(one.get("ctx", {}).get("error", one["msg"])).rstrip(".")
+    return {"where": _encodable(where)[:200], "what": _encodable(what)[:500]}
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        return problem(405, "This address takes other methods.", headers=_allowed(request))
+    missing = error.status_code == 404
+    detail = "There is nothing at this address." if missing else str(error.detail)
+    return problem(error.status_code, detail, headers=error.headers)
+
+
+def _allowed(request: Request) -> dict[str, str]:
+    """Every method of an address: each is a route of its own, and one alone answered."""
+    route = getattr(request.scope.get("route"), "path_format", "")
+    methods = request.app.openapi()["paths"].get(route, {})
+    return {"Allow": ", ".join(sorted(method.upper() for method in methods))}
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.scope.get("path"), exc_info=error)
+    return problem(500, "Something went wrong inside; the server's log says what.")

@@ -1,0 +1,215 @@
+"""Admin: what concerns the whole memory or files of this machine; at the admin socket only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+from fastapi import Depends, Query, Request
+from pydantic import ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
+
+from hades.errors import Corrupt, InvalidInput
+from hades.ingest.pipeline import PHASES
+from hades.memory import Memory
+from hades.serve.caller import Role, caller_of
+from hades.serve.rest.calls import AnyRequest, Asked, json_response
+from hades.serve.rest.exports import file_response, written
+from hades.serve.rest.jobs import ShownJob, TheJobs
+from hades.serve.rest.receiving import receive_file
+from hades.serve.rest.routes import routes
+from hades.serve.rest.spaces import Number
+from hades.serve.rest.taking import FIELDS_AT_MOST, Phases
+from hades.serve.rest.words import NAME, Body, Name
+from hades.serve.uploads import Uploads, remove
+from hades.serve.wire import Page, to_json
+from hades.store.port import Problem, Progress
+
+
+async def only_here(request: Request) -> None:
+    """What is here is nowhere else: 404 for whoever came another way."""
+    caller = caller_of(request)
+    if not caller.local or caller.role < Role.ADMIN:
+        raise HTTPException(404)
+
+
+router = routes("/v1/admin", "admin", dependencies=[Depends(only_here)])
+
+PATHS_AT_MOST = 100
+_LINES = "application/x-ndjson"
+_OCTETS = "application/octet-stream"
+
+
+class Reembed(Body):
+    """The encoder to move to."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"encoder": "minilm"}]})
+
+    encoder: Name
+    space: Name = "default"
+
+
+class IngestPaths(Body):
+    """Files and folders of the server's own machine to take in."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"space": "default", "paths": ["/srv/handbook"]}]}
+    )
+
+    space: Name = "default"
+    paths: Annotated[list[Name], Field(min_length=1, max_length=PATHS_AT_MOST)]
+    prefix: Name | None = None
+    fields: Annotated[dict[str, str], Field(max_length=FIELDS_AT_MOST)] | None = None
+    phases: Phases | None = None
+    history: bool = False
+    dry_run: bool = False
+
+
+def _sent(kind: str) -> dict[str, Any]:
+    content = {kind: {"schema": {"type": "string", "format": "binary"}}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def _file(kind: str, what: str) -> dict[int | str, dict[str, Any]]:
+    content = {kind: {"schema": {"type": "string", "format": "binary"}}}
+    return {200: {"description": what, "content": content}}
+
+
+@router.get(
+    "/export",
+    summary="Export everything",
+    response_class=StreamingResponse,
+    responses=_file(_LINES, "Everything, in all spaces and at all times, as JSON lines."),
+)
+async def export(asked: AnyRequest) -> Response:
+    """The whole memory as JSON lines, for `import`."""
+    file = await asked.desk.read(
+        asked.caller,
+        None,
+        lambda view: written(lambda text: view.export(text)),
+        role=Role.ADMIN,
+        patient=True,
+    )
+    return file_response(file, _LINES, "memory.jsonl")
+
+
+@router.post(
+    "/import",
+    summary="Import everything",
+    response_model=dict[str, int],
+    openapi_extra=_sent(_LINES),
+)
+async def import_(
+    asked: AnyRequest,
+    into: Annotated[str | None, NAME, Query(description="Another name for its space.")] = None,
+) -> Response:
+    """Take in what `export` wrote, all or nothing; how much of each kind came in."""
+    return await _with_file(asked, ".jsonl", lambda m, path, _told: m.import_(path, into=into))
+
+
+@router.get(
+    "/backup",
+    summary="Back up",
+    response_class=StreamingResponse,
+    responses=_file(_OCTETS, "The whole memory as one file, for `restore` or to be opened."),
+)
+async def backup(asked: AnyRequest) -> Response:
+    """A copy of the whole memory, made while others read and write it."""
+    draft = _uploads(asked).draft(".hades")
+
+    def work(memory: Memory, told: Progress) -> IO[bytes]:
+        try:
+            memory.backup(draft, told)
+            return draft.open("rb")
+        finally:
+            remove(draft)  # the open file stays readable
+
+    file = await _work(asked, work)
+    return file_response(file, _OCTETS, "memory.hades")
+
+
+@router.post(
+    "/restore",
+    summary="Restore a backup",
+    response_model=Number,
+    openapi_extra=_sent(_OCTETS),
+)
+async def restore(asked: AnyRequest) -> Response:
+    """Put a backup in the place of this memory, in one step; the change it stands at then."""
+
+    def work(memory: Memory, path: Path, told: Progress) -> dict[str, int]:
+        try:
+            memory.restore(path, told)
+        except Corrupt as error:
+            raise InvalidInput("What was sent is no whole backup: nothing was changed.") from error
+        return {"value": memory.change}
+
+    return await _with_file(asked, ".hades", work)
+
+
+@router.post("/check", summary="Look for damage", response_model=Page[Problem])
+async def check(asked: AnyRequest) -> Response:
+    """What is wrong with the file, where, and how to mend it."""
+    found = await asked.desk.read(
+        asked.caller, None, lambda view: view.check(), role=Role.ADMIN, patient=True
+    )
+    return json_response(to_json({"items": found, "next": None}))
+
+
+@router.post("/mend", summary="Mend damage", response_model=Page[Problem])
+async def mend(asked: AnyRequest) -> Response:
+    """Mend what can be derived again; the problems that remain."""
+    left = await _work(asked, lambda memory, told: memory.mend(told))
+    return json_response(to_json({"items": left, "next": None}))
+
+
+@router.post("/reembed", summary="Move to another encoder", response_model=Number)
+async def reembed(asked: AnyRequest, body: Reembed) -> Response:
+    """Make the vectors of another encoder beside the old ones, then use them; how many."""
+    made = await _work(
+        asked, lambda memory, told: memory.reembed(body.encoder, told), space=body.space
+    )
+    asked.desk.follow_encoder()
+    return json_response(to_json({"value": made}))
+
+
+@router.post("/jobs", summary="Take in paths", status_code=202, response_model=ShownJob)
+async def ingest(asked: AnyRequest, jobs: TheJobs, body: IngestPaths) -> Response:
+    """Take in files and folders of this machine, also git histories, as a job."""
+    options = body.model_dump(exclude={"space", "paths"})
+    options["phases"] = body.phases or PHASES
+
+    def work(memory: Memory, told: Progress) -> Any:
+        return memory.ingest(*body.paths, **options, on_progress=told)
+
+    await asked.desk.read(asked.caller, body.space, lambda view: view.space, role=Role.ADMIN)
+    job = jobs.start(asked.caller, body.space, "ingest", work, role=Role.ADMIN)
+    return json_response(to_json(job.shown()), 202)
+
+
+async def _work(
+    asked: Asked, work: Callable[[Memory, Progress], Any], space: str | None = None
+) -> Any:
+    return await asked.desk.work(asked.caller, space, work, lambda *_: None, role=Role.ADMIN)
+
+
+async def _with_file(
+    asked: Asked, suffix: str, work: Callable[[Memory, Path, Progress], Any]
+) -> Response:
+    """Work with a file that is sent."""
+    draft = _uploads(asked).draft(suffix)
+    try:
+        await receive_file(asked.request, draft)
+        made = await _work(asked, lambda memory, told: work(memory, draft, told))
+    finally:
+        await asyncio.to_thread(remove, draft)
+    asked.desk.follow_encoder()  # an import or a backup may bring its own
+    return json_response(to_json(made))
+
+
+def _uploads(asked: Asked) -> Uploads:
+    uploads: Uploads = asked.request.app.state.uploads
+    return uploads

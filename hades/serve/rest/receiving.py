@@ -1,0 +1,86 @@
+"""Receiving: the body of a request as files, without ever holding all of it in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from fastapi import Request
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from hades.errors import InvalidInput
+from hades.serve.uploads import (
+    FILES_AT_MOST,
+    SENT_BYTES_AT_MOST,
+    Filling,
+    TooLarge,
+    unpack,
+)
+
+MULTIPART = "multipart/form-data"
+TARS = ("application/x-tar", "application/gzip", "application/x-gzip", "application/x-gtar")
+FIELD_BYTES_AT_MOST = 2**20
+
+
+def content_type(request: Request) -> str:
+    """What a request says its body is."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def receive_file(request: Request, path: Path) -> None:
+    """Write the body to a new file."""
+    with path.open("xb") as file:
+        async for part in _bounded(request):
+            await asyncio.to_thread(file.write, part)
+
+
+async def receive_folder(request: Request, archive: Path, folder: Path) -> list[tuple[str, str]]:
+    """Write the files of an archive or a form into a new folder; what was passed over."""
+    if content_type(request) == MULTIPART:
+        await _receive_form(request, folder)
+        skipped: list[tuple[str, str]] = []
+    else:
+        await receive_file(request, archive)
+        skipped = await asyncio.to_thread(unpack, archive, folder)
+    if not folder.is_dir() or not any(folder.iterdir()):
+        raise InvalidInput("There is no file in what was sent.")
+    return skipped
+
+
+async def _receive_form(request: Request, folder: Path) -> None:
+    parser = MultiPartParser(
+        request.headers,
+        _bounded(request),
+        max_files=FILES_AT_MOST,
+        max_fields=0,
+        max_part_size=FIELD_BYTES_AT_MOST,
+    )
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, UnicodeError) as error:
+        raise InvalidInput(f"The form cannot be read: {error}.") from error
+    try:
+        filling = Filling(folder)
+        for _, sent in form.multi_items():
+            if not isinstance(sent, UploadFile) or not sent.filename:
+                raise InvalidInput("A form holds files only; options stand in the address.")
+            await asyncio.to_thread(filling.add, sent.filename, sent.file)
+    finally:
+        await form.close()
+
+
+async def _bounded(request: Request) -> AsyncGenerator[bytes, None]:
+    said = request.headers.get("content-length", "")
+    done = int(said) if said.isdecimal() else 0
+    if done <= SENT_BYTES_AT_MOST:
+        done = 0
+        async for part in request.stream():
+            done += len(part)
+            if done > SENT_BYTES_AT_MOST:
+                break
+            yield part
+    if done > SENT_BYTES_AT_MOST:
+        at_most = SENT_BYTES_AT_MOST // 2**20
+        raise TooLarge(f"More than {at_most} MB were sent: send them in parts.")

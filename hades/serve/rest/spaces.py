@@ -1,0 +1,155 @@
+"""Spaces: the named memories inside the file, and what stands in one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Path as PathParameter
+from fastapi import Query
+from pydantic import ConfigDict
+from starlette.responses import Response
+
+import hades
+from hades.domain.trace import Change, Space
+from hades.memory import Memory
+from hades.serve.caller import Role
+from hades.serve.rest.calls import (
+    AnyRequest,
+    Asks,
+    Reads,
+    Writes,
+    WritesAnywhere,
+    json_response,
+)
+from hades.serve.rest.routes import routes
+from hades.serve.rest.words import LIMIT_AT_MOST, NAME, TIME, Body, Name
+from hades.serve.wire import Page, to_json
+
+router = routes("/v1", "spaces")
+
+
+class NewSpace(Body):
+    """A space to make."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "research"}]})
+
+    name: Name
+
+
+class Welcome(Body):
+    """What this server is, and what the caller may do here."""
+
+    hades: str
+    caller: str
+    role: str
+    spaces: list[str]
+    read_only: bool
+    links: dict[str, str]
+
+
+class Moment(Body):
+    """One moment."""
+
+    time: datetime
+
+
+class Number(Body):
+    """One number."""
+
+    value: int
+
+
+@router.get("", summary="Look around", response_model=Welcome)
+async def welcome(asked: AnyRequest) -> Response:
+    """The version, what the caller may do, and where to go from here."""
+    there = await _seen(asked)
+    told = {
+        "hades": hades.__version__,
+        "caller": asked.caller.name,
+        "role": asked.caller.title,
+        "spaces": [space.name for space in there],
+        "read_only": asked.desk.read_only,
+        "links": {"spaces": "/v1/spaces", "openapi": "/openapi.json", "graphql": "/graphql"},
+    }
+    return json_response(to_json(told))
+
+
+@router.get("/spaces", summary="List spaces", response_model=Page[Space])
+async def spaces(asked: AnyRequest) -> Response:
+    """The spaces the caller may use."""
+    return json_response(to_json({"items": await _seen(asked), "next": None}))
+
+
+async def _seen(asked: AnyRequest) -> list[Space]:
+    found = await asked.desk.read(asked.caller, None, lambda view: view.spaces())
+    return [space for space in found if asked.caller.sees(space.name)]
+
+
+@router.post("/spaces", summary="Make a space", response_model=Space, status_code=201)
+async def create_space(writes: WritesAnywhere, body: NewSpace) -> Response:
+    """A new, empty space; needs the role admin."""
+    writes.caller.require(Role.ADMIN, body.name)
+    return await writes.answer(
+        lambda memory: memory.create_space(body.name), status=201, role=Role.ADMIN
+    )
+
+
+@router.delete("/spaces/{space:name}", summary="Drop a space", response_model=Page[Space])
+async def drop_space(
+    writes: WritesAnywhere, space: Annotated[str, NAME, PathParameter(examples=["research"])]
+) -> Response:
+    """Erase a space with everything in it; needs the role admin. Gives those that stay."""
+    writes.caller.require(Role.ADMIN, space)
+
+    def write(memory: Memory) -> dict[str, Any]:
+        memory.drop_space(space)
+        left = [one for one in memory.spaces() if writes.caller.sees(one.name)]
+        return {"items": left, "next": None}
+
+    return await writes.answer(write, role=Role.ADMIN)
+
+
+@router.get("/spaces/{space:name}/stats", summary="Count", response_model=dict[str, int])
+async def stats(reads: Reads) -> Response:
+    """How much there is in this space, and how large the file is."""
+    return await reads.answer(lambda view: view.stats())
+
+
+@router.get("/spaces/{space:name}/log", summary="Read the change log", response_model=Page[Change])
+async def log(reads: Reads, limit: Annotated[int, Query(ge=0, le=LIMIT_AT_MOST)] = 20) -> Response:
+    """The last changes in this space, newest first: who did what, when."""
+    return await reads.listed(lambda view: view.log(limit))
+
+
+@router.get("/spaces/{space:name}/change", summary="Read the change number", response_model=Number)
+async def change(reads: Reads) -> Response:
+    """The number of the last committed write."""
+    return await reads.answer(lambda view: {"value": view.change})
+
+
+@router.get("/spaces/{space:name}/pending", summary="Count what waits", response_model=Number)
+async def pending(reads: Reads) -> Response:
+    """How many states wait to be indexed."""
+    return await reads.answer(lambda view: {"value": view.pending})
+
+
+@router.get("/spaces/{space:name}/time", summary="Read a time", response_model=Moment)
+async def time(
+    reads: Reads, when: Annotated[str, TIME, Query(examples=["3 weeks ago"])]
+) -> Response:
+    """The moment a time as people write it stands for, by the memory's clock."""
+    return await reads.answer(lambda view: {"time": view.at(when).as_of.valid})
+
+
+@router.post("/spaces/{space:name}/index", summary="Index what waits", response_model=Number)
+async def index(writes: Writes) -> Response:
+    """Index what was remembered since; a question does it by itself. How many states."""
+    made = await writes.work(lambda memory, told: memory.index(told))
+    return json_response(to_json({"value": made}))
+
+
+@router.post("/spaces/{space:name}/warm", summary="Warm up", response_model=dict[str, float])
+async def warm(asks: Asks) -> Response:
+    """Do beforehand what a first question would wait for; the seconds of each part."""
+    return await asks.answer(lambda view: view.warm(), fresh=True)

@@ -1,0 +1,181 @@
+"""Traces: every request and every stage of recall as OpenTelemetry spans.
+
+Off unless an endpoint is set; then nothing of OpenTelemetry is even imported. The core knows
+nothing of it: recall's own telemetry has the milliseconds of each stage, and the spans are
+made of it afterwards, with the times the stages really had. Spans say how long, how many
+and why; questions and texts only when asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import hades
+from hades.domain.answer import Recall, StageReport
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter
+    from opentelemetry.trace import Span
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+TRACE_HEADERS = frozenset({b"traceparent", b"tracestate"})
+FLUSH_TIMEOUT_S = 2.0
+"""How long a server that stops waits for the last spans to be sent."""
+NS_PER_MS = 1_000_000
+
+
+def open_traces(
+    endpoint: str | None = None,
+    *,
+    contents: bool = False,
+    environment: Mapping[str, str] = os.environ,
+) -> Traces | None:
+    """Traces to an OTLP/HTTP endpoint, ours or the environment's; None when there is none.
+
+    Headers (keys of the receiver) come from OTEL_EXPORTER_OTLP_HEADERS alone.
+    """
+    if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return None
+    if not endpoint and not any(environment.get(name) for name in ENDPOINTS):
+        return None
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    target = f"{endpoint.rstrip('/')}/v1/traces" if endpoint else None
+    named = environment.get("OTEL_SERVICE_NAME", "hades")
+    about = {"service.name": named, "service.version": hades.__version__}
+    provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
+    exporter = OTLPSpanExporter(endpoint=target)
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    return Traces(provider, exporter, contents=contents)
+
+
+class Traces:
+    """Makes spans; they are sent in the background, and dropped rather than waited for."""
+
+    def __init__(
+        self, provider: TracerProvider, exporter: SpanExporter, *, contents: bool = False
+    ) -> None:
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        self._provider = provider
+        self._exporter = exporter
+        self._tracer = provider.get_tracer("hades", hades.__version__)
+        self._propagator = TraceContextTextMapPropagator()
+        self.contents = contents
+
+    @contextmanager
+    def request(self, scope: Mapping[str, Any]) -> Iterator[Span]:
+        """A span for a request, below the one its `traceparent` names; what is done inside
+        belongs to it."""
+        from opentelemetry.trace import SpanKind
+
+        told = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in scope["headers"]
+            if name in TRACE_HEADERS
+        }
+        with self._tracer.start_as_current_span(
+            scope["method"],
+            context=self._propagator.extract(told),
+            kind=SpanKind.SERVER,
+            attributes={"http.request.method": scope["method"]},
+            record_exception=self.contents,  # its sentence may name a topic
+        ) as span:
+            if self.contents:
+                span.set_attribute("url.path", scope["path"])
+            yield span
+
+    def answered(self, span: Span, scope: Mapping[str, Any], status: int) -> None:
+        """Say what a request got. Named by its route: a path has names of topics in it."""
+        from opentelemetry.trace import StatusCode
+
+        route = getattr(scope.get("route"), "path", None)
+        if route:
+            span.update_name(f"{scope['method']} {route}")
+            span.set_attribute("http.route", route)
+        span.set_attribute("http.response.status_code", status)
+        if status >= 500:
+            span.set_status(StatusCode.ERROR)
+
+    def recall(self, recall: Recall, space: str, *, ended_ns: int | None = None) -> None:
+        """A span for an answer and one for each of its stages, of the time that has passed."""
+        from opentelemetry.trace import set_span_in_context
+
+        ended = time.time_ns() if ended_ns is None else ended_ns
+        started = ended - round(recall.ms * NS_PER_MS)
+        whole = self._tracer.start_span(
+            "recall", start_time=started, attributes=self._about(recall, space)
+        )
+        below = set_span_in_context(whole)
+        at = started
+        for stage in recall.telemetry:
+            ends = at + round(stage.ms * NS_PER_MS)
+            span = self._tracer.start_span(
+                f"recall {stage.stage}",
+                context=below,
+                start_time=at,
+                attributes=self._about_stage(recall, stage),
+            )
+            span.end(ends)
+            at = ends
+        whole.end(ended)
+
+    def close(self) -> None:
+        """Send what is left, for a moment, and stop."""
+        # The provider's own time limit is not kept while its exporter tries again.
+        flushing = threading.Thread(target=self._provider.force_flush, daemon=True)
+        flushing.start()
+        flushing.join(FLUSH_TIMEOUT_S)
+        self._exporter.shutdown()
+        self._provider.shutdown()
+
+    def _about(self, recall: Recall, space: str) -> dict[str, Any]:
+        about: dict[str, Any] = {
+            "hades.space": space,
+            "hades.intent": recall.intent.value,
+            "hades.mode": recall.mode.value,
+            "hades.ms": recall.ms,
+            "hades.reads": sum(one.reads for one in recall.telemetry),
+            "hades.passages": len(recall.passages),
+            "hades.paths": len(recall.paths),
+            "hades.tokens": recall.tokens,
+            "hades.belief": recall.belief.mean,
+            "hades.conveyance": recall.conveyance.value,
+            "hades.reasons": [f"{one.stage}: {one.reason.value}" for one in recall.reasons],
+        }
+        if self.contents:
+            # The names OpenInference uses, which Langfuse and Phoenix show.
+            about |= {
+                "openinference.span.kind": "RETRIEVER",
+                "input.value": recall.question,
+                "output.value": recall.context,
+            }
+        return about
+
+    def _about_stage(self, recall: Recall, stage: StageReport) -> dict[str, Any]:
+        said = [one for one in recall.reasons if one.stage == stage.stage]
+        about: dict[str, Any] = {
+            "hades.stage": stage.stage,
+            "hades.ms": stage.ms,
+            "hades.reads": stage.reads,
+            "hades.found": stage.found,
+            "hades.added": stage.added,
+            "hades.cut": stage.cut,
+            "hades.coverage": stage.coverage,
+            "hades.dedupe_rate": stage.dedupe_rate,
+            "hades.capped": stage.capped,
+            "hades.early_stop": stage.early_stop,
+            "hades.reasons": [one.reason.value for one in said],
+        }
+        if self.contents:
+            about["hades.reason_details"] = [one.detail for one in said]
+        return about

@@ -1,0 +1,226 @@
+"""Uploads: files that were sent, put where `ingest` can read them, and taken away again.
+
+The folder lies beside the memory. A source that is sent again lies at the same place as
+before, which is how `ingest` knows it: what did not change costs a hash, and what is no
+longer sent is forgotten. The files themselves are needed only while the job runs. After it
+an empty file or folder stays in their place, as the sign that its topics have an owner.
+
+Nothing in an archive is trusted: names that lead elsewhere refuse the whole; links, devices
+and the like are passed over; bytes and files are counted while they are unpacked.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import secrets
+import shutil
+import tarfile
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from hades.errors import InvalidInput, Unavailable
+
+SENT_BYTES_AT_MOST = 2**30
+UNPACKED_BYTES_AT_MOST = 2**31
+FILES_AT_MOST = 20_000
+DEPTH_AT_MOST = 40
+PART_BYTES_AT_MOST = 255
+"""Of one part of a path: what file systems take."""
+LEFT_BEHIND_S = 24 * 3600
+"""What a killed server left lying for so long is nobody's any more."""
+
+_COPY_BYTES = 256 * 1024
+_GZIP = b"\x1f\x8b"
+
+
+class TooLarge(InvalidInput):
+    """More was sent than is taken."""
+
+    status = 413
+
+
+class Uploads:
+    """The folder of what was sent."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def place(self, space: str, source: str, name: str) -> Path:
+        """Where a source of a space lies, always the same; `name` is its last part."""
+        name = safe_parts(name, whole=True)[0]
+        mark = blake2b(f"{space}\0{source}".encode(), digest_size=12).hexdigest()
+        return self._ready() / mark / name
+
+    def draft(self, suffix: str = "") -> Path:
+        """A name for what is being sent; whoever takes it removes it."""
+        return self._ready() / f"draft-{secrets.token_hex(8)}{suffix}"
+
+    def _ready(self) -> Path:
+        if self._folder is None:
+            raise Unavailable("This server takes no files: it knows no folder for them.")
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            for left in self._folder.glob("draft-*"):
+                with suppress(FileNotFoundError):  # its job is done with it
+                    if time.time() - left.stat().st_mtime > LEFT_BEHIND_S:
+                        remove(left)
+        except OSError as error:
+            raise _full(error) from error
+        return self._folder
+
+
+def put(draft: Path, place: Path) -> None:
+    """Let a draft lie at the place of its source."""
+    try:
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        remove(place)
+        os.rename(draft, place)
+    except OSError as error:
+        raise _full(error) from error
+
+
+def empty(place: Path) -> None:
+    """Take the files away; that there was a source stays."""
+    was_folder = place.is_dir()
+    remove(place)
+    if was_folder:
+        place.mkdir()
+    elif place.parent.is_dir():
+        place.touch()
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, whether it is there or not."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
+    """Unpack a tar, plain or with gzip, into a new folder; what was passed over, and why."""
+    skipped = []
+    try:
+        with (
+            archive.open("rb") as file,
+            _unpacked(file) as counted,
+            tarfile.open(fileobj=counted, mode="r|") as tar,
+        ):
+            filling = Filling(folder)
+            for member in tar:
+                if member.isfile():
+                    content = tar.extractfile(member)
+                    assert content is not None
+                    filling.add(member.name, content)
+                elif not member.isdir():
+                    skipped.append((member.name, "Only files are taken, no links or devices."))
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
+        raise InvalidInput(f"That is no whole tar archive, plain or gzip: {error}.") from error
+    except OSError as error:
+        raise _full(error) from error
+    return skipped
+
+
+class Filling:
+    """A new folder that is being filled with files from elsewhere."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = 0
+        self._bytes = 0
+        folder.mkdir(mode=0o700)
+
+    def add(self, name: str, content: IO[bytes]) -> None:
+        """Write a file below the folder, whatever its name says; InvalidInput for tricks."""
+        self._files += 1
+        if self._files > FILES_AT_MOST:
+            raise TooLarge(f"More than {FILES_AT_MOST:,} files were sent: send them in parts.")
+        path = self._folder.joinpath(*safe_parts(name))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with path.open("xb") as file:
+                while part := content.read(_COPY_BYTES):
+                    self._count(len(part))
+                    file.write(part)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise InvalidInput(f"Two files are called {name!r}: send one of them.") from error
+        except OSError as error:
+            raise _full(error) from error
+
+    def _count(self, more: int) -> None:
+        self._bytes += more
+        if self._bytes > UNPACKED_BYTES_AT_MOST:
+            raise TooLarge(_too_much(UNPACKED_BYTES_AT_MOST))
+
+
+def safe_parts(name: str, *, whole: bool = False) -> tuple[str, ...]:
+    """The parts of a path that stays below where it is put; InvalidInput for any other.
+
+    `whole`: it must be one part.
+    """
+    pure = PurePosixPath(name)
+    parts = pure.parts
+    tricky = (
+        not parts
+        or pure.is_absolute()
+        or ".." in parts
+        or "\0" in name
+        or "\\" in name
+        or len(parts) > (1 if whole else DEPTH_AT_MOST)
+    )
+    if tricky:
+        raise InvalidInput(f"{name[:200]!r} is no path of a file that can be taken in.")
+    try:
+        too_long = any(len(part.encode()) > PART_BYTES_AT_MOST for part in parts)
+    except UnicodeEncodeError as error:
+        raise InvalidInput("A file's name is not UTF-8: rename it.") from error
+    if too_long:
+        raise InvalidInput(f"{name[:80]!r}… has a part longer than {PART_BYTES_AT_MOST} bytes.")
+    return parts
+
+
+class _Counted(io.RawIOBase):
+    """A file read no further than a limit: also what a few bytes of gzip blow up to."""
+
+    def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
+        self._file = file
+        self._left = UNPACKED_BYTES_AT_MOST + FILES_AT_MOST * 2 * tarfile.BLOCKSIZE
+
+    def readable(self) -> bool:
+        """It is read only."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes; TooLarge beyond the limit."""
+        part = self._file.read(size)
+        self._left -= len(part)
+        if self._left < 0:
+            raise TooLarge(_too_much(UNPACKED_BYTES_AT_MOST))
+        return part
+
+
+@contextmanager
+def _unpacked(file: IO[bytes]) -> Iterator[_Counted]:
+    """An archive's bytes, unpacked where they are packed."""
+    packed = file.read(len(_GZIP)) == _GZIP
+    file.seek(0)
+    if packed:
+        with gzip.GzipFile(fileobj=file) as inner:
+            yield _Counted(inner)
+    else:
+        yield _Counted(file)
+
+
+def _too_much(at_most: int) -> str:
+    return f"More than {at_most // 2**20} MB were sent: send them in parts."
+
+
+def _full(error: OSError) -> Unavailable:
+    return Unavailable(f"The files cannot be put down: {error.strerror or error}.")

@@ -1,0 +1,324 @@
+"""A client and what can happen between it and its server."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from serving import Server
+
+import hades
+from hades.serve.caller import Caller, Role
+
+LEAKS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""httpcore 1.0 leaves a unix socket that nobody listens at to the garbage collector."""
+
+
+@pytest.fixture
+def client(server: Server, path: Path) -> Iterator[hades.Memory]:
+    with server.serving(path), hades.open(server.address) as opened:
+        yield opened
+
+
+def test_several_threads_share_a_client(client: hades.Memory) -> None:
+    def write(number: int) -> int:
+        client.remember(f"notes/{number % 5}", f"said {number}")
+        return len(client.get(f"notes/{number % 5}").content)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(write, range(40)))
+    assert sum(topic.versions for topic in client.topics()) == 40
+    assert client.change == 40
+
+
+def test_a_batch_is_of_its_thread_alone(client: hades.Memory) -> None:
+    def look() -> list[str]:
+        return [topic.name for topic in client.topics()]
+
+    with ThreadPoolExecutor(1) as other:
+        with client.batch():
+            client.remember("a", "one")
+            assert look() == ["a"]
+            assert other.submit(look).result() == []
+        assert other.submit(look).result() == ["a"]
+
+
+def test_a_batch_spans_spaces_and_can_be_read(client: hades.Memory) -> None:
+    client.create_space("work")
+    work = client.in_space("work")
+    with pytest.raises(ZeroDivisionError), client.batch():  # noqa: PT012
+        client.remember("a", "one")
+        work.remember("b", "two")
+        assert work.get("b").content == "two"
+        assert work.at("now").topics()[0].name == "b"
+        raise ZeroDivisionError
+    assert client.topics() == work.topics() == []
+
+
+def test_a_batch_in_a_batch_is_a_part_of_it(client: hades.Memory) -> None:
+    with client.batch():
+        client.remember("a", "one")
+        with client.batch():
+            client.remember("b", "two")
+    assert len(client.topics()) == 2
+    with pytest.raises(hades.Conflict, match="undone"), client.batch():  # noqa: PT012
+        client.remember("c", "three")
+        with pytest.raises(ZeroDivisionError), client.batch():
+            raise ZeroDivisionError
+    assert len(client.topics()) == 2
+
+
+def test_a_snapshot_sees_one_moment(client: hades.Memory, server: Server) -> None:
+    client.remember("a", "one")
+    with hades.open(server.address) as writer, client.snapshot():
+        writer.remember("a", "two")
+        assert client.get("a").content == "one"
+        with pytest.raises(hades.InvalidInput, match="for reading"):
+            client.remember("a", "three")
+        with pytest.raises(hades.InvalidInput, match="for reading"), client.batch():
+            pass
+    assert client.get("a").content == "two"
+
+
+def test_a_question_inside_a_batch_is_refused_as_in_a_memory(client: hades.Memory) -> None:
+    with client.batch():
+        for call in (
+            lambda: client.search("anything"),
+            lambda: client.resolve(),
+            lambda: client.index(),
+            lambda: client.ingest(__file__),
+        ):
+            with pytest.raises(hades.InvalidInput, match="not inside"):
+                call()
+
+
+def test_long_lists_come_whole(client: hades.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hades.client.view.PAGE", 7)
+    names = [f"n{number:02}" for number in range(23)]
+    with client.batch():
+        for name in names:
+            client.remember(name, "a note")
+            client.relate("hub", "knows", name, kind="person")
+            client.propose(name, content="perhaps", confidence=0.1)
+    assert [one.name for one in client.topics()] == names
+    assert [one.name for one in client.topics(after="n08", limit=9)] == names[9:18]
+    assert [one.target.name for one in client.edges()] == names
+    assert [one.fields["topic"] for one in client.proposals(None)] == names
+    assert [one.id for one in client.proposals(after=20, limit=2)] == [21, 22]
+    assert len(client.log(100)) == 3 * 23
+
+
+def test_relative_times_are_by_the_clock_of_the_server(
+    server: Server, path: Path, clock: Callable[[], int]
+) -> None:
+    with server.serving(path, clock), hades.open(server.address) as client:
+        client.remember("a", "one", valid_from="yesterday")
+        view = client.at("yesterday")
+        assert str(view.as_of.valid) == "2023-12-31 00:00:00+00:00"
+        assert view.get("a").content == "one"
+        with pytest.raises(hades.InvalidInput, match="Cannot read the time"):
+            client.at("whenever")
+
+
+# What goes wrong
+
+
+@LEAKS
+def test_a_server_that_was_restarted_is_found_again(tmp_path: Path) -> None:
+    server = Server(tmp_path / "own.sock")
+    with server.serving(tmp_path / "m.hades"):
+        server.start()
+        with hades.open(server.address) as client:
+            client.remember("a", "one")
+            server.stop()
+            again = threading.Timer(0.2, server.start)
+            again.start()
+            try:
+                assert client.remember("a", "two").version == 2
+                assert client.get("a").content == "two"
+            finally:
+                again.join()
+                server.stop()
+
+
+@LEAKS
+def test_a_server_that_is_gone_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(hades.Unavailable, match=r"No server answers at unix:///.*hades serve"):
+        hades.open(f"unix://{tmp_path}/none.sock")
+    with pytest.raises(hades.Unavailable, match="No server answers"):
+        hades.open("http://127.0.0.1:9")
+    server = Server(tmp_path / "own.sock")
+    with server.serving(tmp_path / "m.hades"):
+        server.start()
+        with hades.open(server.address, retries=1) as client:
+            server.stop()
+            for call in (lambda: client.get("a"), lambda: client.remember("a", "one")):
+                with pytest.raises(hades.Unavailable, match="No server answers"):
+                    call()
+
+
+def test_whoever_may_not_is_denied_with_the_same_sentence(
+    client: hades.Memory, server: Server
+) -> None:
+    client.remember("a", "one")
+    server.caller = Caller("eve", Role.READER)
+    assert client.get("a").content == "one"
+    with pytest.raises(hades.Denied, match="needs the role writer: yours is reader"):
+        client.remember("a", "two")
+    server.caller = Caller("eve", Role.READER, frozenset({"other"}))
+    with pytest.raises(hades.Denied, match="may not use the space 'default'"):
+        hades.open(server.address)
+
+
+def test_a_client_opened_for_reading_sends_no_write(client: hades.Memory, server: Server) -> None:
+    client.remember("a", "one")
+    with hades.open(server.address, read_only=True) as reader:
+        assert reader.get("a").content == "one"
+        for write in (
+            lambda: reader.remember("a", "two"),
+            lambda: reader.batch(),
+            lambda: reader.drop_space("default"),
+            lambda: reader.in_space("default").forget("a"),
+        ):
+            with pytest.raises(hades.Denied, match="reading only"):
+                write()
+
+
+def test_what_is_no_server_of_ours_is_told() -> None:
+    for status, error in (("200 OK", hades.Unavailable), ("404 No", hades.NotFound)):
+        answer = f"HTTP/1.1 {status}\r\nContent-Length: 5\r\n\r\nhello".encode()
+        with _answering(answer) as address, pytest.raises(error, match="not as HADES does"):
+            hades.open(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("http://", "no address"),
+        ("http://host:99999", "Port"),
+        ("http://host/?q=1", "no address"),
+        ("unix://here.sock", "whole path"),
+        ("ftp://host", "not a file, nor an address"),
+    ],
+)
+def test_a_wrong_address_is_told(address: str, says: str) -> None:
+    with pytest.raises(hades.InvalidInput, match=says):
+        hades.open(address)
+
+
+def test_what_is_the_servers_to_say_is_refused(server: Server) -> None:
+    for given in ({"actor": "bob"}, {"encoder": "minilm"}, {"clock": lambda: 0}):
+        with pytest.raises(hades.InvalidInput, match="leave"):
+            hades.open(server.address, **given)
+
+
+# A write is done once
+
+
+class Lossy:
+    """Stands between a client and a server, and loses the answers it is told to."""
+
+    def __init__(self, folder: Path, server: Path) -> None:
+        self.address = f"unix://{folder}/lossy.sock"
+        self.lose = 0
+        self.lost = 0
+        self._server = server
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(f"{folder}/lossy.sock")
+        self._listening.listen()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                near, _ = self._listening.accept()
+            except OSError:
+                return
+            with near, socket.socket(socket.AF_UNIX) as far:
+                far.connect(str(self._server))
+                self._pass_on(near, far)
+
+    def _pass_on(self, near: socket.socket, far: socket.socket) -> None:
+        while True:
+            ready, _, _ = select.select([near, far], [], [])
+            for source in ready:
+                data = source.recv(65_536)
+                if not data:
+                    return
+                if source is far and self.lose:
+                    self.lose -= 1
+                    self.lost += 1
+                    return
+                (far if source is near else near).sendall(data)
+
+
+@pytest.fixture
+def lossy(tmp_path: Path, server: Server, path: Path) -> Iterator[Lossy]:
+    with server.serving(path):
+        between = Lossy(tmp_path, Path(server.address.removeprefix("unix://")))
+        yield between
+        between.close()
+
+
+def test_a_write_whose_answer_was_lost_is_not_done_twice(lossy: Lossy) -> None:
+    with hades.open(lossy.address) as client:
+        client.remember("a", "one")
+        lossy.lose = 2
+        state = client.remember("a", "two", expect_version=1)
+        assert lossy.lost == 2
+        assert state.version == 2
+        assert [one.content for one in client.history("a")] == ["one", "two"]
+        lossy.lose = 1
+        client.create_space("work")
+        lossy.lose = 1
+        client.forget("a")
+        assert [change.action for change in client.log()] == ["forget", "remember", "remember"]
+
+
+def test_a_write_that_never_gets_an_answer_is_given_up(lossy: Lossy) -> None:
+    with hades.open(lossy.address, retries=2) as client:
+        lossy.lose = 99
+        with pytest.raises(hades.Unavailable, match="broke off"):
+            client.remember("a", "one")
+        assert lossy.lost == 3
+        lossy.lose = 0
+        assert len(client.history("a")) == 1
+
+
+def test_a_batch_whose_commit_was_not_answered_says_so(lossy: Lossy) -> None:
+    with hades.open(lossy.address) as client:
+        with pytest.raises(hades.Unavailable, match="not known whether"), client.batch():  # noqa: PT012
+            client.remember("a", "one")
+            lossy.lose = 1
+        assert client.get("a").content == "one"
+
+
+@contextmanager
+def _answering(answer: bytes) -> Iterator[str]:
+    """Something that says the same whatever it is asked."""
+    with socket.socket(socket.AF_INET) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+
+        def run() -> None:
+            near, _ = listening.accept()
+            with near:
+                near.recv(65_536)
+                near.sendall(answer)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        thread.join()

@@ -1,0 +1,82 @@
+"""Every endpoint, called with what its description allows and with what it forbids.
+
+`make fuzz` makes thousands of calls; the suite makes
+a few hundred of them, always the same. Behind the real gate, with a key that may do all.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from making import remember_story
+from rest_making import serving
+
+import hades
+from hades.serve import gate as gates
+from hades.serve.app import build
+from hades.serve.audit import Audit
+from hades.serve.caller import Role
+from hades.serve.desk import Desk
+from hades.serve.gate import Gate, Limits
+from hades.serve.keys import Keys
+from hades.serve.way import Way
+
+HERE = Way("http", Role.ADMIN, by_key=True, local=True)
+"""By a key, as far as the admin socket goes."""
+UNTRIED = ("/v1/admin/jobs",)
+"""Would take in whatever lies at a path of this machine."""
+NOT_CHECKED = ("positive_data_acceptance", "ensure_resource_availability", "not_a_server_error")
+"""Times and the like have a grammar that a description of strings cannot tell; a hold that
+nobody uses ends by itself; and a full line may say so (`never_fails` looks at the rest)."""
+
+
+def fuzz(folder: Path, examples: int, phases: str, seed: int = 1) -> subprocess.CompletedProcess:
+    """Call everything; what schemathesis says."""
+    path = folder / "fuzzed.hades"
+    with hades.open(path) as memory:
+        remember_story(memory)
+    keys, audit = Keys(folder / "keys"), Audit(folder / "audit")
+    _, words = keys.create("fuzz", Role.ADMIN)
+    desk = Desk.open(path)
+    gates.WRONG_KEYS_PER_S = 0  # it tries many
+    limits = Limits(requests_per_s=0, hosts=None)
+    gate = Gate(build(desk, keys=keys, audit=audit), keys, audit=audit, limits=limits)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["hades.way"] = HERE
+        await gate(scope, receive, send)
+
+    command = [str(Path(sys.executable).parent / "schemathesis"), "run", "--no-color"]
+    command += ["--phases", phases, "--seed", str(seed), "--max-examples", str(examples)]
+    command += ["--exclude-checks", ",".join(NOT_CHECKED), "-H", f"Authorization: Bearer {words}"]
+    command += ["--warnings", "off", "--no-shrink"]
+    for one in UNTRIED:
+        command += ["--exclude-path", one]
+    hooks = {"SCHEMATHESIS_HOOKS": "fuzz_hooks", "PYTHONPATH": _import_path()}
+    with serving(desk, app) as url:
+        done = subprocess.run(
+            [*command, f"{url}/openapi.json"],
+            cwd=folder,
+            env={**os.environ, **hooks},
+            capture_output=True,
+            text=True,
+        )
+    audit.close()
+    return done
+
+
+def _import_path() -> str:
+    return os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        phases = "examples,coverage,fuzzing,stateful"
+        ended = fuzz(Path(scratch), int(sys.argv[1]), phases, int((*sys.argv, "", "1")[2] or 1))
+    print(ended.stdout, ended.stderr)
+    sys.exit(ended.returncode)

@@ -1,0 +1,78 @@
+"""What the MCP tests share: a memory with a story, and real clients of the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mcp import Client, MCPError, StdioServerParameters
+
+from hades.serve.caller import Caller, Role
+from hades.serve.desk import Desk
+from hades.serve.mcp.server import build
+
+ROOT = Path(__file__).parent.parent.parent
+ANN = Caller("ann", Role.WRITER)
+EVE = Caller("eve", Role.READER)
+WRITING_TOOLS = {
+    "remember",
+    "relate",
+    "change_fact",
+    "ingest_text",
+    "forget",
+    "graph_entity_update",
+}
+
+Result = TypeVar("Result")
+Life = Callable[[Client], Awaitable[Result]]
+
+
+def talk(desk: Desk, life: Life[Result], *, caller: Caller = ANN, **options: Any) -> Result:
+    """What a client does with a server in the same process."""
+
+    server = build(desk, lambda _: caller, home="default", **options)
+    return asyncio.run(meet(Client(server, mode="legacy"), life))
+
+
+async def meet(client: Client, life: Life[Result]) -> Result:
+    """A conversation; what the server refuses is raised as it is, not in a group."""
+    refused: MCPError
+    async with client:
+        try:
+            return await life(client)
+        except MCPError as error:
+            refused = error
+    raise refused
+
+
+def hades_command(*arguments: str) -> list[str]:
+    """The command line of this checkout."""
+    return [sys.executable, "-c", "from hades.cli import main; main()", *arguments]
+
+
+def hades_environment() -> dict[str, str]:
+    """An environment in which it is found."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    data = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
+    return {**kept, **data, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "always"}
+
+
+def stdio(path: Path, *options: str) -> StdioServerParameters:
+    """How a client starts `hades mcp`."""
+    command, *arguments = hades_command("mcp", "--memory", str(path), *options)
+    return StdioServerParameters(command=command, args=arguments, env=hades_environment())
+
+
+def text_of(result: Any) -> str:
+    """What a model reads of a tool's result."""
+    (content,) = result.content
+    return str(content.text)
+
+
+def names_of(listed: Any) -> set[str]:
+    """The names of listed tools or prompts."""
+    return {one.name for one in getattr(listed, "tools", None) or listed.prompts}

@@ -1,0 +1,46 @@
+"""What tests of the server share: a real one at real sockets, in a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import httpx
+
+from hades.serve.audit import Audit
+from hades.serve.caller import Role
+from hades.serve.desk import Desk
+from hades.serve.keys import Keys
+from hades.serve.link import FirstLink
+from hades.serve.sockets import Listening
+
+STATES = "/v1/spaces/default/states"
+
+
+@dataclass
+class Served:
+    """A server that runs, and what it stands on."""
+
+    desk: Desk
+    keys: Keys
+    audit: Audit
+    listening: dict[str, Listening]
+    link: FirstLink
+
+    def by(self, way: str, token: str | None = None) -> httpx.Client:
+        """A client that comes this way."""
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        place = self.listening[way].where
+        if way == "http":
+            return httpx.Client(base_url=place, headers=headers)
+        transport = httpx.HTTPTransport(uds=place)
+        return httpx.Client(transport=transport, base_url="http://hades", headers=headers)
+
+    def key(self, role: Role, spaces: list[str] | None = None) -> str:
+        """A new key."""
+        name = f"{role.name.lower()}-{len(self.keys.listed())}"
+        return self.keys.create(name, role, spaces)[1]
+
+
+Serving = Callable[..., AbstractContextManager[Served]]

@@ -1,0 +1,104 @@
+"""The pages for whoever watches: alive, ready, metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import httpx
+import pytest
+
+from hades.serve import health
+from hades.serve.caller import Caller, Role
+from hades.serve.health import Pages, Readiness, may_look
+from hades.serve.metrics import Metrics
+
+
+def ask(app: Any, path: str, method: str = "GET") -> httpx.Response:
+    async def asking() -> httpx.Response:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://hades") as client:
+            return await client.request(method, path)
+
+    return asyncio.run(asking())
+
+
+def test_it_is_alive_before_it_is_ready() -> None:
+    readiness = Readiness(storage=lambda: None)
+    app = Pages(Metrics(), readiness)
+    assert ask(app, "/healthz").json() == {"status": "alive"}
+    loading = ask(app, "/readyz")
+    assert loading.status_code == 503
+    assert loading.json()["problems"] == {"warm": "still loading"}
+    readiness.warm = True
+    assert ask(app, "/readyz").json()["status"] == "ready"
+    readiness.leaving = True
+    assert ask(app, "/readyz").json()["problems"] == {"server": "shutting down"}
+
+
+def test_an_open_breaker_or_a_storage_that_fails_is_not_ready() -> None:
+    def broken() -> None:
+        raise OSError("/secret/place: input/output error")
+
+    app = Pages(Metrics(), Readiness(storage=broken, breaker=lambda: "open", warm=True))
+    answer = ask(app, "/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["problems"] == {"breaker": "open", "storage": "cannot be read"}
+    assert "secret" not in answer.text
+
+
+def test_a_storage_that_hangs_takes_one_thread_however_often_it_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(health, "STORAGE_TIMEOUT_S", 0.01)
+    goes_on, begun = threading.Event(), []
+
+    def hanging() -> None:
+        begun.append(1)
+        goes_on.wait()
+
+    async def asking() -> list[dict[str, str]]:
+        readiness = Readiness(storage=hanging, warm=True)
+        found = [await readiness.problems() for _ in range(5)]
+        goes_on.set()
+        monkeypatch.setattr(health, "STORAGE_TIMEOUT_S", 10)
+        return [*found, await readiness.problems()]
+
+    found = asyncio.run(asking())
+    assert all("no answer" in one["storage"] for one in found[:-1])
+    assert found[-1] == {}
+    assert len(begun) == 1
+
+
+def test_metrics_are_what_the_registry_has() -> None:
+    metrics = Metrics()
+    metrics.observe_call("recall", "RO", 200, 0.01)
+    answer = ask(Pages(metrics, Readiness(storage=lambda: None)), "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert 'hades_calls_total{call="recall",mode="RO",status="200"} 1.0' in answer.text
+
+
+def test_nothing_is_posted_to_them() -> None:
+    app = Pages(Metrics(), Readiness(storage=lambda: None))
+    assert ask(app, "/metrics", "POST").status_code == 405
+
+
+ALL, SOME = Caller("key:a", Role.READER), Caller("key:b", Role.ADMIN, frozenset({"x"}))
+
+
+@pytest.mark.parametrize(
+    ("scope", "may"),
+    [
+        ({"hades.caller": ALL, "client": ("10.0.0.9", 1)}, True),
+        ({"hades.caller": SOME, "client": ("127.0.0.1", 1)}, False),
+        ({"client": ("127.0.0.1", 1)}, True),
+        ({"client": ("::1", 1)}, True),
+        ({"client": None}, True),
+        ({"client": ("10.0.0.9", 1)}, False),
+        ({"client": ("testclient", 1)}, False),
+        ({"client": ("127.0.0.1", 1), "headers": [(b"x-forwarded-for", b"1.2.3.4")]}, False),
+    ],
+)
+def test_metrics_name_spaces_so_not_everybody_sees_them(scope: dict[str, Any], may: bool) -> None:
+    assert may_look(scope) is may

@@ -1,0 +1,212 @@
+"""Holds: a batch or a snapshot over several calls, each of them whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import hades
+from hades.serve.caller import Caller, Role
+from hades.serve.desk import Desk, Overloaded, TimedOut
+from hades.serve.holds import SNAPSHOTS_AT_MOST, Holds
+
+ANN = Caller("key:ann", Role.WRITER)
+BOB = Caller("key:bob", Role.WRITER)
+EVE = Caller("key:eve", Role.READER)
+
+
+@pytest.fixture
+def desk(path: Path) -> Iterator[Desk]:
+    made = Desk.open(path)
+    yield made
+    made.close()
+
+
+def _hurried(desk: Desk, silence_s: float, age_s: float = 60) -> Desk:
+    """The same desk, whose holds end sooner."""
+    desk.holds = Holds(desk._write, silence_s=silence_s, age_s=age_s)
+    return desk
+
+
+async def _topics(desk: Desk, hold: str | None = None, caller: Caller = EVE) -> list[str]:
+    found = await desk.read(caller, "default", lambda v: v.topics(), hold=hold)
+    return [topic.name for topic in found]
+
+
+def _remember(desk: Desk, topic: str, hold: str | None = None) -> Awaitable[hades.State]:
+    return desk.write(ANN, "default", lambda m: m.remember(topic, "x"), hold=hold)
+
+
+def test_a_batch_is_seen_by_others_only_when_committed(desk: Desk) -> None:
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "batch")
+        await _remember(desk, "a", hold)
+        await _remember(desk, "b", hold)
+        assert await _topics(desk, hold, ANN) == ["a", "b"]
+        assert await _topics(desk) == []
+        await desk.release(ANN, hold, commit=True)
+        assert await _topics(desk) == ["a", "b"]
+
+    asyncio.run(life())
+
+
+def test_a_batch_can_be_undone_and_a_failing_call_fails_alone(desk: Desk) -> None:
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "batch")
+        await _remember(desk, "a", hold)
+        await desk.release(ANN, hold, commit=False)
+        hold = await desk.hold(ANN, "default", "batch")
+        await _remember(desk, "b", hold)
+        with pytest.raises(hades.InvalidInput):
+            await _remember(desk, "", hold)
+        await desk.release(ANN, hold, commit=True)
+        assert await _topics(desk) == ["b"]
+
+    asyncio.run(life())
+
+
+def test_other_writes_wait_for_a_batch_and_then_happen(desk: Desk) -> None:
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "batch")
+        waiting = asyncio.ensure_future(_remember(desk, "later"))
+        second = asyncio.ensure_future(desk.hold(BOB, "default", "batch"))
+        await _remember(desk, "a", hold)
+        assert not waiting.done()
+        assert desk.standing().waiting["write"] == 2
+        await desk.release(ANN, hold, commit=True)
+        await waiting
+        await desk.release(BOB, await second, commit=False)
+        assert await _topics(desk) == ["a", "later"]
+
+    asyncio.run(life())
+
+
+def test_a_snapshot_sees_one_moment(desk: Desk) -> None:
+    async def life() -> None:
+        await _remember(desk, "before")
+        hold = await desk.hold(EVE, "default", "snapshot")
+        await _remember(desk, "after")
+        assert await _topics(desk, hold) == ["before"]
+        assert await _topics(desk) == ["after", "before"]
+        with pytest.raises(hades.NotFound, match="no hold"):
+            await _remember(desk, "x", hold)  # another's
+        await desk.release(EVE, hold, commit=False)
+        with pytest.raises(hades.NotFound, match="no hold"):
+            await _topics(desk, hold)
+
+    asyncio.run(life())
+
+
+def test_nothing_is_written_in_a_snapshot_and_nothing_is_searched_in_a_batch(desk: Desk) -> None:
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "snapshot")
+        with pytest.raises(hades.InvalidInput, match="for reading"):
+            await _remember(desk, "x", hold)
+        await desk.release(ANN, hold, commit=True)
+        hold = await desk.hold(ANN, "default", "batch")
+        with pytest.raises(hades.InvalidInput, match="before or after"):
+            await desk.read(ANN, "default", lambda v: v.search("x"), hold=hold)
+        await desk.release(ANN, hold, commit=True)
+
+    asyncio.run(life())
+
+
+def test_questions_are_answered_while_a_batch_is_open(desk: Desk) -> None:
+    async def life() -> None:
+        await _remember(desk, "apple")
+        hold = await desk.hold(ANN, "default", "batch")
+        await desk.read(EVE, "default", lambda v: v.recall("apple"), fresh=True)
+        await desk.release(ANN, hold, commit=True)
+        found = await desk.read(EVE, "default", lambda v: v.search("apple"), fresh=True)
+        assert [hit.chunk.topic for hit in found] == ["apple"]
+
+    asyncio.run(life())
+
+
+def test_a_reader_holds_no_batch_and_nobody_a_space_of_others(desk: Desk) -> None:
+    guest = Caller("key:guest", Role.WRITER, frozenset({"theirs"}))
+    with pytest.raises(hades.Denied, match="role writer"):
+        asyncio.run(desk.hold(EVE, "default", "batch"))
+    with pytest.raises(hades.Denied, match="the space"):
+        asyncio.run(desk.hold(guest, "default", "snapshot"))
+    with pytest.raises(hades.NotFound, match="theirs"):
+        asyncio.run(desk.hold(guest, "theirs", "batch"))
+    with pytest.raises(hades.InvalidInput, match="batch or a snapshot"):
+        asyncio.run(desk.hold(ANN, "default", "lock"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limits", [(0.05, 60.0), (60.0, 0.05)], ids=["silent", "old"])
+def test_a_hold_left_alone_is_undone_and_lets_others_write(
+    desk: Desk, limits: tuple[float, float]
+) -> None:
+    _hurried(desk, *limits)
+
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "batch")
+        await _remember(desk, "lost", hold)
+        await _remember(desk, "kept")  # waits until the hold is gone
+        with pytest.raises(hades.NotFound, match="undone"):
+            await desk.release(ANN, hold, commit=True)
+        assert await _topics(desk) == ["kept"]
+        assert desk.standing().holds == {"batch": 0, "snapshot": 0}
+
+    asyncio.run(life())
+
+
+def test_a_call_given_up_on_undoes_its_batch(path: Path) -> None:
+    desk = Desk.open(path, timeout_s=0.2)
+    go_on = asyncio.Event()
+
+    def slow(loop: asyncio.AbstractEventLoop) -> Callable[[hades.Memory], None]:
+        def call(memory: hades.Memory) -> None:
+            memory.remember("slow", "x")
+            asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result()
+
+        return call
+
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "batch")
+        with pytest.raises(TimedOut, match="undone"):
+            await desk.write(ANN, "default", slow(asyncio.get_running_loop()), hold=hold)
+        go_on.set()
+        with pytest.raises(hades.NotFound):
+            await desk.release(ANN, hold, commit=True)
+        assert await _topics(desk) == []
+
+    asyncio.run(life())
+    desk.close()
+
+
+def test_snapshots_are_few(desk: Desk) -> None:
+    async def life() -> None:
+        holds = [await desk.hold(EVE, "default", "snapshot") for _ in range(SNAPSHOTS_AT_MOST)]
+        with pytest.raises(Overloaded):
+            await desk.hold(EVE, "default", "snapshot")
+        assert desk.standing().holds["snapshot"] == SNAPSHOTS_AT_MOST
+        for hold in holds:
+            await desk.release(EVE, hold, commit=False)
+        await desk.release(EVE, await desk.hold(EVE, "default", "snapshot"), commit=False)
+
+    asyncio.run(life())
+
+
+def test_closing_undoes_what_is_held(path: Path) -> None:
+    desk = Desk.open(path)
+
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "batch")
+        await _remember(desk, "lost", hold)
+        waiting = asyncio.ensure_future(_remember(desk, "late"))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(desk.close)
+        with pytest.raises(hades.Unavailable, match="stopping"):
+            await waiting
+        with pytest.raises(hades.Unavailable, match="stopping"):
+            await _remember(desk, "later")
+
+    asyncio.run(life())
+    with hades.open(path) as memory:
+        assert memory.topics() == []

@@ -1,0 +1,177 @@
+"""Writing `hades mcp` into the configuration of clients, and losing nothing there."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+import hades
+from hades.cli import app
+from hades.serve.mcp import install
+
+HOME_FILES = {
+    "claude-code": ".claude.json",
+    "claude-desktop": ".config/Claude/claude_desktop_config.json",
+    "cursor": ".cursor/mcp.json",
+    "vscode": ".config/Code/User/mcp.json",
+    "windsurf": ".codeium/windsurf/mcp_config.json",
+    "gemini-cli": ".gemini/settings.json",
+}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.chdir(home)
+    return home
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["mcp", "--memory", "notes.hades", *arguments])
+
+
+@pytest.mark.parametrize("client", list(HOME_FILES))
+def test_each_client_gets_its_own_form(home: Path, client: str) -> None:
+    done = run("--install", client, "--yes")
+    assert done.exit_code == 0, done.output
+    file = home / HOME_FILES[client]
+    key = "servers" if client == "vscode" else "mcpServers"
+    entry = json.loads(file.read_text())[key]["hades"]
+    assert entry.get("type") == ("stdio" if client in ("claude-code", "vscode") else None)
+    assert os.path.isabs(entry["command"])
+    assert entry["args"][-3:] == ["mcp", "--memory", str(home / "notes.hades")]
+    assert str(file) in done.output
+    assert '"--memory"' in done.output
+
+
+def test_options_go_along(home: Path) -> None:
+    run("--install", "cursor", "--yes", "--space", "work", "--read-only", "--name", "work-memory")
+    servers = json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"]
+    assert servers["work-memory"]["args"][-3:] == ["--space", "work", "--read-only"]
+
+
+def test_a_project_gets_a_file_of_its_own(home: Path) -> None:
+    for client, file in (
+        ("claude-code", ".mcp.json"),
+        ("cursor", ".cursor/mcp.json"),
+        ("vscode", ".vscode/mcp.json"),
+    ):
+        folder = home / client
+        folder.mkdir()
+        os.chdir(folder)
+        assert run("--install", client, "--here", "--yes").exit_code == 0
+        assert (folder / file).is_file()
+    refused = run("--install", "claude-desktop", "--here", "--yes")
+    assert refused.exit_code == 2
+    assert "leave out --here" in refused.output
+
+
+def test_what_was_there_stays_and_the_old_file_is_kept(home: Path) -> None:
+    file = home / ".claude.json"
+    before = '{\n\t"theme": "dark",\n\t"mcpServers": {"other": {"command": "x", "env": {}}},\n'
+    before += '\t"name": "Åsa 🎨 \\ud83d"\n}\n'
+    file.write_text(before)
+    file.chmod(0o600)
+    done = run("--install", "claude-code", "--yes")
+    assert done.exit_code == 0, done.output
+    after = json.loads(file.read_text())
+    assert list(after) == ["theme", "mcpServers", "name"]
+    assert list(after["mcpServers"]) == ["other", "hades"]
+    del after["mcpServers"]["hades"]
+    assert after == json.loads(before)
+    assert "\n\t" in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    (kept,) = home.glob(".claude.json.*.bak")
+    assert kept.read_text() == before
+    assert sorted(one.name for one in home.iterdir()) == [".claude.json", kept.name]
+
+
+def test_writing_it_again_changes_nothing(home: Path) -> None:
+    run("--install", "cursor", "--yes")
+    again = run("--install", "cursor", "--yes")
+    assert "there already" in again.output
+    assert [one.name for one in (home / ".cursor").iterdir()] == ["mcp.json"]
+    changed = run("--install", "cursor", "--yes", "--read-only")
+    assert "It takes the place of" in changed.output
+
+
+def test_a_link_stays_a_link(home: Path) -> None:
+    (home / "dotfiles").mkdir()
+    (home / "dotfiles/mcp.json").write_text("{}")
+    (home / ".cursor").mkdir()
+    (home / ".cursor/mcp.json").symlink_to(home / "dotfiles/mcp.json")
+    run("--install", "cursor", "--yes")
+    assert (home / ".cursor/mcp.json").is_symlink()
+    assert "hades" in (home / "dotfiles/mcp.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('{"mcpServers": {', "is not plain JSON"),
+        ('{// a comment\n"mcpServers": {}}', "is not plain JSON"),
+        ('{"a": 1, "a": 2}', "a key stands there twice"),
+        ("[]", "no object"),
+        ('{"mcpServers": []}', "'mcpServers' is not an object"),
+        ("[" * 100_000, "is not plain JSON"),
+    ],
+)
+def test_what_cannot_be_merged_is_left_alone(home: Path, content: str, sentence: str) -> None:
+    file = home / ".cursor/mcp.json"
+    file.parent.mkdir()
+    file.write_text(content)
+    refused = run("--install", "cursor", "--yes")
+    assert refused.exit_code == 2
+    assert sentence in refused.output
+    assert file.read_text() == content
+    assert [one.name for one in file.parent.iterdir()] == ["mcp.json"]
+
+
+def test_nothing_is_written_without_a_yes(home: Path) -> None:
+    refused = run("--install", "cursor")
+    assert refused.exit_code == 2
+    assert "pass --yes" in refused.output
+    assert not (home / ".cursor").exists()
+    unknown = run("--install", "emacs", "--yes")
+    assert unknown.exit_code == 2
+    assert "There is no client 'emacs': claude-code" in unknown.output
+
+
+def test_a_file_that_changes_meanwhile_is_not_overwritten(home: Path) -> None:
+    change = install.plan("cursor", "hades", ["mcp"])
+    (home / ".cursor").mkdir()
+    (home / ".cursor/mcp.json").write_text('{"new": 1}')
+    with pytest.raises(hades.Conflict, match="changed meanwhile"):
+        install.apply(change)
+    assert (home / ".cursor/mcp.json").read_text() == '{"new": 1}'
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=4))
+def test_whatever_is_there_stays(
+    tmp_path_factory: pytest.TempPathFactory, config: dict[str, Any]
+) -> None:
+    config.pop("mcpServers", None)
+    folder = tmp_path_factory.mktemp("project")
+    file = folder / ".mcp.json"
+    file.write_text(json.dumps(config), encoding="utf-8")
+    install.apply(install.plan("claude-code", "hades", ["mcp"], here=folder))
+    after = json.loads(file.read_text(encoding="utf-8"))
+    assert list(after.pop("mcpServers")) == ["hades"]
+    assert after == config

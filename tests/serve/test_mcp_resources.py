@@ -1,0 +1,172 @@
+"""Topics and states as resources, and the prompts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from making import remember_story
+from mcp import Client, MCPError
+from serve.mcp_making import ANN, EVE, talk
+
+import hades
+from hades.serve.caller import Caller, Role
+from hades.serve.desk import Desk
+from hades.serve.mcp.resources import read_uri, uri_of
+
+if TYPE_CHECKING:
+    from conftest import HeldClock
+
+NAMES = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=20
+).filter(str.strip)
+
+
+@pytest.fixture
+def desk(path: Path, clock: HeldClock) -> Iterator[Desk]:
+    clock.set("2024-03-01")
+    with hades.open(path, clock=clock, actor="ann") as memory:
+        remember_story(memory)
+        memory.remember("docs/guide.md", "# Guide", tags=["how"])
+        memory.create_space("ノート")
+        memory.in_space("ノート").remember("a/b?c#d%2F 100%", "odd")
+        memory.index()
+    opened = Desk.open(path, clock=clock)
+    asyncio.run(opened.read(ANN, "default", lambda view: view.warm(), fresh=True))
+    yield opened
+    opened.close()
+
+
+@given(NAMES, NAMES, st.none() | st.integers(1, 10**6))
+def test_every_name_has_an_address_that_leads_back(
+    space: str, topic: str, version: int | None
+) -> None:
+    assert read_uri(uri_of(space, topic, version)) == (space, topic, version)
+
+
+def test_slashes_may_stand_as_they_are() -> None:
+    assert read_uri("hades://default/design/x") == ("default", "design/x", None)
+    assert read_uri("hades://default/design/x/2") == ("default", "design/x", 2)
+    assert read_uri(uri_of("default", "design/2")) == ("default", "design/2", None)
+
+
+def test_topics_are_listed_and_read(desk: Desk) -> None:
+    async def life(client: Client) -> tuple[Any, ...]:
+        listed = (await client.list_resources()).resources
+        texts = {one.name: (await client.read_resource(one.uri)).contents[0] for one in listed}
+        first = await client.read_resource("hades://default/design%2Fapproach_x/1")
+        templates = await client.list_resource_templates()
+        return listed, texts, first.contents[0], templates.resource_templates
+
+    listed, texts, first, templates = talk(desk, life)
+    by_name = {one.name: one for one in listed}
+    assert by_name["design/approach_x"].uri == "hades://default/design%2Fapproach_x"
+    assert by_name["design/approach_x"].description == "Version 2 of 2, tagged decision"
+    assert by_name["docs/guide.md"].mime_type == "text/markdown"
+    assert texts["a/b?c#d%2F 100%"].text == "odd"
+    assert texts["design/approach_x"].text == "Approach X is viable after the fix of Bug Y."
+    assert texts["design/approach_x"].meta["hades/cite"] == "design/approach_x@2"
+    assert first.text == "Considered approach X but rejected due to Bug Y."
+    assert [one.uri_template for one in templates] == [
+        "hades://{space}/{topic}",
+        "hades://{space}/{topic}/{version}",
+    ]
+
+
+def test_a_long_list_comes_in_pages(path: Path) -> None:
+    with hades.open(path) as memory, memory.batch():
+        memory.create_space("more")
+        for number in range(150):
+            memory.remember(f"note/{number:03}", "x")
+            memory.in_space("more").remember(f"more/{number:03}", "x")
+
+    async def life(client: Client) -> list[str]:
+        seen: list[str] = []
+        cursor = None
+        while True:
+            page = await client.list_resources(cursor=cursor)
+            assert len(page.resources) <= 100
+            seen += [one.uri for one in page.resources]
+            cursor = page.next_cursor
+            if cursor is None:
+                return seen
+
+    desk = Desk.open(path)
+    seen = talk(desk, life)
+    assert len(seen) == len(set(seen)) == 300
+    only = Caller("lee", Role.READER, frozenset({"more"}))
+    assert len(talk(desk, life, caller=only)) == 150
+    desk.close()
+
+
+@pytest.mark.parametrize(
+    ("uri", "sentence"),
+    [
+        ("hades://default/nothing", "There is no topic 'nothing'"),
+        ("hades://default/lunch/7", "7"),
+        ("hades://nowhere/lunch", "There is no space 'nowhere'"),
+        ("hades://default", "There is no resource"),
+        ("file:///etc/passwd", "There is no resource"),
+        ("hades://default/lunch?x=1", "There is no resource"),
+    ],
+)
+def test_what_is_not_there_is_told(desk: Desk, uri: str, sentence: str) -> None:
+    with pytest.raises(MCPError, match=sentence.replace("?", r"\?")):
+        talk(desk, lambda client: client.read_resource(uri))
+
+
+def test_a_resource_of_another_space_is_denied(desk: Desk) -> None:
+    lee = Caller("lee", Role.READER, frozenset({"ノート"}))
+    with pytest.raises(MCPError, match="You may not use the space 'default'"):
+        talk(desk, lambda client: client.read_resource("hades://default/lunch"), caller=lee)
+    with pytest.raises(MCPError, match="not one this server gave"):
+        talk(desk, lambda client: client.list_resources(cursor="zzz"))
+
+
+def test_prompts_hand_over_paths_to_answer_from(desk: Desk) -> None:
+    async def life(client: Client) -> str:
+        names = [one.name for one in (await client.list_prompts()).prompts]
+        assert names == ["answer_from_paths", "catch_up", "save_session"]
+        asked = {"question": "Why don't we use approach X?", "as_of": "2024-02-01"}
+        made = await client.get_prompt("answer_from_paths", asked)
+        return str(made.messages[0].content.text)
+
+    text = talk(desk, life)
+    assert ") design/approach_x --[rejected_because" in text
+    assert "(nodes: design/approach_x, bugs/bug_y)" in text
+    assert "[design/approach_x@1#0] Considered approach X" in text
+    assert "using only the information in these paths" in text
+    assert "Cite the path number and the node ids" in text
+
+
+def test_other_prompts_say_which_tools_to_use(desk: Desk) -> None:
+    async def life(client: Client) -> tuple[str, str]:
+        caught = await client.get_prompt("catch_up", {"topic": "design/approach_x"})
+        saved = await client.get_prompt("save_session", {"focus": "the bug"})
+        return caught.messages[0].content.text, saved.messages[0].content.text
+
+    caught, saved = talk(desk, life)
+    assert "`working_memory`" in caught
+    assert saved.endswith("Above all: the bug")
+    listed = talk(desk, lambda client: client.list_prompts(), caller=EVE).prompts
+    assert "save_session" not in [one.name for one in listed]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "sentence"),
+    [
+        ("nothing", {}, "There is no prompt 'nothing'"),
+        ("catch_up", {}, "needs the argument 'topic'"),
+        ("catch_up", {"topic": "x", "mood": "y"}, "has no argument 'mood'"),
+    ],
+)
+def test_a_wrong_prompt_is_told(
+    desk: Desk, name: str, arguments: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(MCPError, match=sentence):
+        talk(desk, lambda client: client.get_prompt(name, arguments))

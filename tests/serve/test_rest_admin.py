@@ -1,0 +1,147 @@
+"""What only the admin socket offers: the whole memory, files of the machine, keys, audit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import remember_story
+from rest_making import LOCAL, Asker, Door, S, asking
+
+import hades
+from hades.serve.app import build
+from hades.serve.audit import Audit
+from hades.serve.desk import Desk
+from hades.serve.keys import Keys
+
+A = "/v1/admin"
+
+
+@pytest.fixture
+def ask(path: Path) -> Iterator[Asker]:
+    with hades.open(path) as memory:
+        remember_story(memory)
+    with asking(path, caller=LOCAL) as asker:
+        yield asker
+
+
+def test_everything_leaves_and_comes_back(ask: Asker, tmp_path: Path) -> None:
+    sent = ask.get(f"{A}/export")
+    assert sent.headers["content-type"] == "application/x-ndjson"
+    with asking(tmp_path / "other.hades", caller=LOCAL) as other:
+        counts = other("POST", f"{A}/import?into=copy", content=sent.content).json()
+        assert counts["topics"] == 4
+        assert other.get("/v1/spaces/copy/stats").json()["topics"] == 4
+        bad = other("POST", f"{A}/import", content=b"{}\n{}")
+        assert (bad.status_code, bad.json()["code"]) == (422, "InvalidInput")
+        assert other("POST", f"{A}/import", content=b"").status_code == 422
+
+
+def test_a_backup_is_made_and_put_back(ask: Asker, tmp_path: Path) -> None:
+    backup = ask.get(f"{A}/backup")
+    (tmp_path / "backup.hades").write_bytes(backup.content)
+    with hades.open(tmp_path / "backup.hades") as memory:
+        assert len(memory.topics()) == 4
+    ask.put(f"{S}/states/later", {"content": "x"})
+    restored = ask("POST", f"{A}/restore", content=backup.content)
+    assert restored.status_code == 200, restored.text
+    assert ask.get(f"{S}/states/later").status_code == 404
+    assert ask.put(f"{S}/states/after", {"content": "x"}).status_code == 201
+    for bad in (b"", b"no backup", backup.content[: len(backup.content) // 2]):
+        assert ask("POST", f"{A}/restore", content=bad).status_code == 422
+    assert ask.get(f"{S}/states/after").status_code == 200
+
+
+def test_damage_is_looked_for_and_mended(ask: Asker) -> None:
+    assert ask.post(f"{A}/check").json() == {"items": [], "next": None}
+    assert ask.post(f"{A}/mend").json() == {"items": [], "next": None}
+
+
+def test_the_memory_moves_to_another_encoder(
+    ask: Asker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert ask.post(f"{A}/reembed", {"encoder": "minilm"}).status_code == 200
+    assert ask.post(f"{A}/reembed", {"encoder": "nonsense:x"}).status_code == 422
+    assert ask.post(f"{S}/search", {"question": "Bug Y"}).json()["items"]
+
+
+def test_paths_of_the_machine_are_taken_in(ask: Asker, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("Alpha.")
+    job = ask.post(f"{A}/jobs", {"paths": [str(tmp_path / "docs")]}).json()
+    for _ in range(500):
+        job = ask.get(f"{S}/jobs/{job['id']}").json()
+        if job["status"] == "done":
+            break
+        time.sleep(0.02)
+    assert job["result"]["added"] == 1
+    assert ask.get(f"{S}/states/docs/a.md").json()["content"] == "Alpha."
+    assert ask.post(f"{A}/jobs", {"paths": []}).status_code == 422
+    assert ask.post(f"{A}/jobs", {"paths": ["x"], "space": "nowhere"}).status_code == 404
+
+
+@pytest.fixture
+def guarded(path: Path, tmp_path: Path) -> Iterator[tuple[Asker, Keys, Audit]]:
+    desk = Desk.open(path)
+    keys, audit = Keys(tmp_path / "keys"), Audit(tmp_path / "audit")
+    asker = Asker(Door(build(desk, keys=keys, audit=audit), LOCAL))
+    yield asker, keys, audit
+    desk.close()
+    audit.close()
+    asker.loop.close()
+
+
+def test_keys_are_made_listed_and_revoked(guarded: tuple[Asker, Keys, Audit]) -> None:
+    ask, keys, _ = guarded
+    wish: dict[str, Any] = {"name": "lap/top", "role": "writer", "spaces": ["default"]}
+    made = ask.post(f"{A}/keys", wish)
+    assert made.status_code == 201
+    found = keys.find(made.json()["key"])
+    assert found is not None
+    assert found.caller.name == "key:lap/top"
+    assert ask.post(f"{A}/keys", wish).status_code == 409
+    assert ask.post(f"{A}/keys", {**wish, "role": "king"}).status_code == 422
+    listed = ask.get(f"{A}/keys")
+    assert [key["name"] for key in listed.json()["items"]] == ["lap/top"]
+    assert made.json()["key"] not in listed.text
+    assert ask.delete(f"{A}/keys/lap%2Ftop").status_code == 200
+    assert keys.find(made.json()["key"]) is None
+    assert ask.delete(f"{A}/keys/lap%2Ftop").status_code == 404
+
+
+def test_the_audit_log_is_read(guarded: tuple[Asker, Keys, Audit]) -> None:
+    ask, _, audit = guarded
+    said = {"who": "key:x", "way": "http", "space": "default", "call": "GET /x", "mode": "RO"}
+    audit.add(**said, status=200, ms=1.2, request="r1")  # type: ignore[arg-type]
+    items = ask.get(f"{A}/audit?limit=5").json()["items"]
+    assert [(one["who"], one["status"]) for one in items] == [("key:x", 200)]
+    assert ask.get(f"{A}/audit?limit=-1").status_code == 422
+
+
+def test_a_server_without_keys_says_so(ask: Asker) -> None:
+    refused = ask.get(f"{A}/keys")
+    assert (refused.status_code, refused.json()["code"]) == (503, "Unavailable")
+
+
+def test_a_server_that_only_reads_writes_nothing(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "x")
+    desk = Desk.open(path, read_only=True)
+    ask = Asker(Door(build(desk), LOCAL))
+    try:
+        assert ask.get(f"{S}/states/a").json()["content"] == "x"
+        assert ask.get("/v1").json()["read_only"] is True
+        for refused in (
+            ask.put(f"{S}/states/a", {"content": "y"}),
+            ask.post(f"{S}/jobs", {"kind": "resolve"}),
+            ask.get(f"{A}/backup"),
+            ask("POST", f"{A}/restore", content=b"x"),
+        ):
+            assert (refused.status_code, refused.json()["code"]) == (503, "Unavailable")
+        assert ask.get(f"{A}/export").status_code == 200
+    finally:
+        desk.close()
+        ask.loop.close()

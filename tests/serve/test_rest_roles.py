@@ -1,0 +1,153 @@
+"""Who may do what over HTTP: every endpoint, tried by those who may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from making import remember_story
+from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, Door, asking
+
+import hades
+from hades.serve.app import build
+from hades.serve.caller import Caller, Role
+from hades.serve.desk import Desk
+
+STRANGER = Caller("key:mallory", Role.ADMIN, frozenset({"elsewhere"}))
+
+ASKING = {"/search", "/recall", "/ask", "/rank", "/warm"}
+"""They are sent with POST, for questions may be long, and only read."""
+
+
+def _operations() -> list[tuple[str, str, dict[str, Any]]]:
+    app = build(Desk(None, None))  # type: ignore[arg-type]
+    return [
+        (method.upper(), path, about)
+        for path, methods in app.openapi()["paths"].items()
+        for method, about in methods.items()
+    ]
+
+
+OPERATIONS = _operations()
+IN_A_SPACE = [one for one in OPERATIONS if one[1].startswith("/v1/spaces/{space}")]
+ADMINS = [one for one in OPERATIONS if one[1].startswith("/v1/admin")]
+SHAPES = build(Desk(None, None)).openapi()["components"]["schemas"]  # type: ignore[arg-type]
+
+
+def _named(one: Any) -> str:
+    return f"{one[0]} {one[1]}" if isinstance(one, tuple) else str(one)
+
+
+def _call(ask: Asker, one: tuple[str, str, dict[str, Any]], caller: Caller) -> int:
+    """Call an endpoint as its own example says; the status of the answer."""
+    method, path, about = one
+    said: dict[str, Any] = {"params": {}}
+    for parameter in about.get("parameters", []):
+        example = (parameter.get("examples") or parameter["schema"].get("examples") or [""])[0]
+        if parameter["in"] == "path":
+            value = "default" if parameter["name"] == "space" else str(example)
+            path = path.replace("{" + parameter["name"] + "}", quote(value, safe=""))
+        elif parameter["in"] == "query" and parameter.get("required"):
+            said["params"][parameter["name"]] = example
+    content = about.get("requestBody", {}).get("content", {})
+    if "application/json" in content:
+        schema = content["application/json"]["schema"]
+        schema = schema.get("oneOf", [schema])[0]
+        said["json"] = SHAPES[schema["$ref"].rpartition("/")[2]]["examples"][0]
+    elif content:
+        said |= {"content": b"x", "headers": {"content-type": next(iter(content))}}
+    return ask(method, path, caller=caller, **said).status_code
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    path = tmp_path_factory.mktemp("roles") / "notes.hades"
+    with hades.open(path) as memory:
+        remember_story(memory)
+        memory.index()
+    with asking(path) as asker:
+        yield asker
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_is_written(ask: Asker) -> Iterator[None]:
+    before = ask.get("/v1/spaces/default/change").json()
+    yield
+    assert ask.get("/v1/spaces/default/change").json() == before
+
+
+def _writes(one: tuple[str, str, dict[str, Any]]) -> bool:
+    method, path, _ = one
+    return method != "GET" and not any(path.endswith(end) for end in ASKING)
+
+
+@pytest.mark.parametrize("one", [o for o in IN_A_SPACE if _writes(o)], ids=_named)
+def test_a_reader_writes_nothing(ask: Asker, one: tuple[str, str, dict[str, Any]]) -> None:
+    path = one[1]
+    if path.endswith("/holds") or "/holds/" in path:
+        pytest.skip("a reader may hold a snapshot")
+    assert _call(ask, one, READER) == 403
+
+
+@pytest.mark.parametrize("one", [o for o in IN_A_SPACE if not _writes(o)], ids=_named)
+def test_a_reader_reads_everything(ask: Asker, one: tuple[str, str, dict[str, Any]]) -> None:
+    # A job or the like may not be there; being refused is something else.
+    assert _call(ask, one, READER) in (200, 404)
+
+
+@pytest.mark.parametrize("one", IN_A_SPACE, ids=_named)
+def test_nobody_enters_a_space_of_others(ask: Asker, one: tuple[str, str, Any]) -> None:
+    assert _call(ask, one, STRANGER) == 403
+
+
+@pytest.mark.parametrize("one", ADMINS, ids=_named)
+@pytest.mark.parametrize("caller", [ADMIN, WRITER, READER], ids=lambda c: c.title)
+def test_admin_calls_are_nowhere_but_at_the_admin_socket(
+    ask: Asker, one: tuple[str, str, dict[str, Any]], caller: Caller
+) -> None:
+    assert _call(ask, one, caller) == 404
+
+
+@pytest.mark.parametrize("one", OPERATIONS, ids=_named)
+def test_without_a_gate_nothing_is_served(ask: Asker, one: tuple[str, str, Any]) -> None:
+    closed = Asker(Door(ask.door.app, None), ask.loop)
+    assert _call(closed, one, None) == 403  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/spaces"),
+        ("DELETE", "/v1/spaces/{space}"),
+        ("POST", "/v1/spaces/{space}/proposals/{number}/approve"),
+        ("POST", "/v1/spaces/{space}/proposals/{number}/reject"),
+    ],
+)
+def test_a_writer_does_not_decide_on_spaces_and_proposals(
+    ask: Asker, method: str, path: str
+) -> None:
+    one = next(one for one in OPERATIONS if one[:2] == (method, path))
+    assert _call(ask, one, WRITER) == 403
+
+
+def test_lists_show_only_the_spaces_of_the_caller(path: Path) -> None:
+    with asking(path) as ask:
+        assert ask.post("/v1/spaces", {"name": "secret"}).status_code == 201
+        seen = ask.get("/v1/spaces", caller=READER).json()["items"]
+        assert [space["name"] for space in seen] == ["default"]
+        assert ask.get("/v1", caller=READER).json()["spaces"] == ["default"]
+        assert ask.get("/v1", caller=READER).json()["role"] == "reader"
+        # Whether a space is there is no business of those who may not use it.
+        there = ask.get("/v1/spaces/secret/stats", caller=READER)
+        not_there = ask.get("/v1/spaces/nothing/stats", caller=READER)
+        assert there.status_code == not_there.status_code == 403
+
+
+def test_an_admin_of_one_space_makes_no_other(path: Path) -> None:
+    one = Caller("key:x", Role.ADMIN, frozenset({"default"}))
+    with asking(path) as ask:
+        assert ask.post("/v1/spaces", {"name": "other"}, caller=one).status_code == 403
+        assert ask.post("/v1/admin/check", caller=LOCAL).status_code == 200

@@ -1,0 +1,165 @@
+"""Files from elsewhere: nothing in an archive is trusted."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hades
+from hades.serve import uploads
+from hades.serve.uploads import Filling, TooLarge, Uploads, empty, put, safe_parts, unpack
+
+
+def tar_of(*files: tuple[str, bytes], mode: str = "w") -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode=mode) as tar:  # type: ignore[call-overload]
+        for name, content in files:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def special(name: str, kind: bytes, target: str = "") -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, target
+        tar.addfile(member)
+    return packed.getvalue()
+
+
+def unpacked(folder: Path, archive: bytes) -> tuple[list[str], list[tuple[str, str]]]:
+    (folder / "sent.tar").write_bytes(archive)
+    skipped = unpack(folder / "sent.tar", folder / "into")
+    files = sorted(p.relative_to(folder / "into").as_posix() for p in (folder / "into").rglob("*"))
+    return files, skipped
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_files_are_put_below_the_folder(tmp_path: Path, mode: str) -> None:
+    archive = tar_of(("a.md", b"A"), ("./sub/b.md", b"B"), mode=mode)
+    assert unpacked(tmp_path, archive) == (["a.md", "sub", "sub/b.md"], [])
+    assert (tmp_path / "into/sub/b.md").read_bytes() == b"B"
+
+
+TRICKS = ["../a", "/etc/passwd", "a/../../b", "..", "a\\..\\b", "C:\\a", "x" * 300, "a/" * 60 + "b"]
+
+
+@pytest.mark.parametrize("name", [*TRICKS, "", ".", "a\0b", "\ud800"])
+def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(hades.InvalidInput):
+        safe_parts(name)
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_an_archive_with_such_a_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(hades.InvalidInput):
+        unpacked(tmp_path, tar_of((name, b"x")))
+    outside = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert outside == [tmp_path / "sent.tar"]
+
+
+@given(st.text(max_size=30))
+def test_whatever_is_not_refused_stays_below(name: str) -> None:
+    try:
+        parts = safe_parts(name)
+    except hades.InvalidInput:
+        return
+    root = Path("/root")
+    assert root in root.joinpath(*parts).parents
+    assert ".." not in parts
+
+
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [
+        (tarfile.SYMTYPE, "/etc/passwd"),
+        (tarfile.LNKTYPE, "/etc/passwd"),
+        (tarfile.CHRTYPE, ""),
+        (tarfile.BLKTYPE, ""),
+        (tarfile.FIFOTYPE, ""),
+    ],
+)
+def test_links_and_devices_are_passed_over(tmp_path: Path, kind: bytes, target: str) -> None:
+    files, skipped = unpacked(tmp_path, special("trap", kind, target))
+    assert files == []
+    assert skipped == [("trap", "Only files are taken, no links or devices.")]
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    link = special("dir", tarfile.SYMTYPE, "/tmp")[: 512 * 1]
+    files, _ = unpacked(tmp_path, link + tar_of(("dir/evil", b"x")))
+    assert files == ["dir", "dir/evil"]
+    assert not (tmp_path / "into/dir").is_symlink()
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(hades.InvalidInput, match="Two files"):
+        unpacked(tmp_path, tar_of(("a", b"1"), ("a", b"2")))
+    (tmp_path / "into").rename(tmp_path / "before")
+    with pytest.raises(hades.InvalidInput, match="Two files"):
+        unpacked(tmp_path, tar_of(("a", b"1"), ("a/b", b"2")))
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [b"", b"no tar at all", b"\x1f\x8bno gzip", tar_of(("a", b"x" * 5000))[:2000]],
+)
+def test_what_is_no_whole_archive_is_refused(tmp_path: Path, archive: bytes) -> None:
+    with pytest.raises(hades.InvalidInput, match="no whole tar"):
+        unpacked(tmp_path, archive)
+
+
+def test_bytes_are_counted_as_they_come_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "UNPACKED_BYTES_AT_MOST", 100_000)
+    monkeypatch.setattr(uploads, "FILES_AT_MOST", 3)
+    bomb = gzip.compress(tar_of(("zeros", bytes(5_000_000))))
+    with pytest.raises(TooLarge, match="send them in parts"):
+        unpacked(tmp_path, bomb)
+    (tmp_path / "into").rename(tmp_path / "before")
+    with pytest.raises(TooLarge, match="files"):
+        unpacked(tmp_path, tar_of(*((f"f{n}", b"x") for n in range(4))))
+
+
+def test_a_header_that_never_ends_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "UNPACKED_BYTES_AT_MOST", 100_000)
+    monkeypatch.setattr(uploads, "FILES_AT_MOST", 3)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        member = tarfile.TarInfo("a")
+        member.pax_headers = {"comment": "x" * 3_000_000}
+        tar.addfile(member)
+    with pytest.raises(TooLarge):
+        unpacked(tmp_path, gzip.compress(packed.getvalue()))
+
+
+def test_a_source_lies_at_one_place_and_its_files_go(tmp_path: Path) -> None:
+    there = Uploads(tmp_path / "m.hades.uploads")
+    place = there.place("default", "docs", "docs")
+    assert there.place("default", "docs", "docs") == place
+    assert len({place, there.place("other", "docs", "docs"), there.place("default", "d", "d")}) == 3
+    draft = there.draft()
+    Filling(draft).add("a.md", io.BytesIO(b"A"))
+    put(draft, place)
+    assert (place / "a.md").read_bytes() == b"A"
+    empty(place)
+    assert place.is_dir()
+    assert list(place.iterdir()) == []
+    with pytest.raises(hades.InvalidInput):
+        there.place("default", "docs", "../docs")
+
+
+def test_a_server_without_a_folder_takes_nothing() -> None:
+    with pytest.raises(hades.Unavailable, match="takes no files"):
+        Uploads(None).draft()
