@@ -109,7 +109,11 @@ class Gate:
         headers = _headers(scope)
         note = noted.Note(_request_id(headers))
         token = noted.current.set(note)
-        reply = scope["hades.reply"] = Reply(send, note.request)
+
+        def written_down(status: int) -> None:
+            self._write_down(scope, note, status, time.perf_counter() - started)
+
+        reply = scope["hades.reply"] = Reply(send, note.request, written_down)
         bytes_at_most = self._bytes_at_most(scope)
         is_empty = b"content-length" not in headers and b"transfer-encoding" not in headers
         body = Body(receive, bytes_at_most, self._limits.body_patience_s, is_empty=is_empty)
@@ -131,8 +135,9 @@ class Gate:
         finally:
             if body.refused is not None and not reply.status:
                 await reply.refuse(body.refused)
+            if not reply.whole:
+                written_down(reply.status)
             noted.current.reset(token)
-            self._write_down(scope, note, reply.status, time.perf_counter() - started)
 
     # Who is asking
 

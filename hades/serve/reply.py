@@ -36,10 +36,11 @@ _CODES = {
 
 
 class Reply:
-    """What goes back for one request."""
+    """What goes back for one request; `on_end` is told its status once, at the end."""
 
-    def __init__(self, send: Send, request: str) -> None:
+    def __init__(self, send: Send, request: str, on_end: Callable[[int], object]) -> None:
         self._send = send
+        self._on_end = on_end
         self._request = request.encode()
         self.status = 0
         self.whole = False
@@ -86,6 +87,8 @@ class Reply:
             message["headers"] = self._with_headers(message.get("headers", ()))
         elif message["type"] == "http.response.body":
             self.whole = not message.get("more_body", False)
+            if self.whole:
+                self._on_end(self.status)  # before its caller can know that it ended
         await self._send(message)
 
     def _with_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
