@@ -75,6 +75,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 CONTRACT = frozenset(
     {"test_memory", "test_time", "test_facts", "test_entities", "test_exchange", "test_moments"}
+    | {"test_exploring", "test_reviewing", "test_findings"}
+    | {"test_triples", "test_pipeline", "test_search_findings"}
 )
 """The files whose tests of `memory` hold for a client too; one that does not is marked
 `embedded`, with the reason."""

@@ -15,10 +15,18 @@ from hades.domain.times import Clock, system_clock
 from hades.serve.app import build
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
-from hades.serve.jobs import Jobs
 from hades.serve.uploads import Uploads
 
 ANN = Caller("ann", Role.ADMIN, local=True)
+
+
+class InTurn:
+    """One desk after the other. An app takes longer to make than most tests to run."""
+
+    now: Desk
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.now, name)
 
 
 class Server:
@@ -29,6 +37,7 @@ class Server:
         self.caller = ANN
         self._socket = socket
         self._app: Any = None
+        self._desk = InTurn()
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -62,11 +71,10 @@ class Server:
     @contextmanager
     def serving(self, path: Path, clock: Clock = system_clock, **given: Any) -> Iterator[Desk]:
         """Serve a memory for a while."""
-        desk = Desk.open(path, clock=clock, **given)
+        desk = self._desk.now = Desk.open(path, clock=clock, **given)
         if self._app is None:
-            self._app = build(desk)
-        state = self._app.state
-        state.desk, state.jobs, state.uploads = desk, Jobs(desk), Uploads(desk.uploads)
+            self._app = build(self._desk, graphql=False, mcp=False)  # type: ignore[arg-type]
+        self._app.state.uploads = Uploads(desk.uploads)
         try:
             yield desk
         finally:

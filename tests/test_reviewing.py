@@ -59,6 +59,7 @@ def test_states_names_and_kinds_can_be_proposed(memory: hades.Memory) -> None:
     assert (ann.kind, ann.aliases) == ("person", ("Annie",))
 
 
+@pytest.mark.embedded("a client's actor is who the server takes it for")
 def test_a_rejected_proposal_is_kept_with_its_reason(memory: hades.Memory) -> None:
     wish = memory.propose("Ann", "knows", "Bob", confidence=0.1)
     gone = memory.in_space("default", actor="eve").reject(wish.id, "they never met")
@@ -183,6 +184,7 @@ def test_two_processes_approving_one_proposal_apply_it_once(path: Path) -> None:
         assert len(memory.history("a")) == 2
 
 
+@pytest.mark.embedded("a client's writes are done once by themselves")
 def test_a_write_under_one_key_is_done_once(memory: hades.Memory) -> None:
     def write() -> dict[str, Any]:
         return {"version": memory.remember("a", f"at change {memory.change}").version}
@@ -195,6 +197,7 @@ def test_a_write_under_one_key_is_done_once(memory: hades.Memory) -> None:
     assert len(memory.history("a")) == 2
 
 
+@pytest.mark.embedded("a client's writes are done once by themselves")
 def test_keys_are_of_an_actor_and_a_space(memory: hades.Memory) -> None:
     memory.create_space("work")
     for other in (memory.in_space("default", actor="eve"), memory.in_space("work")):
@@ -202,6 +205,7 @@ def test_keys_are_of_an_actor_and_a_space(memory: hades.Memory) -> None:
         assert other.once("k", "another", lambda: 2) == (2, False)
 
 
+@pytest.mark.embedded("a client's writes are done once by themselves")
 def test_a_failed_write_keeps_no_answer(memory: hades.Memory) -> None:
     def fail() -> None:
         memory.remember("a", "one")
@@ -215,6 +219,7 @@ def test_a_failed_write_keeps_no_answer(memory: hades.Memory) -> None:
     assert memory.once("k", "r", lambda: "done") == ("done", False)
 
 
+@pytest.mark.embedded("a client's writes are done once by themselves")
 def test_answers_are_kept_for_seven_days(memory: hades.Memory, clock: HeldClock) -> None:
     memory.once("k", "r", lambda: 1)
     clock.tick(7 * 86_400 - 1)
@@ -223,6 +228,7 @@ def test_answers_are_kept_for_seven_days(memory: hades.Memory, clock: HeldClock)
     assert memory.once("k", "r", lambda: 2) == (2, False)
 
 
+@pytest.mark.embedded("a client's writes are done once by themselves")
 def test_a_space_dropped_by_a_write_keeps_no_answer(memory: hades.Memory) -> None:
     memory.create_space("work")
     work = memory.in_space("work")
@@ -257,6 +263,7 @@ def test_a_name_that_only_a_proposal_has_can_be_purged(path: Path) -> None:
             memory.purge(f"agent {SECRET}")
 
 
+@pytest.mark.embedded("a client's writes are done once by themselves")
 def test_proposals_and_answers_come_back_from_an_export(
     memory: hades.Memory, clock: HeldClock, tmp_path: Path
 ) -> None:
@@ -288,6 +295,7 @@ def test_proposals_and_answers_come_back_from_an_export(
         assert busy.check() == []
 
 
+@pytest.mark.embedded("it damages the store")
 def test_check_finds_damaged_proposals_and_mend_drops_them(memory: hades.Memory) -> None:
     wish = memory.propose("Ann", "knows", "Bob", confidence=0.1)
     other = memory.propose("Ann", "knows", "Cyd", confidence=0.1)

@@ -137,12 +137,13 @@ def _parts_of(thing: type) -> list[type]:
 
 
 def _methods(thing: type) -> list[tuple[str, Any]]:
-    return [
-        (name, member)
-        for owner in (thing, *_parts_of(thing))
-        for name, member in vars(owner).items()
-        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))
-    ]
+    found: dict[str, Any] = {}
+    for owner in (thing, *_parts_of(thing)):
+        for name, member in vars(owner).items():
+            shown = inspect.isfunction(member) or isinstance(member, property)
+            if shown and not name.startswith("_"):
+                found.setdefault(name, member)
+    return list(found.items())
 
 
 class _Written:

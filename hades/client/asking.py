@@ -40,7 +40,9 @@ class RemoteAsking(Asking):
     ) -> list[Hit]:
         """The passages that fit a question best, at this view's time; see `View.search`."""
         clean_number(limit, "limit", least=1)
-        doors = list(door) if door is not None and not isinstance(door, str) else door
+        if not isinstance(door, str | Iterable | None):
+            raise InvalidInput(f"A door is meaning, words, names, not {door!r}.")
+        doors = door if door is None or isinstance(door, str) else list(door)
         found = self._ask("search", question, tag, kind, glob, limit=limit, door=doors)
         return rebuild(list[Hit], found["items"])
 

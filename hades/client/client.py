@@ -6,6 +6,8 @@ What differs from an embedded memory, and why:
 - `once` is not here: every write is already sent with a key of its own;
 - `examine` is not here: features are for training, beside the file;
 - a batch inside a batch cannot fail alone, since a hold is one transaction;
+- files are not sent inside a batch or snapshot: a server takes them in as a job of its own;
+- a server has limits: 1,000 hits of a search, 16 million characters of a content;
 - `on_progress` is called for what is sent, fetched or followed, not for what the server does
   inside one call;
 - a space that was dropped and made anew is simply used: only the file knows its number.
@@ -74,6 +76,7 @@ class Client(RemoteReviewing):
     def index(self, on_progress: Progress | None = None) -> int:
         """Have what was remembered since indexed; a question does it by itself."""
         self._refuse_reading_only()
+        self._connection.require_outside("Index")
         done = self._connection.write("POST", "spaces", self._space, "index", patient=True)
         return int(done["value"])
 
@@ -90,13 +93,14 @@ class Client(RemoteReviewing):
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
         """Move to another encoder; see `Memory.reembed`. At the admin socket only."""
         self._refuse_reading_only()
+        self._connection.require_outside("Reembed")
         body = {"encoder": encoder, "space": self._space}
         made = self._connection.write("POST", "admin", "reembed", body=body, patient=True)
         return int(made["value"])
 
     def resolve(self, *, dry_run: bool = False, on_progress: Progress | None = None) -> Resolution:
         """Find entities that are one under two spellings; see `Memory.resolve`."""
-        self._refuse_reading_only()
+        self._connection.require_outside("Resolve")
         job = self._post({"kind": "resolve", "dry_run": dry_run}, "jobs")
         return rebuild(Resolution, follow(self._connection, self._space, job, on_progress))
 
@@ -122,6 +126,7 @@ class Client(RemoteReviewing):
     def mend(self, on_progress: Progress | None = None) -> list[Problem]:
         """Mend what can be derived again; the problems that remain. At the admin socket only."""
         self._refuse_reading_only()
+        self._connection.require_outside("Mend")
         left = self._connection.write("POST", "admin", "mend", patient=True)
         return rebuild(list[Problem], left["items"])
 

@@ -22,6 +22,7 @@ from hades import errors
 from hades.client.holds import READING, Held, Kind
 from hades.domain.address import Address
 from hades.domain.rules import clean_name
+from hades.errors import InvalidInput
 
 if TYPE_CHECKING:
     import httpx
@@ -109,7 +110,7 @@ class Connection:
                 transport=None if socket is None else httpx.HTTPTransport(False, uds=socket),
             )
         except (UnicodeEncodeError, httpx.InvalidURL) as error:
-            raise errors.InvalidInput(f"{address.text} or its key cannot be used.") from error
+            raise InvalidInput(f"{address.text} or its key cannot be used.") from error
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -135,9 +136,14 @@ class Connection:
     ) -> Any:
         """The answer to a write, which is done once however often it is sent."""
         if self.held.kind == "snapshot":
-            raise errors.InvalidInput(READING)
+            raise InvalidInput(READING)
         once = {"idempotency-key": uuid.uuid4().hex}
         return self.json(Call(method, path_of(*parts), query, body, once, patient=patient))
+
+    def require_outside(self, what: str) -> None:
+        """InvalidInput inside a hold, for long work: it would wait for the hold's end."""
+        if self.held.id is not None:
+            raise InvalidInput(f"{what} before or after a batch or snapshot, not inside it.")
 
     def begin(self, space: str, kind: Kind) -> str:
         """Open a hold; its id."""
@@ -272,22 +278,22 @@ _KINDS: dict[str, type[errors.HadesError]] = {
     for kind in (
         errors.NotFound,
         errors.Conflict,
-        errors.InvalidInput,
+        InvalidInput,
         errors.Denied,
         errors.Unavailable,
         errors.Corrupt,
     )
 }
 _BY_STATUS: dict[int, type[errors.HadesError]] = {
-    400: errors.InvalidInput,
+    400: InvalidInput,
     401: errors.Denied,
     403: errors.Denied,
     404: errors.NotFound,
-    405: errors.InvalidInput,
+    405: InvalidInput,
     409: errors.Conflict,
     412: errors.Conflict,
-    413: errors.InvalidInput,
-    422: errors.InvalidInput,
+    413: InvalidInput,
+    422: InvalidInput,
 }
 
 

@@ -61,6 +61,7 @@ def download_backup(connection: Connection, path: Path, on_progress: Progress | 
 
 def upload(connection: Connection, call: Call, path: Path, on_progress: Progress | None) -> Any:
     """The answer to a file that is sent."""
+    connection.require_outside("Send files")
     told = on_progress or (lambda _what, _done, _total: None)
     try:
         size = path.stat().st_size

@@ -87,8 +87,15 @@ def test_a_snapshot_sees_one_moment(client: hades.Memory, server: Server) -> Non
 
 
 def test_a_question_inside_a_batch_is_refused_as_in_a_memory(client: hades.Memory) -> None:
-    with client.batch(), pytest.raises(hades.InvalidInput, match="not inside"):
-        client.search("anything")
+    with client.batch():
+        for call in (
+            lambda: client.search("anything"),
+            lambda: client.resolve(),
+            lambda: client.index(),
+            lambda: client.ingest(__file__),
+        ):
+            with pytest.raises(hades.InvalidInput, match="not inside"):
+                call()
 
 
 def test_long_lists_come_whole(client: hades.Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,7 @@ def test_ingesting_makes_topics_chunks_and_links(folder: Path, memory: hades.Mem
     assert memory.stats()["vectors"] == memory.stats()["chunks"]
 
 
+@pytest.mark.embedded("it looks into the store")
 def test_ingesting_twice_changes_nothing(folder: Path, memory: hades.Memory) -> None:
     memory.ingest(folder)
     change, before = memory.change, present_graph(memory)

@@ -106,6 +106,7 @@ def test_a_loop_of_links_stops_nothing(tmp_path: Path, memory: hades.Memory) -> 
     assert len(summary.skipped) == 1
 
 
+@pytest.mark.embedded("a server gives at most 1,000 hits")
 def test_a_huge_limit_is_no_more_than_there_is(memory: hades.Memory) -> None:
     memory.remember("a", "alpha")
     assert len(memory.search("alpha", 10**12)) == 1
