@@ -48,7 +48,6 @@ def build(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses=openapi.ANY,
         telemetry={"tracing": False, "metrics": False, "logs": False},
         lifespan=None if for_agents is None else lambda _app: for_agents.run(),
     )
@@ -67,7 +66,7 @@ def build(
         app.router.routes.append(Route("/graphql", queries.mounted(desk), include_in_schema=False))
     problems.install(app)
     for router in ROUTERS:
-        app.include_router(router)
+        app.router.routes.extend(router.routes)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_BYTES_AT_LEAST, compresslevel=GZIP_LEVEL)
     app.add_middleware(Undecoded)
     app.add_middleware(Quick, desk=desk)

@@ -138,6 +138,10 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504)
+"""What any call may meet: a key that is missing or not enough, a full line, a wrong value."""
+
+
 async def _ours(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HadesError)
     return problem_of(error)

@@ -20,7 +20,7 @@ import tarfile
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -68,8 +68,9 @@ class Uploads:
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             for left in self._folder.glob("draft-*"):
-                if time.time() - left.stat().st_mtime > LEFT_BEHIND_S:
-                    remove(left)
+                with suppress(FileNotFoundError):  # its job is done with it
+                    if time.time() - left.stat().st_mtime > LEFT_BEHIND_S:
+                        remove(left)
         except OSError as error:
             raise _full(error) from error
         return self._folder

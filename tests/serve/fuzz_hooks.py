@@ -1,4 +1,4 @@
-"""How schemathesis sends what is no JSON: as the bytes they are."""
+"""What schemathesis is told: how to send what is no JSON, and what a failure is."""
 
 from __future__ import annotations
 
@@ -10,3 +10,12 @@ import schemathesis
 @schemathesis.serializer("application/x-tar", "application/gzip", "application/x-ndjson")
 def as_they_are(_context: Any, value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
+@schemathesis.check
+def never_fails(_context: Any, response: Any, _case: Any) -> None:
+    """A full line is no failure where it says when to come back; anything else of 5xx is."""
+    if response.status_code == 503:
+        assert "retry-after" in response.headers
+    else:
+        assert response.status_code < 500, response.text

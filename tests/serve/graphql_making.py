@@ -39,7 +39,7 @@ def gated(app: ASGIApp) -> ASGIApp:
 def served(desk: Desk, **options: Any) -> Iterator[httpx.Client]:
     """A client of a server that stops at the end."""
     app = gated(mounted(desk, **options))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -86,7 +86,7 @@ def asking(path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN) -
 def serving(desk: Desk, app: Any = None) -> Iterator[str]:
     """The app behind a real server at a real port; its address."""
     config = uvicorn.Config(
-        app or Door(build(desk)), port=0, log_level="warning", loop="asyncio", ws="none"
+        app or Door(build(desk)), port=0, log_config=None, loop="asyncio", ws="none"
     )
     server = uvicorn.Server(config)
     ready = threading.Event()

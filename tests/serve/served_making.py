@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import httpx
-import pytest
 
-from hades.serve.app import build
 from hades.serve.audit import Audit
 from hades.serve.caller import Role
 from hades.serve.desk import Desk
-from hades.serve.gate import Gate, Limits
 from hades.serve.keys import Keys
 from hades.serve.link import FirstLink
-from hades.serve.listen import Server
-from hades.serve.sockets import Listening, listen_tcp, listen_unix
-from hades.serve.way import WAYS
+from hades.serve.sockets import Listening
 
 STATES = "/v1/spaces/default/states"
 
@@ -52,39 +44,3 @@ class Served:
 
 
 Serving = Callable[..., AbstractContextManager[Served]]
-
-
-@pytest.fixture
-def serving(path: Path, tmp_path: Path) -> Serving:
-    """Run a server: `with serving(limits=…) as served`."""
-
-    @contextmanager
-    def run(*, limits: Limits | None = None, app: Any = None, **options: Any) -> Iterator[Served]:
-        desk = Desk.open(path)
-        keys, audit = Keys(tmp_path / "notes.hades.keys"), Audit(tmp_path / "audit")
-        listening = {
-            name: listen_unix(tmp_path / f"{name}.sock", WAYS[name])
-            for name in ("ro", "rw", "admin")
-        }
-        listening["http"] = listen_tcp("127.0.0.1", 0, remote=False)
-        link = FirstLink(keys)
-        app = app or build(desk, keys=keys, audit=audit)
-        gate = Gate(app, keys, audit=audit, link=link, limits=limits)
-        ready = threading.Event()
-        server = Server(gate, list(listening.values()), on_ready=ready.set, **options)
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        assert ready.wait(30)
-        yield Served(desk, keys, audit, listening, link)
-        server.should_exit = True
-        thread.join()
-        desk.close()
-        audit.close()
-
-    return run
-
-
-@pytest.fixture
-def served(serving: Serving) -> Iterator[Served]:
-    with serving() as running:
-        yield running

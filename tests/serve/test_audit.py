@@ -12,6 +12,8 @@ from served_making import STATES, Served
 from hades.serve.audit import Audit, Mode
 from hades.serve.caller import Role
 
+pytest_plugins = ["served_fixtures"]
+
 
 def _add(audit: Audit, number: int, mode: Mode = "RO") -> None:
     audit.add(

@@ -24,6 +24,8 @@ from hades.serve.keys import Keys
 from hades.serve.limits import Buckets
 from hades.serve.link import FirstLink
 
+pytest_plugins = ["served_fixtures"]
+
 CALLS: dict[str, tuple[str, str, Any]] = {
     "read": ("GET", "/v1/spaces/default/topics", None),
     "write": ("PUT", f"{STATES}/new", {"content": "x"}),

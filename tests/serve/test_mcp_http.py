@@ -67,7 +67,7 @@ def served(app: Any) -> Iterator[str]:
     """Where it is served, by uvicorn in a thread."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(gated(app), log_level="error", ws="none"))
+        server = uvicorn.Server(uvicorn.Config(gated(app), log_config=None, ws="none"))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         while not server.started:

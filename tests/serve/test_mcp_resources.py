@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import HeldClock
 from hypothesis import given
 from hypothesis import strategies as st
 from making import remember_story
@@ -19,6 +18,9 @@ import hades
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
 from hades.serve.mcp.resources import read_uri, uri_of
+
+if TYPE_CHECKING:
+    from conftest import HeldClock
 
 NAMES = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=20

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import HeldClock
 from making import remember_story
 from mcp import Client
 from serve.mcp_making import ANN, EVE, WRITING_TOOLS, names_of, talk, text_of
@@ -16,6 +15,9 @@ from serve.mcp_making import ANN, EVE, WRITING_TOOLS, names_of, talk, text_of
 import hades
 from hades.serve.caller import Caller, Role
 from hades.serve.desk import Desk
+
+if TYPE_CHECKING:
+    from conftest import HeldClock
 
 WHY = {"question": "Why don't we use approach X?"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -14,6 +15,7 @@ from process_making import COMMAND, Process, environment, hades_serve
 from served_making import STATES
 
 import hades
+from hades.serve.listen import ONCE_S
 
 NO_TCP = "--no-tcp"
 
@@ -219,3 +221,21 @@ def test_what_cannot_be_is_told_in_a_sentence(
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_second_signal_ends_a_server_that_still_waits(path: Path) -> None:
+    with (
+        hades_serve(path, NO_TCP, "--grace", "60") as server,
+        socket.socket(socket.AF_UNIX) as slow,
+    ):
+        slow.connect(server.where("rw"))
+        slow.sendall(
+            f"PUT {STATES}/a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            "Content-Length: 20\r\n\r\n{".encode()
+        )
+        time.sleep(0.5)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(ONCE_S + 0.5)
+        assert server.process.poll() is None
+        assert server.stop() == 128 + signal.SIGTERM
+    assert _topics(path) == set()

@@ -128,12 +128,12 @@ def test_what_does_not_fit_is_told_alike(served: Served, given: dict[str, Any]) 
 )
 def test_unusual_headers_go_the_long_way(served: Served, headers: dict[str, str]) -> None:
     served.ask("GET", "/v1/spaces/default/states/design/approach_x", headers=headers)
-    assert served.took == ["APIRoute"]
+    assert served.took == ["ReadyRoute"]
 
 
 def test_answers_by_the_short_way_are_counted(served: Served) -> None:
     served.both("POST", "/v1/spaces/default/recall", json=QUESTION)
-    assert served.took == ["_Route", "APIRoute"]
+    assert served.took == ["_Route", "ReadyRoute"]
     assert b'hades_recall_seconds_count{space="default"} 2.0' in served.telemetry.metrics.render()
 
 

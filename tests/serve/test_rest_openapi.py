@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from test_rest_roles import OPERATIONS, SHAPES, _named
 
-ANY_PROBLEM = {"400", "401", "403", "404", "409", "413", "415", "422", "429", "503", "504"}
+ANY_PROBLEM = {"400", "401", "403", "404", "409", "413", "415", "422", "429", "500", "503", "504"}
 
 
 @pytest.mark.parametrize("one", OPERATIONS, ids=_named)

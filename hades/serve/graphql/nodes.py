@@ -7,7 +7,6 @@ the root of the query.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
 import strawberry
 from strawberry.scalars import JSON
@@ -30,9 +29,7 @@ from hades.serve.graphql.shapes import (
     iso_or_none,
     json,
 )
-from hades.serve.rest.paging import cut, decode
-
-EDGE_KEY = (int, int, str, str, str, str, str)
+from hades.serve.rest.paging import EDGE_KEY, cut, decode, edge_key
 
 
 @strawberry.enum(description="Which way an edge points, seen from a node.")
@@ -319,13 +316,8 @@ def edges_of(
     """A page of edges, told ones first, in the order REST gives them."""
     since = decode(after, *EDGE_KEY)
     found = at.view.edges(name, relation=relation, direction=direction.value, all=all)
-    page = cut(found, first, _edge_key, since)
+    page = cut(found, first, edge_key, since)
     return EdgePage(items=[Edge.of(at, edge) for edge in page["items"]], next=page["next"])
-
-
-def _edge_key(edge: graph.Edge) -> list[Any]:
-    ends = (edge.source.name, edge.relation, edge.target.name)
-    return [int(edge.id <= 0), abs(edge.id), *ends, iso(edge.valid_from), iso(edge.recorded_at)]
 
 
 def _topic(kind: str, name: str) -> str:

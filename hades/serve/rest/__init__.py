@@ -21,5 +21,5 @@ from hades.serve.rest import (
 
 __all__ = ["ROUTERS", "addresses"]
 
-_NOUNS = (spaces, states, edges, entities, asking, graph, exports, proposals, jobs, holds)
+_NOUNS = (states, asking, edges, entities, spaces, graph, exports, proposals, jobs, holds)
 ROUTERS = tuple(noun.router for noun in (*_NOUNS, admin, keys))

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
+from hades.errors import Corrupt, InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.caller import Role, caller_of
@@ -19,6 +20,7 @@ from hades.serve.rest.calls import AnyRequest, Asked, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import ShownJob, TheJobs
 from hades.serve.rest.receiving import receive_file
+from hades.serve.rest.routes import routes
 from hades.serve.rest.spaces import Number
 from hades.serve.rest.taking import FIELDS_AT_MOST, Phases
 from hades.serve.rest.words import NAME, Body, Name
@@ -34,7 +36,7 @@ async def only_here(request: Request) -> None:
         raise HTTPException(404)
 
 
-router = APIRouter(prefix="/v1/admin", tags=["admin"], dependencies=[Depends(only_here)])
+router = routes("/v1/admin", "admin", dependencies=[Depends(only_here)])
 
 PATHS_AT_MOST = 100
 _LINES = "application/x-ndjson"
@@ -139,7 +141,10 @@ async def restore(asked: AnyRequest) -> Response:
     """Put a backup in the place of this memory, in one step; the change it stands at then."""
 
     def work(memory: Memory, path: Path, told: Progress) -> dict[str, int]:
-        memory.restore(path, told)
+        try:
+            memory.restore(path, told)
+        except Corrupt as error:
+            raise InvalidInput("What was sent is no whole backup: nothing was changed.") from error
         return {"value": memory.change}
 
     return await _with_file(asked, ".hades", work)

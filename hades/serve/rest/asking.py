@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
@@ -12,10 +11,11 @@ from hades.domain.answer import Answer, Mode, Recall
 from hades.domain.trace import Hit
 from hades.recall.plan import DOORS
 from hades.serve.rest.calls import Asks
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import NAME, Body, Hint, Kind, Question, Time
 from hades.serve.wire import Page
 
-router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["questions"])
+router = routes("/v1/spaces/{space:name}", "questions")
 
 HITS_AT_MOST = 1_000
 SYSTEMS = ("dense", "words", "hybrid", "ppr", "paths", "tiers", "full")

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
 from fastapi import Path as PathParameter
+from fastapi import Query
 from pydantic import ConfigDict
 from starlette.responses import Response
 
 from hades.domain.graph import Edge, FactChange, Turn
-from hades.domain.times import iso
 from hades.errors import InvalidInput
 from hades.memory import Memory
 from hades.serve.rest.calls import Reads, Writes
-from hades.serve.rest.paging import PAGE, Cursor, Limit, cut, decode
+from hades.serve.rest.paging import EDGE_KEY, PAGE, Cursor, Limit, cut, decode, edge_key
+from hades.serve.rest.routes import routes
 from hades.serve.rest.states import TopicName
 from hades.serve.rest.words import NAME, Body, Content, Evidence, Name, Share, Time
 from hades.serve.wire import Page
 
-router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["edges"])
+router = routes("/v1/spaces/{space:name}", "edges")
 
 Relation = Annotated[str, NAME]
 
@@ -115,10 +115,13 @@ async def edges(
     limit: Limit = PAGE,
 ) -> Response:
     """The edges that hold at a time: first those that were told, then those texts state."""
-    after = decode(cursor, *_KEY)
+    after = decode(cursor, *EDGE_KEY)
     return await reads.answer(
         lambda view: cut(
-            view.edges(name, relation=relation, direction=direction, all=all), limit, _key, after
+            view.edges(name, relation=relation, direction=direction, all=all),
+            limit,
+            edge_key,
+            after,
         )
     )
 
@@ -188,12 +191,3 @@ async def set_inverse(
     """Say which relation takes over when a fact of this relation changes."""
     told = {relation: body.inverse}
     return await writes.done(lambda memory: memory.set_inverse(relation, body.inverse), told)
-
-
-_KEY = (int, int, str, str, str, str, str)
-
-
-def _key(edge: Edge) -> list[Any]:
-    """The place of an edge in the list: told ones by number, then stated ones."""
-    ends = (edge.source.name, edge.relation, edge.target.name)
-    return [int(edge.id <= 0), abs(edge.id), *ends, iso(edge.valid_from), iso(edge.recorded_at)]

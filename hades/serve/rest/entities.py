@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from hades.domain.graph import Entity, Mentioned, Related
 from hades.serve.rest.calls import Reads, Writes
 from hades.serve.rest.paging import PAGE, Cursor, Limit, cut, decode
+from hades.serve.rest.routes import routes
 from hades.serve.rest.states import TopicName
 from hades.serve.rest.words import LIMIT_AT_MOST, NAME, Body, Hint, Name
 from hades.serve.wire import Page
 
-router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["entities"])
+router = routes("/v1/spaces/{space:name}", "entities")
 
 OTHERS_AT_MOST = 1_000
 Most = Annotated[int, Query(ge=0, le=LIMIT_AT_MOST, description="The most items.")]

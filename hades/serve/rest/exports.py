@@ -9,15 +9,16 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TextIO
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response, StreamingResponse
 
 from hades.exchange.formats import GRAPH_FOLDERS
 from hades.serve.rest.calls import Reads
+from hades.serve.rest.routes import routes
 from hades.serve.wire import JSON
 from hades.view import View
 
-router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["graph"])
+router = routes("/v1/spaces/{space:name}", "graph")
 
 PART_BYTES = 256 * 1024
 Format = Literal["node-link", "graphml", "arango", "neo4j"]

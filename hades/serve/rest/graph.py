@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from hades.domain.answer import Neighbour, Path, Subgraph, WorkingSet
 from hades.exploring import BUDGET_TOKENS
 from hades.recall.plan import HOPS_AT_MOST, TOKENS_AT_MOST
 from hades.serve.rest.calls import Reads
+from hades.serve.rest.routes import routes
 from hades.serve.rest.states import TopicName
 from hades.serve.rest.words import NAME, Hint, Name
 from hades.serve.wire import Page
 
-router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["graph"])
+router = routes("/v1/spaces/{space:name}", "graph")
 
 PATHS_AT_MOST = 100
 NEIGHBOURS_AT_MOST = 1_000

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from fastapi import Path as PathParameter
 from pydantic import ConfigDict
 from starlette.responses import Response
 
 from hades.serve.holds import Kind
 from hades.serve.rest.calls import AnyRequest, SpaceName, json_response
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import Body
 from hades.serve.wire import to_json
 
-router = APIRouter(prefix="/v1/spaces/{space:name}/holds", tags=["holds"])
+router = routes("/v1/spaces/{space:name}/holds", "holds")
 
 HoldId = Annotated[str, PathParameter(max_length=200, examples=["q8ZbV0m3kXw1-_Ra"])]
 

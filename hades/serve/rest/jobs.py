@@ -7,7 +7,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 from fastapi import Path as PathParameter
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -17,12 +17,13 @@ from hades.domain.trace import State
 from hades.serve.jobs import Job, Jobs, Status
 from hades.serve.rest.calls import Reads, Writes, json_response
 from hades.serve.rest.receiving import MULTIPART, TARS, content_type
+from hades.serve.rest.routes import routes
 from hades.serve.rest.taking import IngestTexts, Resolve, Taken, Upload, take_upload, take_wish
 from hades.serve.rest.words import TAGS_AT_MOST, Body, Content, Name, Time
 from hades.serve.uploads import Uploads
 from hades.serve.wire import JSON, Page, to_json
 
-router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["jobs"])
+router = routes("/v1/spaces/{space:name}", "jobs")
 
 EVENTS = "text/event-stream"
 Wish = Annotated[IngestTexts | Resolve, Field(discriminator="kind")]

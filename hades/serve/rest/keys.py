@@ -6,7 +6,7 @@ import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
@@ -16,10 +16,11 @@ from hades.serve.audit import Audit
 from hades.serve.keys import Keys, role_named
 from hades.serve.rest.admin import only_here
 from hades.serve.rest.calls import json_response
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import NAME, Body, Hint, Name
 from hades.serve.wire import Page, to_json
 
-router = APIRouter(prefix="/v1/admin", tags=["admin"], dependencies=[Depends(only_here)])
+router = routes("/v1/admin", "admin", dependencies=[Depends(only_here)])
 
 SPACES_AT_MOST = 1_000
 AUDIT_AT_MOST = 10_000

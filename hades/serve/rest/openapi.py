@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from hades.serve.problems import Problem, documented
+from hades.serve.problems import Problem
 from hades.serve.rest.taking import IngestTexts, Resolve
 
 DESCRIPTION = """
@@ -28,9 +28,6 @@ TAGS = [
     {"name": "spaces", "description": "Isolated memories inside the file."},
     {"name": "admin", "description": "The whole memory and files; at the admin socket only."},
 ]
-
-ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 503, 504)
-"""What any call may meet: a key that is missing or not enough, a full line, a wrong value."""
 
 _UNSEEN: tuple[type[BaseModel], ...] = (Problem, IngestTexts, Resolve)
 """Models that no route names by itself."""

@@ -9,10 +9,13 @@ import binascii
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
 
+from hades.domain.graph import Edge
+from hades.domain.times import iso
 from hades.errors import InvalidInput
 
 Item = TypeVar("Item")
@@ -20,7 +23,14 @@ Item = TypeVar("Item")
 PAGE = 100
 PAGE_AT_MOST = 1_000
 
-Cursor = Annotated[str | None, Query(description="`next` of the page before.", max_length=20_000)]
+Cursor = Annotated[
+    str | None,
+    Query(
+        description="`next` of the page before.",
+        max_length=20_000,
+        pattern="^[A-Za-z0-9_-]*$",
+    ),
+]
 Limit = Annotated[int, Query(ge=1, le=PAGE_AT_MOST, description="The most items of a page.")]
 
 
@@ -61,3 +71,16 @@ def cut(
     ordered = sorted(items, key=key)
     first = 0 if after is None else bisect_right(ordered, after, key=key)
     return page(ordered[first : first + limit + 1], limit, key)
+
+
+EDGE_KEY = (int, int, str)
+_MARK_BYTES = 12
+
+
+def edge_key(edge: Edge) -> list[Any]:
+    """The place of an edge in the list: told ones by number, then stated ones."""
+    # A number may stand for several: what follows from mentions has none.
+    ends = (edge.source.name, edge.relation, edge.target.name)
+    told = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
+    mark = blake2b(told, digest_size=_MARK_BYTES).hexdigest()
+    return [int(edge.id <= 0), abs(edge.id), mark]

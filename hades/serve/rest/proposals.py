@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
 from fastapi import Path as PathParameter
+from fastapi import Query
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
@@ -13,6 +13,7 @@ from hades.domain.proposal import DEFAULT_THRESHOLD, Proposal
 from hades.serve.caller import Role
 from hades.serve.rest.calls import Reads, Writes
 from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import (
     EVIDENCE_CHARACTERS_AT_MOST,
     TAGS_AT_MOST,
@@ -27,7 +28,7 @@ from hades.serve.rest.words import (
 from hades.serve.wire import Page
 from hades.view import View
 
-router = APIRouter(prefix="/v1/spaces/{space:name}/proposals", tags=["proposals"])
+router = routes("/v1/spaces/{space:name}/proposals", "proposals")
 
 ProposalNumber = Annotated[int, PathParameter(ge=1, lt=10**18, examples=[1])]
 

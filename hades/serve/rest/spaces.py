@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
 from fastapi import Path as PathParameter
+from fastapi import Query
 from pydantic import ConfigDict
 from starlette.responses import Response
 
@@ -22,10 +22,11 @@ from hades.serve.rest.calls import (
     WritesAnywhere,
     json_response,
 )
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import LIMIT_AT_MOST, NAME, TIME, Body, Name
 from hades.serve.wire import Page, to_json
 
-router = APIRouter(prefix="/v1", tags=["spaces"])
+router = routes("/v1", "spaces")
 
 
 class NewSpace(Body):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from fastapi import Path as PathParameter
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
@@ -17,6 +17,7 @@ from hades.serve.problems import documented
 from hades.serve.rest.calls import Made, Reads, Writes, json_response
 from hades.serve.rest.etags import etag_of, expected_version, is_named_in
 from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
+from hades.serve.rest.routes import routes
 from hades.serve.rest.words import (
     NAME,
     TAGS_AT_MOST,
@@ -31,7 +32,7 @@ from hades.serve.rest.words import (
 from hades.serve.wire import Page, to_json
 from hades.view import View
 
-router = APIRouter(prefix="/v1/spaces/{space:name}", tags=["states"])
+router = routes("/v1/spaces/{space:name}", "states")
 
 TopicName = Annotated[
     str,
