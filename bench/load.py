@@ -55,12 +55,14 @@ class Result:
 class Client(asyncio.Protocol):
     """One connection that asks again and again until the time is over."""
 
-    def __init__(self, requests: list[bytes], first: int, last: int, ends: float, order: Order):
+    def __init__(self, requests: list[bytes], number: int, ends: float, order: Order) -> None:
         self.result = Result()
         self.over = asyncio.get_running_loop().create_future()
         self._statuses: Counter[str] = Counter()
         self._requests = requests
-        self._next, self._last = first, last
+        share = len(requests) // order.clients
+        self._next, self._last = number * share, (number + 1) * share
+        self._waits_s = order.paced_s * number / order.clients
         self._ends = ends
         self._order = order
         self._buffer = bytearray()
@@ -69,7 +71,8 @@ class Client(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self._ask()
+        # Those with a pace begin one after another, else they would all come at once.
+        asyncio.get_running_loop().call_later(self._waits_s, self._ask)
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self.over.done():
@@ -133,11 +136,9 @@ async def load(order: Order) -> Result:
     started = time.perf_counter()
     ends = started + order.seconds
     clients: list[Client] = []
-    share = len(requests) // order.clients
 
     def made() -> Client:
-        first = len(clients) * share
-        clients.append(Client(requests, first, first + share, ends, order))
+        clients.append(Client(requests, len(clients), ends, order))
         return clients[-1]
 
     for _ in range(order.clients):

@@ -25,6 +25,7 @@ from bench.growth import WORDS
 from bench.load import Order, Result
 from bench.served import Served, finished, probing, served, started, under_load
 from bench.table import note, show
+from hades.serve.desk import WAITING
 
 CLIENTS = (1, 8, 64)
 SECONDS, SECONDS_SMALL = 8.0, 3.0
@@ -177,7 +178,9 @@ def _overload(server: Served, asked: Sequence[str], seconds: float) -> None:
     note("before the overload")
     rows = [_phase("before", server, normal)]
     capacity = under_load(Order(reading, 8, seconds, server.port)).per_s
-    crowd = Order(reading, CROWD, seconds, server.port, paced_s=CROWD / (TIMES_CAPACITY * capacity))
+    asking = CROWD - WAITING  # who stands in line does not ask again meanwhile
+    pace_s = asking / (TIMES_CAPACITY * capacity)
+    crowd = Order(reading, CROWD, seconds, server.port, paced_s=pace_s)
     writing = Order(_notes(server), WRITERS, seconds, server.port, once=True)
     note("the overload")
     rows.append(_phase(f"{TIMES_CAPACITY}× capacity", server, crowd))
@@ -216,7 +219,7 @@ def _phase(name: str, server: Served, order: Order) -> tuple[str, ...]:
     answered, refused = got.statuses.get("200", 0), got.statuses.get("503", 0)
     return (
         name,
-        f"{count / got.seconds:,.0f}",
+        f"{count / order.seconds:,.0f}",
         f"{got.per_s:,.1f}",
         f"{answered / count:.1%}",
         f"{refused / count:.1%}",

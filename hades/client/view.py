@@ -146,7 +146,7 @@ class RemoteView(RemoteExploring, View):
 
     def entity(self, name: str) -> Entity:
         """One entity, by any of its names."""
-        return rebuild(Entity, self._get("entities", clean_name(name, "entity")))
+        return rebuild(Entity, self._get("entity", clean_name(name, "entity")))
 
     def related(self, name: str, limit: int = 20) -> list[Related]:
         """What is mentioned together with an entity at this view's time, most often first."""

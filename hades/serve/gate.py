@@ -55,6 +55,7 @@ _WANTED = frozenset(
     {b"authorization", b"content-length", b"host", b"transfer-encoding", b"x-request-id"}
 )
 _GOOD_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_UPLOADS = re.compile(rb"/v1/(spaces/[^/]+/jobs|admin/(import|restore))")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _log = logging.getLogger(__name__)
 
@@ -213,8 +214,8 @@ class Gate:
         return made
 
     def _bytes_at_most(self, scope: Scope) -> int:
-        path = scope["path"]
-        is_upload = path.endswith("/jobs") or path.startswith("/v1/admin/")
+        # As it was sent: a topic may be called a/jobs, and its body is read into memory.
+        is_upload = _UPLOADS.fullmatch(scope.get("raw_path") or b"") is not None
         return self._limits.upload_bytes if is_upload else self._limits.body_bytes
 
     # What came of it

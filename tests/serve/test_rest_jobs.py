@@ -186,6 +186,15 @@ def test_what_is_too_large_is_refused(
     assert parts.status_code == 413
 
 
+def test_json_is_held_to_less_than_files_are(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hades.serve.rest.receiving.JSON_BYTES_AT_MOST", 1000)
+    texts = [{"name": "a.md", "text": "x" * 2000}]
+    body = {"kind": "ingest", "source": "docs", "texts": texts}
+    assert client.post(f"{S}/jobs", json=body).status_code == 413
+
+
 def test_links_in_an_archive_are_named_and_passed_over(client: httpx.Client) -> None:
     link = special("passwd.md", tarfile.SYMTYPE, "/etc/passwd")[:512]
     summary = done(client, send(client, link + tar_of(("a.md", b"A."))))

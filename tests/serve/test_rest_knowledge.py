@@ -88,6 +88,8 @@ def test_entities_have_names_aliases_and_kinds(ask: Asker) -> None:
     assert [(one["name"], one["aliases"], one["merged"]) for one in found] == [
         ("Tim Burton", ["TB"], ["T. Burton"])
     ]
+    assert ask.get(f"{S}/entity/TB").json()["name"] == "Tim Burton"
+    assert ask.get(f"{S}/entity/alias").status_code == 404
     ask.post(f"{S}/entities/split", {"name": "T. Burton"})
     names, cursor = [], ""
     while cursor is not None:

@@ -77,7 +77,7 @@ async def entities(
     )
 
 
-@router.get("/entities/{name:topic}", summary="Read an entity", response_model=Entity)
+@router.get("/entity/{name:topic}", summary="Read an entity", response_model=Entity)
 async def entity(reads: Reads, name: TopicName) -> Response:
     """One entity, by any of its names."""
     return await reads.answer(lambda view: view.entity(name))

@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from hades.domain.trace import State
 from hades.serve.jobs import Job, Jobs, Status
 from hades.serve.rest.calls import Reads, Writes, json_response
-from hades.serve.rest.receiving import MULTIPART, TARS, content_type
+from hades.serve.rest.receiving import MULTIPART, TARS, content_type, receive_json
 from hades.serve.rest.routes import routes
 from hades.serve.rest.taking import IngestTexts, Resolve, Taken, Upload, take_upload, take_wish
 from hades.serve.rest.words import TAGS_AT_MOST, Body, Content, Name, Time
@@ -148,12 +148,13 @@ async def begin(
     state and what is gone is forgotten. The job is watched at `/jobs/{id}/events`.
     """
     await writes.require()
-    key, asked = writes.key, await _asked(request, said)
+    body = await receive_json(request) if content_type(request) == JSON else None
+    key, asked = writes.key, _asked(request, said, body)
     job = jobs.earlier(writes.caller, key, asked)
     replayed = {} if job is None else {"Idempotent-Replayed": "true"}
     if job is None:
         jobs.refuse_more()
-        taken = await _taken(writes.space or "", request, said)
+        taken = await _taken(writes.space or "", request, said, body)
         try:
             job = jobs.start(
                 writes.caller,
@@ -172,19 +173,18 @@ async def begin(
     return json_response(to_json(job.shown()), 202, headers)
 
 
-async def _asked(request: Request, said: Upload) -> str:
+def _asked(request: Request, said: Upload, body: bytes | None) -> str:
     """What makes this request the one it is; of files, only what is said about them."""
-    kind = content_type(request)
-    body = await request.body() if kind == JSON else b""
-    return f"{kind} {said.model_dump_json()} {blake2b(body, digest_size=16).hexdigest()}"
+    mark = blake2b(body or b"", digest_size=16).hexdigest()
+    return f"{content_type(request)} {said.model_dump_json()} {mark}"
 
 
-async def _taken(space: str, request: Request, said: Upload) -> Taken:
+async def _taken(space: str, request: Request, said: Upload, body: bytes | None) -> Taken:
     uploads: Uploads = request.app.state.uploads
-    if content_type(request) != JSON:
+    if body is None:
         return await take_upload(request, said, space, uploads)
     try:
-        wish = _WISH.validate_json(await request.body())
+        wish = _WISH.validate_json(body)
     except ValidationError as error:
         wrong = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
         raise RequestValidationError(wrong) from error

@@ -22,6 +22,7 @@ from hades.serve.uploads import (
 MULTIPART = "multipart/form-data"
 TARS = ("application/x-tar", "application/gzip", "application/x-gzip", "application/x-gtar")
 FIELD_BYTES_AT_MOST = 2**20
+JSON_BYTES_AT_MOST = 32 * 2**20
 
 
 def content_type(request: Request) -> str:
@@ -71,16 +72,21 @@ async def _receive_form(request: Request, folder: Path) -> None:
         await form.close()
 
 
-async def _bounded(request: Request) -> AsyncGenerator[bytes, None]:
+async def receive_json(request: Request) -> bytes:
+    """The body as it came, where it is read into memory."""
+    return b"".join([part async for part in _bounded(request, JSON_BYTES_AT_MOST)])
+
+
+async def _bounded(request: Request, at_most: int | None = None) -> AsyncGenerator[bytes, None]:
+    at_most = SENT_BYTES_AT_MOST if at_most is None else at_most
     said = request.headers.get("content-length", "")
     done = int(said) if said.isdecimal() else 0
-    if done <= SENT_BYTES_AT_MOST:
+    if done <= at_most:
         done = 0
         async for part in request.stream():
             done += len(part)
-            if done > SENT_BYTES_AT_MOST:
+            if done > at_most:
                 break
             yield part
-    if done > SENT_BYTES_AT_MOST:
-        at_most = SENT_BYTES_AT_MOST // 2**20
-        raise TooLarge(f"More than {at_most} MB were sent: send them in parts.")
+    if done > at_most:
+        raise TooLarge(f"More than {at_most // 2**20} MB were sent: send them in parts.")
