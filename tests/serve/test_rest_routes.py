@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import JSONResponse
 
+from hades.serve import problems
 from hades.serve.rest.routes import ReadyRoute
 from hades.serve.rest.words import Body
 
@@ -44,6 +45,7 @@ def _app(kind: type[APIRoute]) -> FastAPI:
     router = APIRouter(route_class=kind)
     router.post("/things/{name}")(answer)
     app = FastAPI()
+    problems.install(app)
     app.router.routes.extend(router.routes)
     return app
 
