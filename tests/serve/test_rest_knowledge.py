@@ -160,7 +160,10 @@ def test_a_bad_question_is_refused(ask: Asker, body: dict[str, object]) -> None:
     "plan", [{"nonsense": 1}, {"graph": {"hops": "far"}}, {"\ud800": 1}, {"graph": {"\ud800": 1}}]
 )
 def test_a_bad_plan_is_refused(ask: Asker, plan: dict[str, object]) -> None:
-    assert ask.post(f"{S}/recall", {"question": "x", "plan": plan}).status_code == 422
+    body = json.dumps({"question": "x", "plan": plan}).encode()
+    headers = {"content-type": "application/json"}
+    refused = ask("POST", f"{S}/recall", content=body, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (422, "InvalidInput")
 
 
 def test_the_graph_is_explored(ask: Asker) -> None:
