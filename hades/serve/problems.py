@@ -101,7 +101,7 @@ def problem(
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": detail,
+        "detail": _encodable(detail),
         "code": code or _CODE.get(status, "HadesError"),
     }
     if wrong:

@@ -156,9 +156,14 @@ def test_a_bad_question_is_refused(ask: Asker, body: dict[str, object]) -> None:
     assert (refused.status_code, refused.json()["code"]) == (422, "InvalidInput")
 
 
-@pytest.mark.parametrize("plan", [{"nonsense": 1}, {"graph": {"hops": "far"}}])
+@pytest.mark.parametrize(
+    "plan", [{"nonsense": 1}, {"graph": {"hops": "far"}}, {"\ud800": 1}, {"graph": {"\ud800": 1}}]
+)
 def test_a_bad_plan_is_refused(ask: Asker, plan: dict[str, object]) -> None:
-    assert ask.post(f"{S}/recall", {"question": "x", "plan": plan}).status_code == 422
+    body = json.dumps({"question": "x", "plan": plan}).encode()
+    headers = {"content-type": "application/json"}
+    refused = ask("POST", f"{S}/recall", content=body, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (422, "InvalidInput")
 
 
 def test_the_graph_is_explored(ask: Asker) -> None:

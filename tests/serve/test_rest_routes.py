@@ -11,8 +11,9 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Query
 from fastapi.routing import APIRoute
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
+from hades.serve import problems
 from hades.serve.rest.routes import ReadyRoute
 from hades.serve.rest.words import Body
 
@@ -36,14 +37,15 @@ async def answer(
     limit: Annotated[int, Query(ge=1, le=10)] = 5,
     flag: bool = False,
     glob: Annotated[str | None, Query(max_length=8)] = None,
-) -> JSONResponse:
-    return JSONResponse([name, who, limit, flag, glob, body.model_dump()])
+) -> Response:
+    return Response(json.dumps([name, who, limit, flag, glob, body.model_dump()]))
 
 
 def _app(kind: type[APIRoute]) -> FastAPI:
     router = APIRouter(route_class=kind)
     router.post("/things/{name}")(answer)
     app = FastAPI()
+    problems.install(app)
     app.router.routes.extend(router.routes)
     return app
 
