@@ -95,12 +95,12 @@ def read(
 def _title_coverage(scene: Scene, numbers: Ints, terms: list[str]) -> Floats:
     """How much of each candidate's title the question says."""
     titles = scene.web.title_of[numbers]
-    each, place = np.unique(titles, return_inverse=True)
-    each, asked = scene.web.entities[each].tolist(), set(terms)
-    weighed = scene.catalogue.weighed(each, scene.store.entities.names)
-    covered = np.zeros(len(each))
+    each, asked = np.unique(titles[titles >= 0]), set(terms)
+    entities = scene.web.entities[each].tolist()
+    weighed = scene.catalogue.weighed(entities, scene.store.entities.names)
+    covered = np.zeros(len(each) + 1)  # the last is for those without a title
     for at, (rarity, total) in enumerate(weighed):
         if not asked.isdisjoint(rarity):
             said = sum(weight for term, weight in rarity.items() if term in asked)
             covered[at] = said / max(1e-9, total)
-    return np.where(titles >= 0, covered[place], 0.0)
+    return covered[np.where(titles >= 0, np.searchsorted(each, titles), -1)]

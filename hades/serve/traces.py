@@ -116,17 +116,15 @@ class Traces:
             "recall", start_time=started, attributes=self._about(recall, space)
         )
         below = set_span_in_context(whole)
-        at = started
         for stage in recall.telemetry:
-            ends = at + round(stage.ms * NS_PER_MS)
+            at = started + round(stage.begun_ms * NS_PER_MS)
             span = self._tracer.start_span(
                 f"recall {stage.stage}",
                 context=below,
                 start_time=at,
                 attributes=self._about_stage(recall, stage),
             )
-            span.end(ends)
-            at = ends
+            span.end(at + round(stage.ms * NS_PER_MS))
         whole.end(ended)
 
     def close(self) -> None:
