@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,6 +56,12 @@ class Settings(BaseModel):
         None,
         description="The file of weights recall ranks by, made by `hades train-ranker`. "
         "Default: the one in the package.",
+    )
+    threads: int | None = Field(
+        None,
+        ge=1,
+        description="Processor cores one question or ingestion may use. Default: all there are; "
+        "1 where several processes share them.",
     )
     cache: Path | None = Field(
         None,
@@ -107,6 +114,13 @@ class Settings(BaseModel):
                 f"The folder {folder} cannot be made ({error.strerror}): set HADES_PATH."
             ) from error
         return folder / "default.hades"
+
+
+@cache
+def cores() -> int:
+    """How many processor cores this process may use; the settings are asked once."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return load_settings().threads or there or 1
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:

@@ -9,6 +9,8 @@ order. Measured: docs/benchmarks.md.
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +19,8 @@ Mask = npt.NDArray[np.bool_]
 
 _BLOCK_ROWS = 65_536
 _BITS = 64
+_ONE_AT_A_TIME = threading.Lock()
+"""Where numba has no OpenMP, two threads in a parallel kernel at once end the process."""
 
 
 def words_of(dims: int) -> int:
@@ -52,7 +56,8 @@ def fewest_differ(
     if kernel:
         from hades.index.scan import count_differing
 
-        counts = count_differing(bits, question, numbers, mask, outside, differing)
+        with _ONE_AT_A_TIME:
+            counts = count_differing(bits, question, numbers, mask, outside, differing)
     else:
         for first in range(0, len(bits), _BLOCK_ROWS):
             rows = slice(first, first + _BLOCK_ROWS)

@@ -323,7 +323,7 @@ def _scan(
         from hades.index.scan import scan
 
         code, scale = quantise(question[None, :])
-        scan(part.codes, scales, code[0].astype(np.int32), numbers, mask, near)
+        scan(part.codes, scales, code[0], numbers, mask, near)
         near *= scale[0]
         return near
     for first in range(0, len(near), _BLOCK_ROWS):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hades.errors import InvalidInput, NotFound
+from hades.settings import cores
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -37,9 +37,10 @@ GRAPH_NAMES = (
 DEFAULT_MAX_TOKENS = 512
 POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 
-# Fewer texts than this go through the session that gives each text all cores.
+# Fewer texts than this go through the session that gives each text several cores.
 BULK_TEXTS = 4
-# Two threads answer a short question a third sooner than one; a short text feeds few more.
+# Two threads answer a short question a quarter sooner than one; a short text feeds few more.
+# One core is left to what is looked up meanwhile.
 MAX_THREADS_PER_TEXT = 4
 # Texts tokenised at once: bounds memory and spaces out progress reports.
 SLICE_TEXTS = 64
@@ -121,9 +122,9 @@ class FolderEncoder:
 
     def _run(self, tokens: list[list[int]]) -> list[Vectors]:
         if len(tokens) < BULK_TEXTS:
-            session = self._session(min(max(1, _usable_cores() - 1), MAX_THREADS_PER_TEXT))
+            session = self._session(min(max(1, cores() - 1), MAX_THREADS_PER_TEXT))
             return [session.run(ids) for ids in tokens]
-        with ThreadPoolExecutor(_usable_cores(), "encoder") as pool:
+        with ThreadPoolExecutor(cores(), "encoder") as pool:
             return list(pool.map(self._session(1).run, tokens))
 
     def _session(self, threads: int) -> _Session:
@@ -227,9 +228,3 @@ def _read_max_tokens(folder: Path) -> int:
 def _readable(text: str) -> str:
     """Half a surrogate pair is not text; the tokenizer would refuse it."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from hades.domain.graph import Reason
 from hades.graph.beam import Caps, beam
 from hades.index.vectors import product
-from hades.recall.candidates import best
 from hades.recall.look import Look
 from hades.recall.run import Run
 
@@ -83,7 +82,7 @@ def spread(run: Run, look: Look) -> None:
 def _seeds(look: Look, count: int, mmr: float) -> Ints:
     """The best by prior that differ from each other: maximal marginal relevance."""
     signals = look.signals
-    pool = best(signals.prior, signals.mask, SEEDS_FROM)
+    pool = signals.top[:SEEDS_FROM]
     vectors = look.scene.catalogue.vectors_of(pool)
     alike = product(vectors, vectors)
     chosen: list[int] = []

@@ -6,14 +6,11 @@ question next to nothing (10,000 papers, two cores: 37 ms became 28).
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 Result = TypeVar("Result")
-
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def beside(call: Callable[[], Result]) -> Callable[[], Result]:

@@ -7,12 +7,14 @@ question, but with the passage that leads to it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
 from hades.recall.features import Candidates, features
 from hades.recall.scene import Scene
-from hades.recall.signals import Signals
+from hades.recall.signals import Signals, best
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -24,11 +26,11 @@ STRONGEST = 5
 
 def strongest(signals: Signals) -> Ints:
     """The passages that walk and prior agree on."""
-    both = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0))) + signals.prior
-    both = np.where(signals.mask, both, -np.inf)
-    least = np.partition(both, -STRONGEST)[-STRONGEST] if len(both) > STRONGEST else -np.inf
-    there = np.flatnonzero((both >= least) & np.isfinite(both))
-    return there[np.lexsort((there, -both[there]))][:STRONGEST]
+    walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
+    # What was not walked to has its prior alone, so only the best by prior can be among them.
+    there = np.union1d(np.flatnonzero((walked > 0) & signals.mask), signals.top[:STRONGEST])
+    both = walked[there] + signals.prior[there]
+    return there[np.lexsort((there, -both))][:STRONGEST]
 
 
 def second_hop(scene: Scene, vector: npt.NDArray[np.float32] | None, strong: Ints) -> Floats:
@@ -40,32 +42,28 @@ def second_hop(scene: Scene, vector: npt.NDArray[np.float32] | None, strong: Int
     return scene.cosine(hop.astype(np.float32))
 
 
-def gathered(signals: Signals, second: Floats) -> list[int]:
-    """The candidates, by number; those of stronger signals first."""
-    ways = (
-        (signals.walked, BY_WALK),
-        (signals.prior, BY_PRIOR),
-        (second, BY_SECOND_HOP),
-        (signals.far, BY_FAR),
-        (signals.cosine, BY_DOOR),
-        (signals.words, BY_DOOR),
-    )
-    chosen = [best(scores, signals.mask, limit) for scores, limit in ways]
+def gathered(signals: Signals, second: Floats, least: Mapping[str, float]) -> list[int]:
+    """The candidates, by number; those of stronger signals first.
+
+    `least` is by door what its best score, more of them than are wanted here.
+    """
+    mask = signals.mask
+    chosen = [
+        best(signals.walked, mask, BY_WALK),
+        signals.top[:BY_PRIOR],
+        best(second, mask, BY_SECOND_HOP),
+        best(signals.far, mask, BY_FAR),
+        best(signals.cosine, mask, BY_DOOR, least["meaning"]),
+        best(signals.words, mask, BY_DOOR, least["words"]),
+    ]
+    chosen = [one.tolist() for one in chosen]
     # One of each in turn, so that a small budget still hears every signal.
     order: dict[int, None] = {}
     for place in range(max(len(one) for one in chosen)):
         for one in chosen:
             if place < len(one):
-                order[int(one[place])] = None
+                order[one[place]] = None
     return list(order)
-
-
-def best(scores: Floats, mask: npt.NDArray[np.bool_], limit: int) -> Ints:
-    """The numbers of the best scores above nothing, best first; ties go to the older."""
-    there = np.flatnonzero(mask & (scores > 0))
-    if len(there) > limit:
-        there = there[np.argpartition(-scores[there], limit)[:limit]]
-    return there[np.lexsort((there, -scores[there]))]
 
 
 def read(

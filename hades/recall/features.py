@@ -86,8 +86,8 @@ def _door_features(chosen: dict[str, Any], web: Web, signals: Signals, found: Ca
     chosen["prior"] = signals.prior[at]
     chosen["prior_rank"] = _ranks(signals.prior[at])
     there = signals.mask
-    for name, scores in (("meaning", signals.cosine), ("words", signals.words)):
-        on_one_scale = scaled(scores, there)
+    by_door = signals.scaled or (scaled(signals.cosine, there), scaled(signals.words, there))
+    for name, on_one_scale in zip(("meaning", "words"), by_door, strict=True):
         if len(web.turns):
             on_one_scale = minmax(lent(web, on_one_scale))
         chosen[name] = on_one_scale[at]

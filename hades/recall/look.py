@@ -23,7 +23,7 @@ from hades.recall.named import names_in
 from hades.recall.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
 from hades.recall.scene import Scene
-from hades.recall.signals import Signals, prior_of, walks
+from hades.recall.signals import PRIOR_SEEDS, Signals, best, prior_of, walks
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -104,10 +104,11 @@ def enter(run: Run, scene: Scene, encoded: Callable[[], Encoded] | None, questio
         if encoded is not None and not _late(stage, "meaning"):
             vector = _vector(stage, scene, encoded)
         cosine = nothing if vector is None else scene.cosine(vector)
-        prior = prior_of(scene.web, cosine, words, scene.mask)
         signals = Signals(
-            scene.mask, cosine, words, prior, named, nothing, nothing, nothing, nothing
+            scene.mask, cosine, words, nothing, named, nothing, nothing, nothing, nothing
         )
+        signals.prior = prior_of(scene.web, signals)
+        signals.top = best(signals.prior, scene.mask, PRIOR_SEEDS)
         if "names" in plan.doors and not len(named):
             stage.note(Reason.NOTHING_NAMED)
         empty, none = np.zeros(0), np.zeros(0, np.int64)
@@ -187,7 +188,7 @@ def choose(run: Run, look: Look, ranker: Ranker, limit: int, *, recent: bool = F
             dict.fromkeys(
                 [
                     *look.beamed,
-                    *candidates.gathered(signals, second),
+                    *candidates.gathered(signals, second, look.least),
                     *_by_parts(look, run.plan.q, "words" in run.plan.retriever.doors),
                 ]
             )
@@ -229,7 +230,7 @@ def _by_parts(look: Look, parts: int, by_words: bool) -> list[int]:
     found: list[int] = []
     for part in split_question(look.question, parts)[1:] if by_words else ():
         scores = look.scene.words(part)
-        found += candidates.best(scores, look.scene.mask, candidates.BY_DOOR).tolist()
+        found += best(scores, look.scene.mask, candidates.BY_DOOR).tolist()
     return found
 
 

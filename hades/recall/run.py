@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from hades.domain.answer import Note, StageReport
 from hades.domain.graph import Reason
-from hades.recall.beside import CORES, Result, beside
+from hades.recall.beside import Result, beside
 from hades.recall.plan import Plan
+from hades.settings import cores
 
 Clock = Callable[[], float]
 """Seconds that only grow."""
@@ -68,6 +69,8 @@ class Run:
     seen: set[int] = field(default_factory=set)
     """The documents looked at, by number; never more than the plan's `docs_max`."""
     started: float = 0.0
+    under_way: int = 0
+    """Calls that run beside this one."""
 
     def __post_init__(self) -> None:
         self.started = self.clock()
@@ -75,10 +78,22 @@ class Run:
     def beside(self, call: Callable[[], Result]) -> Callable[[], Result]:
         """Begin a call beside what follows; what is given back waits for it.
 
-        A clock that is not the machine's is asked in one order only: then it is done at once
-        when it is waited for.
+        Where no core is left for it, it is done when it is waited for: threads that share a
+        core take turns of milliseconds. So it is with a clock that is not the machine's, which
+        is asked in one order only.
         """
-        return beside(call) if self.clock is time.perf_counter and CORES > 1 else call
+        if self.clock is not time.perf_counter or self.under_way + 1 >= cores():
+            return call
+        self.under_way += 1
+        waiting = beside(call)
+
+        def wait() -> Result:
+            try:
+                return waiting()
+            finally:
+                self.under_way -= 1
+
+        return wait
 
     @property
     def ms(self) -> float:

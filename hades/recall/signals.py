@@ -47,6 +47,10 @@ class Signals:
     walked: Floats
     """Both together."""
     far: Floats
+    scaled: tuple[Floats, Floats] | None = None
+    """Meaning and words, each from 0 to 1."""
+    top: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The best by prior, as many as walks start from, best first."""
     capped: list[Reason] = field(default_factory=list)
 
 
@@ -107,17 +111,27 @@ def _step(to: Ints, chunks: Ints) -> Ints:
     return np.where(chunks >= 0, to[chunks], -1)
 
 
-def prior_of(web: Web, cosine: Floats, words: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
+def prior_of(web: Web, signals: Signals) -> Floats:
     """Meaning and words on one scale, lent to the neighbours in a document."""
-    inside = [door[mask] for door in (cosine, words)]
-    doors = [minmax(door) for door in inside if door.any()]
-    joined = np.zeros(len(mask))
-    if doors:
-        joined[mask] = sum(doors[1:], doors[0]) / 2
-        joined = lent(web, joined)
-        joined[~mask] = 0
-        joined[mask] = minmax(joined[mask])
-    return joined
+    mask = signals.mask
+    signals.scaled = scaled(signals.cosine, mask), scaled(signals.words, mask)
+    if not signals.cosine.any() and not signals.words.any():
+        return np.zeros(len(mask))
+    joined = lent(web, (signals.scaled[0] + signals.scaled[1]) / 2)
+    joined[~mask] = 0
+    return scaled(joined, mask)
+
+
+def best(scores: Floats, mask: npt.NDArray[np.bool_], limit: int, least: float = 0.0) -> Ints:
+    """The numbers of the best scores above nothing, best first; ties go to the older.
+
+    `least` is a score that at least so many reach, where one is known.
+    """
+    there = np.flatnonzero(mask & (scores > 0) & (scores >= least))
+    if len(there) > limit:
+        kth = np.partition(scores[there], len(there) - limit)[len(there) - limit]
+        there = there[scores[there] >= kth]
+    return there[np.lexsort((there, -scores[there]))][:limit]
 
 
 def walks(
@@ -136,8 +150,7 @@ def walks(
         barred = barred.copy()
         barred[: len(signals.mask)] |= ~signals.mask
     named, prior = signals.named, signals.prior
-    top = np.argpartition(-prior, min(PRIOR_SEEDS, len(prior) - 1))[:PRIOR_SEEDS]
-    top = np.sort(top[prior[top] > 0])
+    top = np.sort(signals.top)
     by_prior = prior[top] ** PRIOR_POWER
     by_prior = by_prior / max(1e-12, by_prior.sum())
     by_name = 1.0 / np.maximum(1, web.frequency[named])

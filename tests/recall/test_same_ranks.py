@@ -13,7 +13,7 @@ from hades.graph.beam import _most_common
 from hades.index.web import Web
 from hades.recall.candidates import strongest
 from hades.recall.look import FOUND_BY_DOOR, nth_best
-from hades.recall.signals import LEND, LEND_FAR, Signals, lent, lent_to
+from hades.recall.signals import LEND, LEND_FAR, PRIOR_SEEDS, Signals, best, lent, lent_to
 
 SCORES = st.lists(st.sampled_from([-0.5, 0.0, 0.1, 0.25, 0.7, 1.0]), min_size=1, max_size=80)
 
@@ -65,15 +65,25 @@ def test_a_turn_lends_to_those_up_to_two_away(lengths: list[int], data: st.DataO
 @given(SCORES, SCORES)
 def test_the_strongest_are_those_of_a_full_sort(walked: list[float], prior: list[float]) -> None:
     size = min(len(walked), len(prior))
-    nothing = np.zeros(size)
+    nothing, mask = np.zeros(size), np.arange(size) % 3 != 1
     signals = Signals(
-        np.arange(size) % 3 != 1, nothing, nothing, np.array(prior[:size]),
-        np.zeros(0, np.int64), nothing, nothing, np.maximum(walked[:size], 0), nothing,
+        mask, nothing, nothing, np.maximum(prior[:size], 0) * mask, np.zeros(0, np.int64),
+        nothing, nothing, np.maximum(walked[:size], 0), nothing,
     )  # fmt: skip
+    signals.top = best(signals.prior, mask, PRIOR_SEEDS)
     both = signals.walked / max(1e-12, float(signals.walked.max())) + signals.prior
-    order = [at for at in np.argsort(-both, kind="stable").tolist() if signals.mask[at]]
-    whole = sorted(order, key=lambda at: (-both[at], at))
+    whole = sorted(
+        (at for at in range(size) if mask[at] and both[at] > 0), key=lambda at: (-both[at], at)
+    )
     assert strongest(signals).tolist() == whole[:5]
+
+
+@given(SCORES, st.integers(1, 12))
+def test_the_best_are_those_of_a_full_sort(scores: list[float], limit: int) -> None:
+    found, mask = np.array(scores), np.arange(len(scores)) % 3 != 1
+    there = [at for at, score in enumerate(scores) if mask[at] and score > 0]
+    order = sorted(there, key=lambda at: (-scores[at], at))
+    assert best(found, mask, limit).tolist() == order[:limit]
 
 
 @given(SCORES)
