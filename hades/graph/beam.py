@@ -7,7 +7,7 @@ of all hops together stay. Whatever is trimmed, and why the search stopped, is c
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Mask, Neighbours, Nodes
-from hades.graph.plain import RowCache
 from hades.graph.ppr import Scores
 from hades.graph.trims import Trim, Trims
 
@@ -141,7 +140,7 @@ class _Search:
         self, graph: Neighbours, caps: Caps, mix: Mix, match: Match | None,
         least_weight: float, barred: Mask | None, counted: Mask | None,
     ) -> None:  # fmt: skip
-        self._rows, self._size = RowCache(graph, barred), len(graph)
+        self._graph, self._size = graph, len(graph)
         self._caps, self._mix, self._match = caps, mix, match
         self._least, self._barred, self._counted = least_weight, barred, counted
         self._seen: set[int] = set()
@@ -173,7 +172,7 @@ class _Search:
 
     def widen(self, paths: list[_Growing], deadline: Deadline | None) -> list[_Growing]:
         """Every path continued by its strongest neighbours."""
-        self._rows.fetch(path.nodes[-1] for path in paths)
+        self._list(path.nodes[-1] for path in paths)
         found: list[_Growing] = []
         for number, path in enumerate(paths):
             if deadline and deadline():
@@ -232,23 +231,33 @@ class _Search:
         return self._bits.setdefault(node, 1 << len(self._bits))
 
     def _strongest(self, path: _Growing) -> list[tuple[int, float]]:
-        listed, others = self._listed(path.nodes[-1])
+        listed, others = self._lists[path.nodes[-1]]
         arcs = [arc for arc in listed if arc[0] not in path.nodes]
         self.trims.add(Reason.CAP_EXCEEDED, "fanout", len(arcs) + others - self._caps.fanout)
         return arcs[: self._caps.fanout]
 
-    def _listed(self, node: int) -> tuple[list[tuple[int, float]], int]:
-        """The strongest arcs of a node, as many as any path may need, and how many others.
+    def _list(self, nodes: Iterable[int]) -> None:
+        """The strongest arcs of nodes, as many as any path may need, and how many others.
 
         Made once for each node: one may have a million arcs, and every path leads there.
         """
-        if node not in self._lists:
-            targets, weights, _ = self._rows[node]
-            arcs = [arc for arc in zip(targets, weights, strict=True) if arc[1] >= self._least]
-            most = self._caps.fanout + self._caps.hops + 1
-            best = heapq.nsmallest(most, arcs, key=lambda arc: (-arc[1], arc[0]))
-            self._lists[node] = best, len(arcs) - len(best)
-        return self._lists[node]
+        new = [node for node in dict.fromkeys(nodes) if node not in self._lists]
+        if not new:
+            return
+        counts, targets, weights = self._graph.of(np.array(new, np.int64))
+        owner = np.repeat(np.arange(len(new)), counts)
+        use = weights >= self._least
+        if self._barred is not None:
+            use &= ~self._barred[targets]
+        owner, targets, weights = owner[use], targets[use], weights[use]
+        order = np.lexsort((targets, -weights, owner))
+        ends = np.cumsum(np.bincount(owner, minlength=len(new))).tolist()
+        most, start = self._caps.fanout + self._caps.hops + 1, 0
+        for node, end in zip(new, ends, strict=True):
+            best = order[start : min(end, start + most)]
+            arcs = list(zip(targets[best].tolist(), weights[best].tolist(), strict=True))
+            self._lists[node] = arcs, end - start - len(arcs)
+            start = end
 
     def _may_read(self, node: int) -> bool:
         """Count a node that was not looked at before; False when the budget is spent."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hades.graph.adjacency import Adjacency
+from hades.index.columns import mapped
 from hades.index.weaving import finished
 from hades.index.web import Moment, Names, Stated, Web
 
@@ -43,7 +44,7 @@ def load_web(folder: Path, space: int) -> Web:
     """Read what `save_web` wrote, mapped rather than copied; its moment is long past."""
 
     def read(name: str) -> Any:
-        return np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray)
+        return mapped(folder / f"{name}.npy")
 
     first_entity, first_topic, n = (int(one) for one in read("where"))
     return finished(

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
-from hades.index.columns import Columns
+from hades.index.columns import Columns, mapped
 from hades.index.shelf import Shelf, locked
 from hades.index.terms import Terms
 from hades.index.words import stems
@@ -256,7 +256,7 @@ class Tables:
         for name, columns in self._columns.items():
             columns.load(folder, name)
         self._mentions.load(folder, "mentions")
-        self._places = np.load(folder / "places.npy", mmap_mode="r")
+        self._places = mapped(folder / "places.npy")
         self.terms.load(folder)
 
     def _write(self, folder: Path) -> None:

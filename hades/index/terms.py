@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hades.index.columns import Columns
+from hades.index.columns import Columns, mapped
 
 _COLUMNS = {"chunk": np.int64, "first": np.int64, "count": np.int32}
 
@@ -92,7 +92,7 @@ class Terms:
     def load(self, folder: Path) -> None:
         """Read what `save` wrote, mapped rather than copied."""
         self._rows.load(folder, "terms")
-        self._hashes = np.load(folder / "terms.hashes.npy", mmap_mode="r")
+        self._hashes = mapped(folder / "terms.hashes.npy")
 
 
 def _has(ids: npt.NDArray[np.int64], one: int) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hades.index.columns import Columns
+from hades.index.columns import Columns, mapped
 from hades.index.sketch import fewest_differ, sketch, words_of
 
 Floats = npt.NDArray[np.float32]
@@ -198,16 +198,12 @@ class Vectors:
             len(self._saved),
             self._rows["scale"],
         )
-        near = np.concatenate(
-            [
-                _scan(part, scales[own], question, numbers[own], mask, kernel)
-                for part, own in (
-                    (self._saved, slice(0, first)),
-                    (self._new, slice(first, None)),
-                )
-                if len(part)
-            ]
-        )
+        parts = [
+            _scan(part, scales[own], question, numbers[own], mask, kernel)
+            for part, own in ((self._saved, slice(0, first)), (self._new, slice(first, None)))
+            if len(part)
+        ]
+        near = parts[0] if len(parts) == 1 else np.concatenate(parts)
         wanted = min(EXACT_AT_LEAST, len(near))
         best = np.argpartition(near, len(near) - wanted)[len(near) - wanted :]
         best = best[np.isfinite(near[best])]
@@ -258,9 +254,9 @@ class Vectors:
 
         Given back, they stay in its cache and no longer count as memory of this process.
         """
-        mapped = getattr(self._saved.full, "_mmap", None)
-        if mapped is not None and len(self) >= SKETCH_FROM_ROWS and hasattr(mmap, "MADV_DONTNEED"):
-            mapped.madvise(mmap.MADV_DONTNEED)
+        file = getattr(self._saved.full.base, "_mmap", None)
+        if file is not None and len(self) >= SKETCH_FROM_ROWS and hasattr(mmap, "MADV_DONTNEED"):
+            file.madvise(mmap.MADV_DONTNEED)
 
     def full(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The vectors of rows, as the encoder gave them."""
@@ -289,7 +285,7 @@ class Vectors:
     def load(self, folder: Path) -> None:
         """Read what `save` wrote, mapped rather than copied."""
         self._rows.load(folder, "vectors")
-        arrays = [np.load(folder / f"vectors.{name}.npy", mmap_mode="r") for name in _FILES]
+        arrays = [mapped(folder / f"vectors.{name}.npy") for name in _FILES]
         if {len(array) for array in arrays} != {len(self._rows)}:
             raise ValueError("the vectors are not complete")
         self._saved, self._new = Part(*arrays), _nothing(self.dims)

@@ -122,7 +122,7 @@ class FolderEncoder:
 
     def _run(self, tokens: list[list[int]]) -> list[Vectors]:
         if len(tokens) < BULK_TEXTS:
-            session = self._session(min(max(1, cores() - 1), MAX_THREADS_PER_TEXT))
+            session = self._session(min(cores(), MAX_THREADS_PER_TEXT))
             return [session.run(ids) for ids in tokens]
         with ThreadPoolExecutor(cores(), "encoder") as pool:
             return list(pool.map(self._session(1).run, tokens))
@@ -155,7 +155,8 @@ class _Session:
         options.log_severity_level = 3
         # Threads that wait busily for the next text answer 1 ms sooner, and cost 12 ms of
         # processor time after every question (two ARM cores).
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.intra_op.allow_spinning", "1")
+        options.add_session_config_entry("session.force_spinning_stop", "1")
         # Int8 sums overflow on x86 without VNNI unless asked not to; no effect elsewhere.
         options.add_session_config_entry("session.x64quantprecision", "1")
         self._session: Any = onnxruntime.InferenceSession(

@@ -73,7 +73,6 @@ def _passages(run: Run, look: Look, numbers: dict[str, int]) -> list[Passage]:
     with run.stage("read") as stage:
         wanted = run.plan.final_context
         ids = look.scene.web.chunks[look.numbers].tolist()
-        doors = _Doors(look)
         made: list[Passage] = []
         texts: set[str] = set()
         doubles = 0
@@ -87,7 +86,7 @@ def _passages(run: Run, look: Look, numbers: dict[str, int]) -> list[Passage]:
             if len(made) >= wanted:
                 break
             texts.add(chunk.text.strip())
-            made.append(_passage(look, place, standing, doors.to(int(look.numbers[place]))))
+            made.append(_passage(look, place, standing, _doors(look, int(look.numbers[place]))))
             numbers[chunk.id] = int(look.numbers[place])
         stage.found, stage.cut = len(made), len(ids) - len(made)
         stage.dedupe_rate = doubles / max(1, len(made) + doubles)
@@ -148,26 +147,20 @@ def _score(look: Look, place: int) -> float:
     return (float(look.scores[place]) - low) / (high - low) if high > low else 1.0
 
 
-class _Doors:
+def _doors(look: Look, number: int) -> tuple[str, ...]:
     """Which doors led to a passage."""
-
-    def __init__(self, look: Look) -> None:
-        self._signals, self._web = look.signals, look.scene.web
-        self._least = look.least
-
-    def to(self, number: int) -> tuple[str, ...]:
-        signals, web = self._signals, self._web
-        doors = [
-            door
-            for door, scores in (("meaning", signals.cosine), ("words", signals.words))
-            if scores[number] > 0 and scores[number] >= self._least[door]
-        ]
-        _, targets, _ = web.graph.of(np.array([number]))
-        if np.isin(targets - web.first_entity, signals.named).any():
-            doors.append("names")
-        if not doors or ("names" not in doors and signals.walked_names[number] > 0):
-            doors.append("graph")
-        return tuple(doors)
+    signals = look.signals
+    doors = [
+        door
+        for door, scores in (("meaning", signals.cosine), ("words", signals.words))
+        if scores[number] > 0 and scores[number] >= look.least[door]
+    ]
+    at = int(np.searchsorted(look.naming, number))
+    if at < len(look.naming) and look.naming[at] == number:
+        doors.append("names")
+    if not doors or ("names" not in doors and signals.walked_names[number] > 0):
+        doors.append("graph")
+    return tuple(doors)
 
 
 def _paths(run: Run, look: Look, chosen: Sequence[Passage], numbers: dict[str, int]) -> list[Path]:

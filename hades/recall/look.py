@@ -68,6 +68,8 @@ class Look:
     """Of the candidates, 0 to 1; None when the question does not ask for what is recent."""
     least: dict[str, float] = field(default_factory=dict)
     """By door: what a passage must score to be among its best."""
+    naming: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The passages that say a name of the question."""
     beam: tuple[BeamPath, ...] = ()
     beamed: list[int] = field(default_factory=list)
     """What the beam came to."""
@@ -121,9 +123,10 @@ def enter(run: Run, scene: Scene, encoded: Callable[[], Encoded] | None, questio
 
 def nth_best(scores: Floats) -> float:
     """What a passage must score to be among a door's best."""
-    if len(scores) < FOUND_BY_DOOR:
-        return -np.inf
-    return float(np.partition(scores, -FOUND_BY_DOOR)[-FOUND_BY_DOOR])
+    found = scores[scores > 0]
+    if len(found) < FOUND_BY_DOOR:
+        return 0.0
+    return float(np.partition(found, -FOUND_BY_DOOR)[-FOUND_BY_DOOR])
 
 
 def _found_by_doors(look: Look) -> int:
@@ -133,7 +136,8 @@ def _found_by_doors(look: Look) -> int:
     for scores, least in ((signals.cosine, "meaning"), (signals.words, "words")):
         found |= (scores > 0) & (scores >= look.least[least])
     _, mentioning, _ = web.graph.of(web.first_entity + signals.named)
-    found[mentioning[mentioning < web.first_entity]] = True
+    look.naming = np.unique(mentioning[mentioning < web.first_entity])
+    found[look.naming] = True
     return int((found & signals.mask).sum())
 
 

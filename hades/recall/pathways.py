@@ -16,6 +16,7 @@ from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
 from hades.graph.flow import FlowPath, best_paths, flow
+from hades.index.web import is_at
 from hades.recall.look import Look
 from hades.recall.run import Run, Stage
 from hades.recall.telling import Teller
@@ -140,19 +141,20 @@ def found_graph(look: Look, passages: Ints) -> tuple[Ints, Adjacency]:
     joins |= seen >= web.first_topic
     joins &= (seen >= web.first_entity) & ~web.barred[seen]
     others = np.union1d(np.union1d(seen[joins], named), related_to(look, named))
-    stated = web.graph.of(others)
-    nodes = np.union1d(chunks, others)
-    first = np.concatenate([source, np.repeat(others, stated[0])])
-    second = np.concatenate([targets, stated[1]])
-    weight = np.concatenate([weights, stated[2]])
-    inside = (first < second) & np.isin(first, nodes) & np.isin(second, nodes)
-    _, once = np.unique(first[inside] * web.n + second[inside], return_index=True)
-    return nodes, Adjacency.undirected(
-        len(nodes),
-        np.searchsorted(nodes, first[inside][once]),
-        np.searchsorted(nodes, second[inside][once]),
-        weight[inside][once],
+    counts, stated, weight = web.graph.of(others)
+    # Their arcs to passages are known from the other side, and a frequent name has hundreds.
+    among = np.flatnonzero(stated >= web.first_entity)
+    nodes = np.concatenate([chunks, others])  # all chunks stand before all others
+    first = np.concatenate([source, np.repeat(others, counts)[among]])
+    second = np.concatenate([targets, stated[among]])
+    weight = np.concatenate([weights, weight[among]])
+    ends = np.searchsorted(nodes, first), np.searchsorted(nodes, second)
+    inside = np.flatnonzero(
+        (first < second) & is_at(nodes, ends[0], first) & is_at(nodes, ends[1], second)
     )
+    one, two = ends[0][inside], ends[1][inside]
+    _, once = np.unique(one * len(nodes) + two, return_index=True)
+    return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
 
 
 def related_to(look: Look, named: Ints) -> Ints:

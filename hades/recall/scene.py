@@ -40,7 +40,8 @@ class Scene:
         """How near each chunk is; what has no vector is as far as the farthest."""
         near = self.catalogue.near(vector, self.mask).astype(float)
         known = np.isfinite(near)
-        near[~known] = near[known].min() if known.any() else 0.0
+        if not known.all():
+            near[~known] = near[known].min() if known.any() else 0.0
         return near
 
     def words(self, question: str) -> Floats:

@@ -64,6 +64,8 @@ def minmax(scores: Floats) -> Floats:
 
 def scaled(scores: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
     """What the mask lets through on a scale of 0 to 1, the rest 0."""
+    if mask.all():
+        return minmax(scores)
     made = np.zeros(len(scores))
     made[mask] = minmax(scores[mask])
     return made
