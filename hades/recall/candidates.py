@@ -27,10 +27,11 @@ STRONGEST = 5
 def strongest(signals: Signals) -> Ints:
     """The passages that walk and prior agree on."""
     walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
-    # What was not walked to has its prior alone, so only the best by prior can be among them.
-    there = np.union1d(np.flatnonzero((walked > 0) & signals.mask), signals.top[:STRONGEST])
-    both = walked[there] + signals.prior[there]
-    return there[np.lexsort((there, -both))][:STRONGEST]
+    both = np.where(signals.mask, walked + signals.prior, 0.0)
+    # The best by prior are at hand, and no stronger one is below the least of them.
+    least = both[signals.top[:STRONGEST]].min() if len(signals.top) >= STRONGEST else 0.0
+    there = np.flatnonzero((both >= least) & (both > 0))
+    return there[np.lexsort((there, -both[there]))][:STRONGEST]
 
 
 def second_hop(scene: Scene, vector: npt.NDArray[np.float32] | None, strong: Ints) -> Floats:

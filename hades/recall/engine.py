@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path as FilePath
 from typing import Any, Literal
 
 import numpy as np
 
-from hades.domain.answer import Intent, Mode, Neighbour, Path, Recall, Subgraph
+from hades.domain.answer import Intent, Mode, Neighbour, Note, Path, Recall, Subgraph
 from hades.domain.graph import Reason
 from hades.domain.times import AsOf
 from hades.domain.trace import Chunk, Hit
@@ -86,8 +86,9 @@ class Engine:
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
         intent, evidence = read_intent(asked)
         chosen = choose_mode(asked) if mode is None else _mode(mode)
-        base = default_plan(intent, chosen)
-        made, notes = make_plan(base, plan)
+        made, notes = _usual_plan(intent, chosen)
+        if plan is not None:
+            made, notes = make_plan(made, plan)
         if budget is not None:
             made, notes = make_plan(made, {"budget": {"tokens": budget}})
         run = Run(made, clock, list(notes))
@@ -236,6 +237,11 @@ def _believed(found: look.Look) -> Any:
     believed = np.zeros(len(found.signals.mask))
     believed[found.numbers] = found.belief
     return believed
+
+
+@cache
+def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Note, ...]]:
+    return make_plan(default_plan(intent, mode), None)
 
 
 def _mode(mode: str) -> Mode:
