@@ -101,10 +101,13 @@ def _ledger(
     paths: Sequence[Path], at_most: int, budget: int, counter: Tokenizer, notes: list[Note]
 ) -> list[_Line]:
     """The paths that are shown, best first, each within its own limit and all within theirs."""
-    ordered = sorted(paths, key=lambda path: (path.reliability, path.score, str(path)))
+    told = [(path.reliability, path.score, str(path), path) for path in paths]
+    told.sort(key=lambda one: one[:3])
     # The last of equals stays: the most reliable.
-    ranked = list({str(path): path for path in ordered}.values())
-    ranked.sort(key=lambda path: (-path.reliability, -path.score, str(path)))
+    alike = {one[2]: one for one in told}
+    ranked = [
+        path for *_, path in sorted(alike.values(), key=lambda one: (-one[0], -one[1], one[2]))
+    ]
     if len(ranked) > at_most:
         notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(ranked) - at_most} paths"))
     wanted = ranked[:at_most]
@@ -126,9 +129,9 @@ def _ledger(
 
 def _forms(number: int, path: Path) -> tuple[str, str]:
     """A path on one line, with the words that state it and without."""
-    bare = replace(path, steps=tuple(replace(step, snippet="") for step in path.steps))
     lead = f"(P{number}) {path.reliability:.2f}: "
-    return lead + " ".join(str(path).split()), lead + " ".join(str(bare).split())
+    told, bare = path.told(), path.told(snippets=False)
+    return lead + " ".join(told.split()), lead + " ".join(bare.split())
 
 
 def _line(forms: Sequence[_Line], room: int, counter: Tokenizer) -> _Line | None:

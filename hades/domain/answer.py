@@ -103,9 +103,14 @@ class Path:
         return (self.start, *(step.target for step in self.steps))
 
     def __str__(self) -> str:
+        return self.told()
+
+    def told(self, *, snippets: bool = True) -> str:
+        """It in one line, with the words that state its steps or without."""
         text = str(self.start)
         for step in self.steps:
-            label = f'{step.relation}; "{step.snippet}"' if step.snippet else step.relation
+            quoted = snippets and step.snippet
+            label = f'{step.relation}; "{step.snippet}"' if quoted else step.relation
             text += f" --[{label}]--> " if step.forward else f" <--[{label}]-- "
             text += str(step.target)
         return text
