@@ -218,5 +218,5 @@ def stems(text: str) -> list[str]:
 
 def folded(text: str) -> str:
     """A text as its words in lower case, with single spaces."""
-    kept = (word.casefold() for word in words(text))
+    kept = words(text.lower()) if text.isascii() else [word.casefold() for word in words(text)]
     return " ".join(word for word in kept if len(word) <= _WORD_CHARACTERS_AT_MOST)
