@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -31,6 +31,9 @@ from hades.view import View
 GZIP_BYTES_AT_LEAST = 2_000
 GZIP_LEVEL = 1
 """Of the nine, the one that costs least: JSON shrinks to a fifth with it already."""
+
+LONG_BYTES = 100_000
+LONG_KNOWN_AT_MOST = 10_000
 
 _STATE = re.compile(rb"/v1/spaces/([^/]+)/states/(.+)")
 _RECALL = re.compile(rb"/v1/spaces/([^/]+)/recall")
@@ -59,6 +62,8 @@ class Quick:
     def __init__(self, app: ASGIApp, desk: Desk) -> None:
         self._app = app
         self._desk = desk
+        self._long: set[tuple[str, str]] = set()
+        """Topics that turned out to be long: they are read in a thread."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer it here, or hand it on."""
@@ -86,7 +91,19 @@ class Quick:
             return _packed(shown, headers, (b"etag", etag_of(state, shown).encode()))
 
         scope["route"] = STATE
-        return await _answer(self._desk.read(caller, space, read), scope, receive, send)
+        if (space, topic) in self._long:
+            return await _answer(self._desk.read(caller, space, read), scope, receive, send)
+        return await _answer(self._at_once(caller, space, topic, read), scope, receive, send)
+
+    async def _at_once(
+        self, caller: Caller, space: str, topic: str, read: Callable[[View], Found]
+    ) -> Found:
+        found = self._desk.read_at_once(caller, space, read)
+        if len(found[0]) > LONG_BYTES:
+            # The next time others need not wait for it.
+            self._long = self._long if len(self._long) < LONG_KNOWN_AT_MOST else set()
+            self._long.add((space, topic))
+        return found
 
     async def _recall(
         self, caller: Caller, named: re.Match[bytes], scope: Scope, receive: Receive, send: Send
