@@ -20,8 +20,8 @@ from typing import Any, Literal
 from hades.domain.plain import plain
 from hades.errors import Conflict, HadesError, NotFound, Unavailable
 from hades.memory import Memory
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk, Overloaded
+from hades.serve.desk.desk import Desk, Overloaded
+from hades.serve.gate.caller import Caller, Role
 from hades.store.port import Progress
 
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]

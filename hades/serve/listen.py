@@ -20,9 +20,9 @@ from types import FrameType
 
 import uvicorn
 
-from hades.serve.connection import HEAD_S, READ_S, Connection
-from hades.serve.gate import App
-from hades.serve.sockets import BACKLOG, Listening
+from hades.serve.gate.connection import HEAD_S, READ_S, Connection
+from hades.serve.gate.gate import App
+from hades.serve.gate.sockets import BACKLOG, Listening
 
 GRACE_S = 10.0
 KEEP_ALIVE_S = 15

@@ -20,8 +20,8 @@ from pydantic import ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hades.errors import HadesError
-from hades.serve.caller import Caller
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller
 from hades.serve.problems import problem_of
 from hades.serve.rest.asking import Recalling
 from hades.serve.rest.etags import etag_of

@@ -17,18 +17,18 @@ from starlette.middleware.cors import CORSMiddleware
 
 from hades.errors import HadesError, InvalidInput
 from hades.serve.app import build
-from hades.serve.audit import Audit, audit_beside
-from hades.serve.desk import READERS, TIMEOUT_S, WAITING, Desk
-from hades.serve.gate import LOOPBACK_NAMES, App, Gate, Limits
-from hades.serve.health import readiness_of
-from hades.serve.keys import Keys, keys_beside
-from hades.serve.limits import BODY_BYTES_AT_MOST, REQUESTS_PER_S
-from hades.serve.link import PATH, VALID_S, FirstLink
+from hades.serve.desk.desk import READERS, TIMEOUT_S, WAITING, Desk
+from hades.serve.gate.audit import Audit, audit_beside
+from hades.serve.gate.gate import LOOPBACK_NAMES, App, Gate, Limits
+from hades.serve.gate.keys import Keys, keys_beside
+from hades.serve.gate.limits import BODY_BYTES_AT_MOST, REQUESTS_PER_S
+from hades.serve.gate.link import PATH, VALID_S, FirstLink
+from hades.serve.gate.sockets import Listening, handed_sockets, listen_tcp, listen_unix
+from hades.serve.gate.way import WAYS
 from hades.serve.listen import GRACE_S, Server, close_within
-from hades.serve.sockets import Listening, handed_sockets, listen_tcp, listen_unix
-from hades.serve.telemetry import Telemetry
-from hades.serve.traces import open_traces
-from hades.serve.way import WAYS
+from hades.serve.watch.health import readiness_of
+from hades.serve.watch.telemetry import Telemetry
+from hades.serve.watch.traces import open_traces
 
 HOST = "127.0.0.1"
 PORT = 8674

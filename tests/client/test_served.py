@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import hades
 from hades.cli import app
-from hades.serve.caller import Role
-from hades.serve.keys import Keys, keys_beside
+from hades.serve.gate.caller import Role
+from hades.serve.gate.keys import Keys, keys_beside
 
 NOWHERE = "http://127.0.0.1:9"
 HADES = [sys.executable, "-c", "from hades.cli import main; main()"]

@@ -17,14 +17,14 @@ from making import remember_story
 from rest_making import serving
 
 import hades
-from hades.serve import gate as gates
 from hades.serve.app import build
-from hades.serve.audit import Audit
-from hades.serve.caller import Role
-from hades.serve.desk import Desk
-from hades.serve.gate import Gate, Limits
-from hades.serve.keys import Keys
-from hades.serve.way import Way
+from hades.serve.desk.desk import Desk
+from hades.serve.gate import gate as gates
+from hades.serve.gate.audit import Audit
+from hades.serve.gate.caller import Role
+from hades.serve.gate.gate import Gate, Limits
+from hades.serve.gate.keys import Keys
+from hades.serve.gate.way import Way
 
 HERE = Way("http", Role.ADMIN, by_key=True, local=True)
 """By a key, as far as the admin socket goes."""

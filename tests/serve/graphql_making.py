@@ -12,8 +12,8 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
 from hades.serve.graphql import mounted
 
 ANN = Caller("key:ann", Role.WRITER)

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from mcp import Client, MCPError, StdioServerParameters
 
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
 from hades.serve.mcp.server import build
 
 ROOT = Path(__file__).parent.parent.parent

@@ -15,8 +15,8 @@ import uvicorn
 
 from hades.domain.times import Clock, system_clock
 from hades.serve.app import build
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
 
 ADMIN = Caller("key:ann", Role.ADMIN)
 WRITER = Caller("key:will", Role.WRITER, frozenset({"default"}))

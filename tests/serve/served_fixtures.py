@@ -15,14 +15,14 @@ import pytest
 from served_making import Served, Serving
 
 from hades.serve.app import build
-from hades.serve.audit import Audit
-from hades.serve.desk import Desk
-from hades.serve.gate import Gate, Limits
-from hades.serve.keys import Keys
-from hades.serve.link import FirstLink
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.audit import Audit
+from hades.serve.gate.gate import Gate, Limits
+from hades.serve.gate.keys import Keys
+from hades.serve.gate.link import FirstLink
+from hades.serve.gate.sockets import listen_tcp, listen_unix
+from hades.serve.gate.way import WAYS
 from hades.serve.listen import Server
-from hades.serve.sockets import listen_tcp, listen_unix
-from hades.serve.way import WAYS
 
 
 @pytest.fixture

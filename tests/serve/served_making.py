@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import httpx
 
-from hades.serve.audit import Audit
-from hades.serve.caller import Role
-from hades.serve.desk import Desk
-from hades.serve.keys import Keys
-from hades.serve.link import FirstLink
-from hades.serve.sockets import Listening
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.audit import Audit
+from hades.serve.gate.caller import Role
+from hades.serve.gate.keys import Keys
+from hades.serve.gate.link import FirstLink
+from hades.serve.gate.sockets import Listening
 
 STATES = "/v1/spaces/default/states"
 

@@ -18,8 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import hades
 from hades.domain.graph import Reason
-from hades.serve.desk import Desk
-from hades.serve.telemetry import Telemetry
+from hades.serve.desk.desk import Desk
+from hades.serve.watch.telemetry import Telemetry
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "deploy"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
 
 ANN = Caller("key:ann", Role.WRITER, frozenset({"default"}))
 EVE = Caller("key:eve", Role.READER, frozenset({"default"}))

@@ -17,12 +17,12 @@ import httpx
 import pytest
 from served_making import STATES, Served, Serving
 
-from hades.serve import connection
-from hades.serve.caller import Role
-from hades.serve.gate import Limits
-from hades.serve.keys import Keys
-from hades.serve.limits import Buckets
-from hades.serve.link import FirstLink
+from hades.serve.gate import connection
+from hades.serve.gate.caller import Role
+from hades.serve.gate.gate import Limits
+from hades.serve.gate.keys import Keys
+from hades.serve.gate.limits import Buckets
+from hades.serve.gate.link import FirstLink
 
 pytest_plugins = ["served_fixtures"]
 
@@ -329,7 +329,7 @@ def test_whoever_watches_over_the_server_needs_no_key(served: Served) -> None:
 
 
 def test_what_no_gate_let_in_is_refused(served: Served) -> None:
-    from hades.serve.gate import Gate
+    from hades.serve.gate.gate import Gate
 
     said: list[dict[str, Any]] = []
 

@@ -12,7 +12,7 @@ import pytest
 
 import hades
 from hades.serve.app import build
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
 from tests.making import remember_story
 from tests.serve.graphql_making import ANN, CALLERS, ask, gated, served
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import hades
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
 from tests.making import remember_story
 from tests.serve.graphql_making import refused, served
 

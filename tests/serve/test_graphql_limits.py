@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
 from hades.serve.graphql import limits
 from hades.serve.graphql.schema import CORE
 from tests.making import remember_story

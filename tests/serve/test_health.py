@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from hades.serve import health
-from hades.serve.caller import Caller, Role
-from hades.serve.health import Pages, Readiness, may_look
-from hades.serve.metrics import Metrics
+from hades.serve.gate.caller import Caller, Role
+from hades.serve.watch import health
+from hades.serve.watch.health import Pages, Readiness, may_look
+from hades.serve.watch.metrics import Metrics
 
 
 def ask(app: Any, path: str, method: str = "GET") -> httpx.Response:

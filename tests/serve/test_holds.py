@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk, Overloaded, TimedOut
-from hades.serve.holds import SNAPSHOTS_AT_MOST, Holds
+from hades.serve.desk.desk import Desk, Overloaded, TimedOut
+from hades.serve.desk.holds import SNAPSHOTS_AT_MOST, Holds
+from hades.serve.gate.caller import Caller, Role
 
 ANN = Caller("key:ann", Role.WRITER)
 BOB = Caller("key:bob", Role.WRITER)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.breaker import Breaker, Open
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk, Overloaded, TimedOut
+from hades.serve.desk.breaker import Breaker, Open
+from hades.serve.desk.desk import Desk, Overloaded, TimedOut
+from hades.serve.gate.caller import Caller, Role
 
 ANN = Caller("key:ann", Role.WRITER)
 

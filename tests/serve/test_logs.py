@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.serve import noted
-from hades.serve.logs import MASKED, logging_to, masked
+from hades.serve.gate import noted
+from hades.serve.watch.logs import MASKED, logging_to, masked
 
 
 class Terminal(io.StringIO):

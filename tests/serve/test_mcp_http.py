@@ -32,12 +32,12 @@ from serve.mcp_making import (
 
 import hades
 from hades.serve.app import build as build_app
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
-from hades.serve.gate import Gate
-from hades.serve.keys import Keys
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
+from hades.serve.gate.gate import Gate
+from hades.serve.gate.keys import Keys
+from hades.serve.gate.way import WAYS
 from hades.serve.mcp.http import mounted
-from hades.serve.way import WAYS
 
 LONG = "\n\n".join(f"Part {n}: the engine {n} of Ann Lee runs in Oslo." for n in range(6_000))
 PATIENCE_S = 60.0

@@ -15,8 +15,8 @@ from mcp import Client, MCPError
 from serve.mcp_making import ANN, EVE, talk
 
 import hades
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
 from hades.serve.mcp.resources import read_uri, uri_of
 
 if TYPE_CHECKING:

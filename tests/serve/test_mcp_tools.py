@@ -13,8 +13,8 @@ from mcp import Client
 from serve.mcp_making import ANN, EVE, WRITING_TOOLS, names_of, talk, text_of
 
 import hades
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
 
 if TYPE_CHECKING:
     from conftest import HeldClock

@@ -17,9 +17,9 @@ from making import remember_story
 import hades
 from hades.serve import quick
 from hades.serve.app import build
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
-from hades.serve.telemetry import Telemetry
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
+from hades.serve.watch.telemetry import Telemetry
 
 ANN = Caller("key:ann", Role.WRITER, frozenset({"default", "gone"}))
 QUESTION = {"question": "Why was approach X rejected?"}

@@ -13,9 +13,9 @@ from rest_making import LOCAL, Asker, Door, S, asking
 
 import hades
 from hades.serve.app import build
-from hades.serve.audit import Audit
-from hades.serve.desk import Desk
-from hades.serve.keys import Keys
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.audit import Audit
+from hades.serve.gate.keys import Keys
 
 A = "/v1/admin"
 

@@ -17,7 +17,7 @@ from test_uploads import special, tar_of
 
 from hades.memory import Memory
 from hades.serve.app import build
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
 
 TAR = {"content-type": "application/x-tar"}
 

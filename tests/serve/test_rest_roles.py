@@ -13,8 +13,8 @@ from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, Door, asking
 
 import hades
 from hades.serve.app import build
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
 
 STRANGER = Caller("key:mallory", Role.ADMIN, frozenset({"elsewhere"}))
 

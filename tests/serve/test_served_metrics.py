@@ -12,10 +12,10 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk, Standing
-from hades.serve.metrics import CALLS_SHOWN, SPACES_SHOWN, Metrics
-from hades.serve.sizes import Sizes, Standings
+from hades.serve.desk.desk import Desk, Standing
+from hades.serve.gate.caller import Caller, Role
+from hades.serve.watch.metrics import CALLS_SHOWN, SPACES_SHOWN, Metrics
+from hades.serve.watch.sizes import Sizes, Standings
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:

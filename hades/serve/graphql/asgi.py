@@ -24,8 +24,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hades import errors
 from hades.errors import HadesError, InvalidInput, Unavailable
-from hades.serve.caller import Caller, caller_of
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, caller_of
 from hades.serve.graphql import limits
 from hades.serve.graphql.reading import Reading
 from hades.serve.graphql.schema import CORE

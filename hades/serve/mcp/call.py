@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 from hades.domain.answer import Recall
 from hades.errors import InvalidInput, Unavailable
 from hades.memory import Memory
-from hades.serve.caller import Caller
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller
 from hades.store.port import Progress
 from hades.view import View
 

@@ -16,9 +16,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
 from hades.memory import DEFAULT_SPACE
-from hades.serve import noted
-from hades.serve.caller import Caller, caller_of
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate import noted
+from hades.serve.gate.caller import Caller, caller_of
 from hades.serve.mcp.server import Context, build
 
 SESSIONS_AT_MOST = 256

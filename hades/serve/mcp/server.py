@@ -18,9 +18,9 @@ from mcp.shared.exceptions import MCPError
 
 from hades import __version__
 from hades.errors import HadesError, NotFound
-from hades.serve import noted
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate import noted
+from hades.serve.gate.caller import Caller, Role
 from hades.serve.mcp import old_names, prompts, reading, resources, writing
 from hades.serve.mcp.call import Call
 from hades.serve.mcp.tool import Tool

@@ -19,8 +19,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from hades.errors import HadesError
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
 from hades.serve.mcp.call import Call
 from hades.serve.mcp.server import build
 from hades.settings import load_settings

@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from hades.errors import Corrupt, InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
-from hades.serve.caller import Role, caller_of
+from hades.serve.gate.caller import Role, caller_of
 from hades.serve.rest.calls import AnyRequest, Asked, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import ShownJob, TheJobs

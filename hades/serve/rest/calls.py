@@ -15,8 +15,8 @@ from starlette.responses import Response
 
 from hades.domain.plain import plain
 from hades.memory import Memory
-from hades.serve.caller import Caller, Role, caller_of
-from hades.serve.desk import Desk
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role, caller_of
 from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME
 from hades.serve.wire import JSON, to_json
 from hades.store.port import Progress

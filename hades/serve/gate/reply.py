@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from typing import Any
 
-from hades.serve.limits import Body, Refused
+from hades.serve.gate.limits import Body, Refused
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 

@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from hades.serve.caller import Caller, Role
-from hades.serve.desk import Desk
-from hades.serve.metrics import CONTENT_TYPE, Metrics
+from hades.serve.desk.desk import Desk
+from hades.serve.gate.caller import Caller, Role
+from hades.serve.watch.metrics import CONTENT_TYPE, Metrics
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

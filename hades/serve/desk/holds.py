@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 from hades.errors import HadesError, InvalidInput, NotFound, Unavailable
 from hades.memory import Memory
-from hades.serve.caller import Caller
-from hades.serve.line import STOPPING, Line, Overloaded, TimedOut
+from hades.serve.desk.line import STOPPING, Line, Overloaded, TimedOut
+from hades.serve.gate.caller import Caller
 
 Result = TypeVar("Result")
 Kind = Literal["batch", "snapshot"]

@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from hades.errors import Unavailable
-from hades.serve.breaker import Breaker
+from hades.serve.desk.breaker import Breaker
 from hades.store.sqlite.faults import is_storage_fault
 
 Result = TypeVar("Result")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hades.serve.caller import Role
+from hades.serve.gate.caller import Role
 
 Name = Literal["ro", "rw", "admin", "http"]
 

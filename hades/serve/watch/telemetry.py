@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from hades.domain.answer import Recall
-from hades.serve.desk import Desk
-from hades.serve.health import App, Receive, Scope, Send
-from hades.serve.metrics import Metrics
-from hades.serve.sizes import Jobs, Sizes, Standings
-from hades.serve.traces import Traces
+from hades.serve.desk.desk import Desk
+from hades.serve.watch.health import App, Receive, Scope, Send
+from hades.serve.watch.metrics import Metrics
+from hades.serve.watch.sizes import Jobs, Sizes, Standings
+from hades.serve.watch.traces import Traces
 
 
 class Telemetry:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
 from hades.errors import InvalidInput
-from hades.serve import noted
+from hades.serve.gate import noted
 
 Shape = Literal["auto", "json", "text"]
 LEVELS = ("debug", "info", "warning", "error")

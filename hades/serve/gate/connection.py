@@ -15,7 +15,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from hades.serve.way import WAYS, Way
+from hades.serve.gate.way import WAYS, Way
 
 HEAD_S = 10.0
 HEAD_BYTES_AT_MOST = 64 * 1024

@@ -21,11 +21,11 @@ from hades.domain.times import Clock, system_clock
 from hades.errors import Unavailable
 from hades.memory import Memory
 from hades.memory import open as open_memory
-from hades.serve.breaker import Breaker, State
-from hades.serve.caller import Caller, Role
-from hades.serve.holds import Holds, Kind
-from hades.serve.line import STOPPING, Line, Overloaded, TimedOut
-from hades.serve.noted import note
+from hades.serve.desk.breaker import Breaker, State
+from hades.serve.desk.holds import Holds, Kind
+from hades.serve.desk.line import STOPPING, Line, Overloaded, TimedOut
+from hades.serve.gate.caller import Caller, Role
+from hades.serve.gate.noted import note
 from hades.store.port import Progress
 from hades.store.sqlite.faults import is_busy
 from hades.view import View

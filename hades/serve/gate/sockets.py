@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hades.errors import Conflict, Denied, InvalidInput, Unavailable
-from hades.serve.private import locked_folder
-from hades.serve.way import WAYS, Way
+from hades.serve.gate.private import locked_folder
+from hades.serve.gate.way import WAYS, Way
 
 PATH_BYTES_AT_MOST = 107
 """What fits into a unix address (unix(7): 108 with the closing zero)."""

@@ -18,9 +18,9 @@ from prometheus_client.registry import Collector
 
 from hades.errors import HadesError
 from hades.memory import Memory
-from hades.serve.breaker import State
-from hades.serve.desk import Standing
-from hades.serve.metrics import OTHER
+from hades.serve.desk.breaker import State
+from hades.serve.desk.desk import Standing
+from hades.serve.watch.metrics import OTHER
 
 SIZES_EVERY_S = 30.0
 AT_MOST_ONE_OF = 100

@@ -21,11 +21,11 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from hades.errors import HadesError
-from hades.serve import noted
-from hades.serve.audit import Audit, Mode
-from hades.serve.caller import Caller
-from hades.serve.keys import Key, Keys
-from hades.serve.limits import (
+from hades.serve.gate import noted
+from hades.serve.gate.audit import Audit, Mode
+from hades.serve.gate.caller import Caller
+from hades.serve.gate.keys import Key, Keys
+from hades.serve.gate.limits import (
     BODY_BYTES_AT_MOST,
     BODY_PATIENCE_S,
     REQUESTS_PER_S,
@@ -36,10 +36,10 @@ from hades.serve.limits import (
     Refused,
     too_large,
 )
-from hades.serve.link import PATH as LINK
-from hades.serve.link import FirstLink
-from hades.serve.reply import Reply, Send
-from hades.serve.way import Way
+from hades.serve.gate.link import PATH as LINK
+from hades.serve.gate.link import FirstLink
+from hades.serve.gate.reply import Reply, Send
+from hades.serve.gate.way import Way
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]

@@ -12,8 +12,8 @@ import secrets
 import time
 from collections.abc import Callable
 
-from hades.serve.caller import Role
-from hades.serve.keys import Keys
+from hades.serve.gate.caller import Role
+from hades.serve.gate.keys import Keys
 
 PATH = "/link"
 VALID_S = 15 * 60

@@ -21,8 +21,8 @@ from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound
-from hades.serve.caller import Caller, Role
-from hades.serve.private import check_private, locked_folder, read_private, write_private
+from hades.serve.gate.caller import Caller, Role
+from hades.serve.gate.private import check_private, locked_folder, read_private, write_private
 
 PREFIX = "hades_"
 _Stamp = tuple[int, int, int]
