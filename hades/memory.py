@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from hades.domain.address import is_address
+from hades.domain.address import is_address, is_socket
 from hades.domain.rules import clean_name
 from hades.domain.times import NOW, Clock, system_clock
 from hades.domain.trace import Space
@@ -291,9 +291,10 @@ def open(
     """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
 
     An address opens the memory a server has: `http://host:8674`, `https://…` or
-    `unix:///run/hades/rw.sock`. Then `key` is who you are there (else HADES_KEY), `timeout_s`
-    how long an answer is waited for (60) and `retries` how often a call that found nobody,
-    or a busy server, is tried again (4); encoder, extractor and clock are the server's own.
+    `unix:///run/hades/rw.sock`. Then `key` is who you are there (by HTTP, else HADES_KEY),
+    `timeout_s` how long an answer is waited for (60) and `retries` how often a call that found
+    nobody, or a busy server, is tried again (4); encoder, extractor and clock are the server's
+    own.
 
     Without a path it is the user's own, and whatever is not given is as the settings say.
     `actor` is who the change log names (your login name), `space` the space to work in
@@ -307,7 +308,7 @@ def open(
         settings = load_settings()
         path = settings.ready_path()
         space = space or settings.space
-        key = key or settings.key
+        key = key or (None if is_socket(path) else settings.key)
         if not is_address(path):
             actor = actor or settings.actor
             busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s

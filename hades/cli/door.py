@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hades.domain.address import is_address, read_address
+from hades.domain.address import is_address, is_socket, read_address
 from hades.errors import HadesError, InvalidInput
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class Door:
         path = self.memory or settings.ready_path()
         space = self.space or settings.space
         if is_address(path):
-            memory = open_memory(path, space=space, key=settings.key, read_only=read_only)
+            key = None if is_socket(path) else settings.key
+            memory = open_memory(path, space=space, key=key, read_only=read_only)
         else:
             memory = open_memory(
                 path,

@@ -26,7 +26,7 @@ from hades.client.ingesting import ingest_from_here, ingest_there
 from hades.client.jobs import follow
 from hades.client.reviewing import RemoteReviewing
 from hades.client.writing import refuse_actor
-from hades.domain.address import read_address
+from hades.domain.address import is_socket, read_address
 from hades.domain.graph import Resolution
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_name
@@ -160,7 +160,7 @@ def connect(
     refuse_actor(actor)
     connection = Connection(
         read_address(address),
-        key=key or os.environ.get("HADES_KEY"),
+        key=key or (None if is_socket(address) else os.environ.get("HADES_KEY")),
         timeout_s=DEFAULT_TIMEOUT_S if timeout_s is None else timeout_s,
         retries=DEFAULT_RETRIES if retries is None else retries,
     )

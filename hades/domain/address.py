@@ -28,6 +28,11 @@ def is_address(path: object) -> bool:
     return isinstance(path, str) and path.partition("://")[0].lower() in SCHEMES and "://" in path
 
 
+def is_socket(path: object) -> bool:
+    """Whether an address is a unix socket: who may open it may use it, without a key."""
+    return str(path).lower().startswith("unix:")
+
+
 def read_address(text: str) -> Address:
     """The address somebody wrote: `http://host:8674`, `https://…`, `unix:///run/hades/rw.sock`.
 

@@ -94,6 +94,13 @@ def test_every_call_is_written_down_and_nothing_it_was_about(served: Served) -> 
         ("key:reader-0", 403, "default")
     ]
     assert reads[3]["who"] == "nobody"
+    states = "/v1/spaces/{space:name}/states/{topic:topic}"
+    assert [line["call"] for line in (*reads[:3], *writes)] == [
+        f"GET {states}",
+        "POST /v1/spaces/{space:name}/search",
+        "GET (nothing)",
+        f"PUT {states}",
+    ]
     told = (served.audit.folder / "reads.jsonl").read_text() + json.dumps(writes)
     for secret in ("treasure", "oak", token, "wrong"):
         assert secret not in told

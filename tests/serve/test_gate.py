@@ -118,6 +118,7 @@ def test_keys_others_could_have_read_are_not_trusted(served: Served) -> None:
 def test_the_first_link_gives_one_key_once(served: Served) -> None:
     with served.by("http") as client:
         assert client.get("/link", params={"token": "wrong"}).status_code == 401
+        assert client.head("/link", params={"token": served.link.token}).status_code == 405
         given = client.get("/link", params={"token": served.link.token})
         assert given.headers["cache-control"] == "no-store"
         client.headers["Authorization"] = f"Bearer {given.json()['key']}"

@@ -122,6 +122,8 @@ class Gate:
             _check_length(headers, bytes_at_most)
             await self._admit(scope, headers)
             if scope["path"] == LINK and self._link is not None:
+                if scope["method"] != "GET":  # whoever only looks must not use it up
+                    raise Refused(405, "Open this link with GET.", {"Allow": "GET"})
                 await reply.tell(200, await self._linked(scope))
             else:
                 await self._app(scope, body, reply.passing(body))
@@ -176,7 +178,9 @@ class Gate:
         if path in OPEN_NEARBY and _is_nearby(scope):
             return None
         raise self._not_known(
-            scope, "Show a key: `Authorization: Bearer KEY`; `hades keys create` makes one."
+            scope,
+            "Show a key: `Authorization: Bearer KEY`, or HADES_KEY for commands and clients; "
+            "`hades keys create` makes one.",
         )
 
     def _key(self, shown: bytes) -> Key | None:

@@ -85,7 +85,7 @@ class Keys:
 
     def create(self, name: str, role: Role, spaces: Iterable[str] | None = None) -> tuple[Key, str]:
         """A new key, and the words that are it: they cannot be shown again."""
-        clean_name(name, "key's name")
+        clean_name(name, "key")
         chosen = None if spaces is None else tuple(sorted({clean_name(s, "space") for s in spaces}))
         id, secret = secrets.token_hex(4), secrets.token_hex(32)
         token = f"{PREFIX}{id}_{secret}"

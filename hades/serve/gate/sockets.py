@@ -25,6 +25,7 @@ from hades.serve.gate.way import WAYS, Way
 PATH_BYTES_AT_MOST = 107
 """What fits into a unix address (unix(7): 108 with the closing zero)."""
 BACKLOG = 512
+PORTS_UP_TO = 65_535
 _FIRST_HANDED_FD = 3
 """sd_listen_fds(3): handed sockets begin here."""
 
@@ -78,6 +79,8 @@ def listen_unix(path: Path, way: Way, group: str | None = None) -> Listening:
 
 def listen_tcp(host: str, port: int, *, remote: bool) -> Listening:
     """Listen at a TCP port; of this machine only, unless `remote` says otherwise."""
+    if not 0 <= port <= PORTS_UP_TO:
+        raise InvalidInput(f"A port is a number from 0 to {PORTS_UP_TO}, not {port}.")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, OverflowError, UnicodeError) as error:

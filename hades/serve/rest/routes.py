@@ -19,6 +19,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from hades.errors import InvalidInput
 from hades.serve.problems import ANY
 from hades.serve.wire import JSON
 
@@ -82,6 +83,21 @@ class ReadyRoute(APIRoute):
     def get_route_handler(self) -> Handler:
         """The function that answers a request."""
         careful = super().get_route_handler()
+        known = _asked(self.dependant)
+        answering = self._answering(careful)
+
+        async def handler(request: Request) -> Response:
+            if request.scope["query_string"]:
+                # A misspelt time would give today's answer to a question about the past.
+                for name in request.query_params:
+                    if name not in known:
+                        there = f": {', '.join(sorted(known))}" if known else ""
+                        raise InvalidInput(f"There is no parameter {name[:100]!r} here{there}.")
+            return await answering(request)
+
+        return handler
+
+    def _answering(self, careful: Handler) -> Handler:
         endpoint: Callable[..., Any] = self.endpoint
         own, body = _needs(self.dependant), _body(self.dependant.body_params)
         subs = [(sub.name, sub.call, _needs(sub)) for sub in self.dependant.dependencies]
@@ -116,6 +132,18 @@ def routes(prefix: str, tag: str, *, dependencies: Sequence[Any] = ()) -> APIRou
         responses=ANY,
         route_class=ReadyRoute,
     )
+
+
+def _asked(dependant: Any) -> frozenset[str]:
+    """Every parameter that may stand in the query of an address."""
+    own: set[str] = set()
+    for field in dependant.query_params:
+        kind = field.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            own |= {one.alias or name for name, one in kind.model_fields.items()}
+        else:
+            own.add(field.alias)
+    return frozenset(own.union(*(_asked(sub) for sub in dependant.dependencies)))
 
 
 def _needs(dependant: Any) -> _Needs | None:
