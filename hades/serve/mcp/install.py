@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hades.domain.rules import clean_name
 from hades.errors import Conflict, InvalidInput, Unavailable
 
 Entry = dict[str, Any]
@@ -97,6 +98,7 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
     """What has to be written for a client to start `hades` with these arguments."""
     if client not in CLIENTS:
         raise InvalidInput(f"There is no client {client!r}: {', '.join(CLIENTS)}.")
+    clean_name(name, "server")
     wanted = CLIENTS[client]
     file = _file_of(wanted, here)
     command, *first = own_command()
