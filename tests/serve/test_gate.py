@@ -280,6 +280,41 @@ def test_a_head_without_end_is_refused(served: Served) -> None:
         assert raw.recv(4096).startswith(b"HTTP/1.1 431 ")
 
 
+CHUNKED = (
+    b"POST /v1/spaces/default/recall HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("begins", "goes_on"),
+    [
+        (b"0\r\n", b"x-1: " + b"a" * 10_000 + b"\r\n"),
+        (b"0\r\nx-1: ", b"a" * 10_000),
+        (b"2;a=", b"a" * 10_000),
+    ],
+    ids=["trailers", "one long trailer", "a chunk extension"],
+)
+def test_what_comes_after_a_body_does_not_come_for_ever(
+    served: Served, begins: bytes, goes_on: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LINGER_S", 3600)
+    with _connected(served) as raw:
+        raw.sendall(CHUNKED + begins)
+        with pytest.raises(OSError, match=r"reset|pipe"):
+            raw.sendall(goes_on * 10_000)
+
+
+def test_trailers_are_dropped_and_the_connection_goes_on(served: Served) -> None:
+    with _connected(served) as raw:
+        for _ in range(3):
+            raw.sendall(CHUNKED + b"0\r\nHades-Hold: x\r\nx-1: " + b"a" * 30_000 + b"\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"}]}"):
+                answer += raw.recv(4096)
+            assert answer.startswith(b"HTTP/1.1 422 ")
+
+
 def test_more_clients_than_fit_are_told_to_come_back(
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
