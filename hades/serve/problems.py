@@ -45,6 +45,9 @@ _CODE = {
     500: "HadesError",
 }
 
+ERRORS_AT_MOST = 20
+"""Things wrong with one request that are told: one may have thousands."""
+
 _log = logging.getLogger("hades.serve")
 
 
@@ -149,19 +152,22 @@ async def _ours(_request: Request, error: Exception) -> Response:
 
 async def _unfit(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = [_wrong(one) for one in error.errors()]
+    told = error.errors()[:ERRORS_AT_MOST]
+    found = [_wrong(one) for one in told]
     first = found[0]
     sentence = f"{first['where']}: {first['what']}."
-    if any(one["type"] == "json_invalid" for one in error.errors()):
+    if any(one["type"] == "json_invalid" for one in told):
         return problem(400, f"The body is not JSON: {sentence}", wrong=found)
-    if first["where"] == "body" and request.headers.get("content-type", "") and _not_json(request):
+    other = bool(request.headers.get("content-type")) and not is_json(request)
+    if first["where"] == "body" and other:
         return problem(415, "Send the body as application/json.")
     return problem(422, f"The request does not fit its description: {sentence}", wrong=found)
 
 
-def _not_json(request: Request) -> bool:
+def is_json(request: Request) -> bool:
+    """Whether a request says that its body is JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return not (kind == "application/json" or kind.endswith("+json"))
+    return kind == "application/json" or kind.endswith("+json")
 
 
 def _wrong(one: Mapping[str, Any]) -> dict[str, str]:

@@ -24,6 +24,7 @@ from hades.serve.desk.desk import Desk
 from hades.serve.gate.caller import Caller
 from hades.serve.problems import problem_of
 from hades.serve.rest.asking import Recalling
+from hades.serve.rest.bodies import SHORT_BYTES
 from hades.serve.rest.etags import etag_of
 from hades.serve.wire import JSON, to_json
 from hades.view import View
@@ -161,10 +162,12 @@ def _again(messages: list[Message], receive: Receive) -> Receive:
 
 
 def _asked(messages: list[Message]) -> Recalling | None:
-    """A body as a question; None: it is none, which is told elsewhere."""
+    """A body as a question; None: it is none, or long, which is seen to elsewhere."""
     if messages[-1]["type"] != "http.request":
         return None
     body = b"".join(message.get("body", b"") for message in messages)
+    if len(body) > SHORT_BYTES:
+        return None
     try:
         return Recalling.model_validate(json.loads(body))
     except (ValueError, RecursionError, ValidationError):

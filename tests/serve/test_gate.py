@@ -191,6 +191,15 @@ def _connected(served: Served, way: str = "rw") -> socket.socket:
     return raw
 
 
+@pytest.mark.parametrize("call", ["ask", "rank", "recall", "search"])
+def test_a_question_is_no_book(served: Served, call: str) -> None:
+    with served.by("ro") as client:
+        asked = {"question": "x" * 1_100_000}
+        answer = client.post(f"/v1/spaces/default/{call}", json=asked)
+        assert answer.status_code == 413
+        assert answer.json()["detail"] == "A request has at most 1,048,576 bytes: send it in parts."
+
+
 def test_a_body_that_drips_is_not_waited_for(serving: Serving) -> None:
     with serving(limits=Limits(body_patience_s=0.3)) as served:
         with _connected(served) as raw:

@@ -23,8 +23,8 @@ from hades.serve.mcp.server import Context, build
 
 SESSIONS_AT_MOST = 256
 SESSION_IDLE_S = 30 * 60
-BODY_BYTES_AT_MOST = 16 * 1024 * 1024
-"""The longest text a tool takes, with every character escaped as JSON may: 12 bytes each."""
+BODY_BYTES_AT_MOST = 4 * 1024 * 1024
+"""The longest text a tool takes, as UTF-8, and some more. It is parsed where all wait for it."""
 
 
 class Mounted:
