@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hades import errors
@@ -127,6 +128,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HadesError, _ours)
     app.add_exception_handler(RequestValidationError, _unfit)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -195,6 +197,11 @@ def _allowed(request: Request) -> dict[str, str]:
     route = getattr(request.scope.get("route"), "path_format", "")
     methods = request.app.openapi()["paths"].get(route, {})
     return {"Allow": ", ".join(sorted(method.upper() for method in methods))}
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    """Nobody reads it; it is what the audit log and the metrics say of the request."""
+    return problem(400, "The request ended before all of it was here.")
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

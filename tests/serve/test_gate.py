@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -125,6 +127,17 @@ def test_the_first_link_gives_one_key_once(served: Served) -> None:
         assert client.get("/link", params={"token": served.link.token}).status_code == 401
 
 
+def test_of_some_who_open_the_first_link_at_once_one_gets_the_key(path: Path) -> None:
+    def slow() -> float:
+        time.sleep(0.05)
+        return 0.0
+
+    link = FirstLink(Keys(path.with_suffix(".keys")), clock=slow)
+    with ThreadPoolExecutor(4) as threads:
+        given = list(threads.map(link.exchange, [link.token] * 4))
+    assert sum(one is not None for one in given) == 1
+
+
 def test_the_first_link_is_good_for_a_while_and_while_there_are_no_keys(path: Path) -> None:
     now = [0.0]
     keys = Keys(path.with_suffix(".keys"))
@@ -198,6 +211,24 @@ def test_a_question_is_no_book(served: Served, call: str) -> None:
         answer = client.post(f"/v1/spaces/default/{call}", json=asked)
         assert answer.status_code == 413
         assert answer.json()["detail"] == "A request has at most 1,048,576 bytes: send it in parts."
+
+
+@pytest.mark.parametrize(
+    "call", ["PUT /v1/spaces/default/states/a", "POST /v1/spaces/default/recall", "POST /mcp"]
+)
+def test_a_client_that_goes_is_no_error(
+    served: Served, call: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with _connected(served) as raw:
+        head = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+        raw.sendall(f"{call} HTTP/1.1\r\nHost: x\r\n{head}Content-Length: 99\r\n\r\n{{".encode())
+        time.sleep(0.1)
+    for _ in range(100):
+        if served.audit.tail():
+            break
+        time.sleep(0.05)
+    assert [one["status"] for one in served.audit.tail()] == [400]
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
 def test_a_body_that_drips_is_not_waited_for(serving: Serving) -> None:
