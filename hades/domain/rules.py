@@ -11,6 +11,7 @@ from hades.errors import InvalidInput
 
 NAME_BYTES_AT_MOST = 2_000
 CONTENT_BYTES_AT_MOST = 256 * 1024 * 1024
+METADATA_BYTES_AT_MOST = 1024 * 1024
 
 
 def clean_name(name: str, what: str = "topic") -> str:
@@ -61,18 +62,25 @@ def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
     return tuple(sorted({clean_name(tag, "tag") for tag in tags}))
 
 
-def clean_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def clean_metadata(
+    metadata: Mapping[str, Any] | None, bytes_at_most: int | None = METADATA_BYTES_AT_MOST
+) -> dict[str, Any] | None:
     """Metadata that survives JSON unchanged; None stays: not said."""
     if metadata is None:
         return None
     try:
         plain = json.loads(json.dumps(metadata, allow_nan=False))
-        json.dumps(metadata, ensure_ascii=False).encode()
+        size = len(json.dumps(metadata, ensure_ascii=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"The metadata must be plain JSON: {error}.") from error
     if not isinstance(plain, dict) or plain != dict(metadata):
         raise InvalidInput(
             "The metadata must be a JSON object: strings for keys, lists rather than tuples."
+        )
+    if bytes_at_most is not None and size > bytes_at_most:
+        raise InvalidInput(
+            f"The metadata is larger than {bytes_at_most // 2**20} MB of JSON: "
+            "keep it in the content, or in a topic of its own."
         )
     return plain
 

@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hades import errors
@@ -44,6 +45,9 @@ _CODE = {
     429: "Unavailable",
     500: "HadesError",
 }
+
+ERRORS_AT_MOST = 20
+"""Things wrong with one request that are told: one may have thousands."""
 
 _log = logging.getLogger("hades.serve")
 
@@ -124,6 +128,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HadesError, _ours)
     app.add_exception_handler(RequestValidationError, _unfit)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -149,19 +154,22 @@ async def _ours(_request: Request, error: Exception) -> Response:
 
 async def _unfit(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = [_wrong(one) for one in error.errors()]
+    told = error.errors()[:ERRORS_AT_MOST]
+    found = [_wrong(one) for one in told]
     first = found[0]
     sentence = f"{first['where']}: {first['what']}."
-    if any(one["type"] == "json_invalid" for one in error.errors()):
+    if any(one["type"] == "json_invalid" for one in told):
         return problem(400, f"The body is not JSON: {sentence}", wrong=found)
-    if first["where"] == "body" and request.headers.get("content-type", "") and _not_json(request):
+    other = bool(request.headers.get("content-type")) and not is_json(request)
+    if first["where"] == "body" and other:
         return problem(415, "Send the body as application/json.")
     return problem(422, f"The request does not fit its description: {sentence}", wrong=found)
 
 
-def _not_json(request: Request) -> bool:
+def is_json(request: Request) -> bool:
+    """Whether a request says that its body is JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return not (kind == "application/json" or kind.endswith("+json"))
+    return kind == "application/json" or kind.endswith("+json")
 
 
 def _wrong(one: Mapping[str, Any]) -> dict[str, str]:
@@ -189,6 +197,11 @@ def _allowed(request: Request) -> dict[str, str]:
     route = getattr(request.scope.get("route"), "path_format", "")
     methods = request.app.openapi()["paths"].get(route, {})
     return {"Allow": ", ".join(sorted(method.upper() for method in methods))}
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    """Nobody reads it; it is what the audit log and the metrics say of the request."""
+    return problem(400, "The request ended before all of it was here.")
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

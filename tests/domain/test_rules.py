@@ -24,6 +24,12 @@ def test_metadata_must_survive_json(metadata: dict[str, object]) -> None:
         clean_metadata(metadata)
 
 
+def test_metadata_has_a_size() -> None:
+    assert clean_metadata({"a": "x" * 1_000_000}) is not None
+    with pytest.raises(hades.InvalidInput, match="1 MB"):
+        clean_metadata({"a": "ü" * 600_000})
+
+
 def test_tags_are_a_sorted_set() -> None:
     assert clean_tags(["b", "a", "b"]) == ("a", "b")
     with pytest.raises(hades.InvalidInput, match="list"):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -126,6 +128,17 @@ def test_the_first_link_gives_one_key_once(served: Served) -> None:
         assert client.get("/link", params={"token": served.link.token}).status_code == 401
 
 
+def test_of_some_who_open_the_first_link_at_once_one_gets_the_key(path: Path) -> None:
+    def slow() -> float:
+        time.sleep(0.05)
+        return 0.0
+
+    link = FirstLink(Keys(path.with_suffix(".keys")), clock=slow)
+    with ThreadPoolExecutor(4) as threads:
+        given = list(threads.map(link.exchange, [link.token] * 4))
+    assert sum(one is not None for one in given) == 1
+
+
 def test_the_first_link_is_good_for_a_while_and_while_there_are_no_keys(path: Path) -> None:
     now = [0.0]
     keys = Keys(path.with_suffix(".keys"))
@@ -190,6 +203,33 @@ def _connected(served: Served, way: str = "rw") -> socket.socket:
     raw.settimeout(20)
     raw.connect(served.listening[way].where)
     return raw
+
+
+@pytest.mark.parametrize("call", ["ask", "rank", "recall", "search"])
+def test_a_question_is_no_book(served: Served, call: str) -> None:
+    with served.by("ro") as client:
+        asked = {"question": "x" * 1_100_000}
+        answer = client.post(f"/v1/spaces/default/{call}", json=asked)
+        assert answer.status_code == 413
+        assert answer.json()["detail"] == "A request has at most 1,048,576 bytes: send it in parts."
+
+
+@pytest.mark.parametrize(
+    "call", ["PUT /v1/spaces/default/states/a", "POST /v1/spaces/default/recall", "POST /mcp"]
+)
+def test_a_client_that_goes_is_no_error(
+    served: Served, call: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with _connected(served) as raw:
+        head = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+        raw.sendall(f"{call} HTTP/1.1\r\nHost: x\r\n{head}Content-Length: 99\r\n\r\n{{".encode())
+        time.sleep(0.1)
+    for _ in range(100):
+        if served.audit.tail():
+            break
+        time.sleep(0.05)
+    assert [one["status"] for one in served.audit.tail()] == [400]
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
 def test_a_body_that_drips_is_not_waited_for(serving: Serving) -> None:
@@ -279,6 +319,41 @@ def test_a_head_without_end_is_refused(served: Served) -> None:
             for _ in range(connection.HEAD_BYTES_AT_MOST // 10_000 + 20):
                 raw.sendall(b"y" * 10_000)
         assert raw.recv(4096).startswith(b"HTTP/1.1 431 ")
+
+
+CHUNKED = (
+    b"POST /v1/spaces/default/recall HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("begins", "goes_on"),
+    [
+        (b"0\r\n", b"x-1: " + b"a" * 10_000 + b"\r\n"),
+        (b"0\r\nx-1: ", b"a" * 10_000),
+        (b"2;a=", b"a" * 10_000),
+    ],
+    ids=["trailers", "one long trailer", "a chunk extension"],
+)
+def test_what_comes_after_a_body_does_not_come_for_ever(
+    served: Served, begins: bytes, goes_on: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LINGER_S", 3600)
+    with _connected(served) as raw:
+        raw.sendall(CHUNKED + begins)
+        with pytest.raises(OSError, match=r"reset|pipe"):
+            raw.sendall(goes_on * 10_000)
+
+
+def test_trailers_are_dropped_and_the_connection_goes_on(served: Served) -> None:
+    with _connected(served) as raw:
+        for _ in range(3):
+            raw.sendall(CHUNKED + b"0\r\nHades-Hold: x\r\nx-1: " + b"a" * 30_000 + b"\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"}]}"):
+                answer += raw.recv(4096)
+            assert answer.startswith(b"HTTP/1.1 422 ")
 
 
 def test_more_clients_than_fit_are_told_to_come_back(

@@ -55,6 +55,12 @@ def test_slashes_may_stand_as_they_are() -> None:
     assert read_uri(uri_of("default", "design/2")) == ("default", "design/2", None)
 
 
+@pytest.mark.parametrize("uri", ["hades://[/x", "hades://a/x/" + "9" * 5_000, "hades://a/x?y"])
+def test_an_address_of_nothing_is_told_in_a_sentence(uri: str) -> None:
+    with pytest.raises(hades.HadesError, match="There is no"):
+        read_uri(uri)
+
+
 def test_topics_are_listed_and_read(desk: Desk) -> None:
     async def life(client: Client) -> tuple[Any, ...]:
         listed = (await client.list_resources()).resources

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ class Served:
     """One desk behind the app as it is, and behind the app without the short way."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.desk = Desk.open(path)
         self.telemetry = Telemetry()
         self.app = build(self.desk, telemetry=self.telemetry)
@@ -76,6 +79,33 @@ def test_a_state_is_the_same_both_ways(served: Served, topic: str) -> None:
     assert short.json() == long.json()
     if short.status_code == 200:
         assert dict(short.headers) == dict(long.headers)
+
+
+def test_what_is_long_is_compressed_and_then_read_in_a_thread(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, gzipped = [], gzip.compress
+
+    def compress(*given: Any, **named: Any) -> bytes:
+        threads.append(threading.current_thread())
+        return gzipped(*given, **named)
+
+    monkeypatch.setattr(quick.gzip, "compress", compress)
+    at_once = []
+    monkeypatch.setattr(
+        served.desk,
+        "read_at_once",
+        lambda *given: at_once.append(given[1]) or Desk.read_at_once(served.desk, *given),
+    )
+    with hades.open(served.path) as memory:
+        memory.remember("very long", "The same again and again. " * 10_000)
+    first, second = (served.ask("GET", "/v1/spaces/default/states/very%20long") for _ in range(2))
+    assert first.headers["content-encoding"] == "gzip"
+    assert first.content == second.content
+    assert dict(first.headers) == dict(second.headers)
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+    assert at_once == ["default"]
 
 
 @pytest.mark.parametrize("space", ["gone", "secret"])

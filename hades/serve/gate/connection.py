@@ -19,6 +19,8 @@ from hades.serve.gate.way import WAYS, Way
 
 HEAD_S = 10.0
 HEAD_BYTES_AT_MOST = 64 * 1024
+BESIDE_BYTES_AT_MOST = 64 * 1024
+"""Of what comes after a head and is no body, one after the other: trailers, chunk extensions."""
 READ_S = 60.0
 """A client who reads nothing of its answer for so long is let go."""
 LINGER_S = 2.0
@@ -45,6 +47,7 @@ class Connection(HttpToolsProtocol):
         self._linger_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
+        self._beside_bytes = 0
         self._in_head = True
         self._way = WAYS["http"]
         self._peer: int | None = None
@@ -74,8 +77,13 @@ class Connection(HttpToolsProtocol):
             if self._head_bytes > HEAD_BYTES_AT_MOST + self._allowed_body(data):
                 self._turn_away(_TOO_LONG)
                 return
-        if not self.transport.is_closing():
-            super().data_received(data)
+        if self.transport.is_closing():
+            return
+        # A line without end is kept by its parser until it ends: what counts is what came.
+        self._beside_bytes += 0 if self._in_head else len(data)
+        super().data_received(data)
+        if self._beside_bytes > BESIDE_BYTES_AT_MOST:
+            self.transport.abort()
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -87,9 +95,19 @@ class Connection(HttpToolsProtocol):
         scope["hades.way"] = self._way
         scope["hades.peer"] = self._peer
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A line of its head; the same lines after a body are nobody's, and are dropped."""
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of its body."""
+        self._beside_bytes = 0
+        super().on_body(body)
+
     def on_headers_complete(self) -> None:
         """Its head is whole."""
-        self._in_head, self._head_bytes = False, 0
+        self._in_head, self._head_bytes, self._beside_bytes = False, 0, 0
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
@@ -97,6 +115,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """All of it is here."""
+        self._beside_bytes = 0
         if self._linger_timer is not None:
             self._linger_timer.cancel()
             self._linger_timer = None

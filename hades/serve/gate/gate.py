@@ -28,6 +28,7 @@ from hades.serve.gate.keys import Key, Keys
 from hades.serve.gate.limits import (
     BODY_BYTES_AT_MOST,
     BODY_PATIENCE_S,
+    QUESTION_BYTES_AT_MOST,
     REQUESTS_PER_S,
     UPLOAD_BYTES_AT_MOST,
     Body,
@@ -56,6 +57,7 @@ _WANTED = frozenset(
 )
 _GOOD_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _UPLOADS = re.compile(rb"/v1/(spaces/[^/]+/jobs|admin/(import|restore))")
+_ASKING = re.compile(rb"/v1/spaces/[^/]+/(ask|rank|recall|search)|/graphql")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _log = logging.getLogger(__name__)
 
@@ -67,6 +69,7 @@ class Limits:
     requests_per_s: float = REQUESTS_PER_S
     """Of one key; 0: as many as it likes."""
     body_bytes: int = BODY_BYTES_AT_MOST
+    question_bytes: int = QUESTION_BYTES_AT_MOST
     upload_bytes: int = UPLOAD_BYTES_AT_MOST
     """Of what goes to a file as it comes: uploads, and what operators send."""
     body_patience_s: float = BODY_PATIENCE_S
@@ -219,8 +222,12 @@ class Gate:
 
     def _bytes_at_most(self, scope: Scope) -> int:
         # As it was sent: a topic may be called a/jobs, and its body is read into memory.
-        is_upload = _UPLOADS.fullmatch(scope.get("raw_path") or b"") is not None
-        return self._limits.upload_bytes if is_upload else self._limits.body_bytes
+        path = scope.get("raw_path") or b""
+        if _UPLOADS.fullmatch(path) is not None:
+            return self._limits.upload_bytes
+        if _ASKING.fullmatch(path) is not None:
+            return min(self._limits.question_bytes, self._limits.body_bytes)
+        return self._limits.body_bytes
 
     # What came of it
 

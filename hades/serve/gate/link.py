@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import threading
 import time
 from collections.abc import Callable
 
@@ -31,9 +32,14 @@ class FirstLink:
         self._until = clock() + valid_s
         self.token = secrets.token_urlsafe(32)
         self._digest: bytes | None = _digest(self.token)
+        self._one_at_a_time = threading.Lock()
 
     def exchange(self, token: str) -> dict[str, str] | None:
         """The first key, for the right token in time; None: the link is no good."""
+        with self._one_at_a_time:
+            return self._exchanged(token)
+
+    def _exchanged(self, token: str) -> dict[str, str] | None:
         expected, given = self._digest, _digest(token)
         if expected is None or self._clock() > self._until or self._keys.exist:
             return None

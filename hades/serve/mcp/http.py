@@ -6,6 +6,7 @@ session it belongs to, and nobody can go on with a session of another.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.types import Receive, Scope, Send
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope, Send
 
 from hades.memory import DEFAULT_SPACE
 from hades.serve.desk.desk import Desk
@@ -23,8 +25,8 @@ from hades.serve.mcp.server import Context, build
 
 SESSIONS_AT_MOST = 256
 SESSION_IDLE_S = 30 * 60
-BODY_BYTES_AT_MOST = 16 * 1024 * 1024
-"""The longest text a tool takes, with every character escaped as JSON may: 12 bytes each."""
+BODY_BYTES_AT_MOST = 4 * 1024 * 1024
+"""The longest text a tool takes, as UTF-8, and some more. It is parsed where all wait for it."""
 
 
 class Mounted:
@@ -49,6 +51,8 @@ class Mounted:
         noted.name("MCP")
         # The SDK lets a session be used only by the user who began it.
         token = AccessToken(token="", client_id=caller.name, scopes=[])
+        if scope["method"] == "POST":
+            receive = await _received(receive)
         await self._sessions.handle_request(
             {**scope, "user": AuthenticatedUser(token)}, receive, send
         )
@@ -77,6 +81,22 @@ def mounted(
             max_sessions=SESSIONS_AT_MOST,
         )
     )
+
+
+async def _received(receive: Receive) -> Receive:
+    """The same body, when it is here; ClientDisconnect, which the SDK would take for an error."""
+    messages = deque([await receive()])
+    size = len(messages[-1].get("body", b""))
+    while messages[-1].get("more_body", False) and size <= BODY_BYTES_AT_MOST:
+        messages.append(await receive())
+        size += len(messages[-1].get("body", b""))
+    if messages[-1]["type"] == "http.disconnect":
+        raise ClientDisconnect
+
+    async def again() -> Message:
+        return messages.popleft() if messages else await receive()
+
+    return again
 
 
 def _caller(ctx: Context) -> Caller:

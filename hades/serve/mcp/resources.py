@@ -23,6 +23,8 @@ SCHEME = "hades"
 PAGE = 100
 """Resources in one page of the list."""
 
+VERSION_DIGITS_AT_MOST = 18
+
 TEMPLATES = [
     types.ResourceTemplate(
         name="topic",
@@ -47,14 +49,20 @@ def uri_of(space: str, topic: str, version: int | None = None) -> str:
 
 def read_uri(uri: str) -> tuple[str, str, int | None]:
     """Space, topic and version of an address; slashes may also stand as they are."""
-    parts = urlsplit(uri)
+    unknown = InvalidInput(
+        f"There is no resource {uri[:200]!r}: write {SCHEME}://space/topic, with %2F for a slash."
+    )
+    try:
+        parts = urlsplit(uri)
+    except ValueError as error:
+        raise unknown from error
     segments = parts.path.removeprefix("/").split("/")
     if parts.scheme != SCHEME or not parts.netloc or not segments[0] or parts.query:
-        raise InvalidInput(
-            f"There is no resource {uri!r}: write {SCHEME}://space/topic, with %2F for a slash."
-        )
+        raise unknown
     version = None
     if len(segments) > 1 and segments[-1].isascii() and segments[-1].isdigit():
+        if len(segments[-1]) > VERSION_DIGITS_AT_MOST:
+            raise NotFound(f"There is no version with a number of {len(segments[-1])} digits.")
         version = int(segments.pop())
     return unquote(parts.netloc), unquote("/".join(segments)), version
 

@@ -15,6 +15,8 @@ from starlette.responses import Response, StreamingResponse
 
 from hades.domain.trace import State
 from hades.serve.jobs import Job, Jobs, Status
+from hades.serve.problems import ERRORS_AT_MOST
+from hades.serve.rest import bodies
 from hades.serve.rest.calls import Reads, Writes, json_response
 from hades.serve.rest.receiving import MULTIPART, TARS, content_type, receive_json
 from hades.serve.rest.routes import routes
@@ -184,9 +186,9 @@ async def _taken(space: str, request: Request, said: Upload, body: bytes | None)
     if body is None:
         return await take_upload(request, said, space, uploads)
     try:
-        wish = _WISH.validate_json(body)
+        wish = await bodies.read(body, _WISH.validate_json)
     except ValidationError as error:
-        wrong = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
+        wrong = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()[:ERRORS_AT_MOST]]
         raise RequestValidationError(wrong) from error
     return await take_wish(wish, space, uploads)
 

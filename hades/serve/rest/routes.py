@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from typing import Any, get_origin
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.params import Body
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from hades.errors import InvalidInput
-from hades.serve.problems import ANY
+from hades.serve.problems import ANY, ERRORS_AT_MOST, is_json
+from hades.serve.rest import bodies
 from hades.serve.wire import JSON
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -107,9 +109,10 @@ class ReadyRoute(APIRoute):
 
         async def handler(request: Request) -> Response:
             try:
+                sent = None if body is None else await _sent(body, request)
                 values = own.read(request)
                 if body is not None:
-                    values[body.name] = _judged(body, await request.body(), request)
+                    values[body.name] = _judged(body, request, sent)
                 made = [(name, call, needs.read(request)) for name, call, needs in simple]
             except _Unfit:
                 return await careful(request)
@@ -187,11 +190,46 @@ def _body(fields: Sequence[Any]) -> Any:
     return _field(fields[0]) if whole and is_model else _Unfit
 
 
-def _judged(body: _Field, raw: bytes, request: Request) -> Any:
-    if request.headers.get("content-type") != JSON:
-        raise _Unfit
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A long body that was read and judged already."""
+
+    value: Any
+
+
+async def _sent(body: _Field, request: Request) -> bytes | _Sent:
+    """A body as it came; a long one as what it says, for it must not be read here or again."""
+    raw = await request.body()
+    if len(raw) <= bodies.SHORT_BYTES:
+        return raw
+    if not is_json(request):
+        raise HTTPException(415, "Send the body as application/json.")
+    said, value = await bodies.read(raw, lambda raw: _read_long(body, raw))
+    request._json = said  # where FastAPI looks for it, should the rest not fit
+    return _Sent(value)
+
+
+def _read_long(body: _Field, raw: bytes) -> tuple[Any, Any]:
     try:
         said = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        where = ("body", getattr(error, "pos", 0))
+        what = {"error": getattr(error, "msg", str(error))}
+        wrong = {"type": "json_invalid", "loc": where, "msg": "JSON decode error", "ctx": what}
+        raise RequestValidationError([wrong]) from error
+    value, unfit = body.validate(said, loc=("body",))
+    if unfit:
+        raise RequestValidationError(unfit[:ERRORS_AT_MOST])
+    return said, value
+
+
+def _judged(body: _Field, request: Request, sent: bytes | _Sent | None) -> Any:
+    if isinstance(sent, _Sent):
+        return sent.value
+    if sent is None or request.headers.get("content-type") != JSON:
+        raise _Unfit
+    try:
+        said = json.loads(sent)
     except (ValueError, RecursionError) as error:
         raise _Unfit from error
     read, wrong = body.validate(said)

@@ -292,7 +292,7 @@ class Loader:
         clean_share(row.get("confidence"), "confidence")
         clean_share(row.get("importance"), "importance")
         clean_tags(json.loads(row.get("tags", "[]")))
-        clean_metadata(json.loads(row.get("metadata", "{}")))
+        clean_metadata(json.loads(row.get("metadata", "{}")), bytes_at_most=None)
         topic, parent, depth = self._trace
         content = None if text is None else text.encode()
         if topic != row["topic"] or parent is None or depth + 1 >= WHOLE_EVERY:
@@ -308,7 +308,7 @@ class Loader:
         self._insert("states", row)
 
     def _proposal(self, row: dict[str, Any]) -> None:
-        clean_metadata(json.loads(row["fields"]))
+        clean_metadata(json.loads(row["fields"]), bytes_at_most=None)
         clean_share(row["confidence"], "confidence")
         clean_share(row["threshold"], "threshold")
         for name in ("actor", "decided_by"):
