@@ -60,7 +60,7 @@ class Mounted:
         # The SDK lets a session be used only by the user who began it.
         token = AccessToken(token="", client_id=caller.name, scopes=[])
         scope = {**scope, "user": AuthenticatedUser(token)}
-        headers = dict(scope["headers"])
+        headers = dict(reversed(scope["headers"]))  # of several the first, as the SDK does
         version = headers.get(b"mcp-protocol-version")
         if session := headers.get(_SESSION, b"").decode("latin-1"):
             await self._go_on(caller.name, session, scope, receive, send)
@@ -72,6 +72,15 @@ class Mounted:
     async def _begin(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request that begins a session, if its caller may have one more."""
         self._opening[name] = self._opening.get(name, 0) + 1
+        is_opening = True
+
+        def opened() -> None:
+            nonlocal is_opening
+            is_opening = False
+            self._opening[name] -= 1
+            if not self._opening[name]:
+                del self._opening[name]
+
         try:
             if not await self._made_room(name, scope):
                 full = Overloaded("All your sessions are busy: end one, or come back in a second.")
@@ -79,17 +88,18 @@ class Mounted:
                 return
 
             async def noting(message: Message) -> None:
+                # Before the client hears of it: it may ask for the next at once.
                 if message["type"] == "http.response.start" and message["status"] < 400:
                     session = dict(message["headers"]).get(_SESSION, b"").decode("latin-1")
                     if session:
                         self._of_caller.setdefault(name, {})[session] = 0
+                        opened()
                 await send(message)
 
             await self._sessions.handle_request(scope, receive, noting)
         finally:
-            self._opening[name] -= 1
-            if not self._opening[name]:
-                del self._opening[name]
+            if is_opening:
+                opened()
 
     async def _go_on(
         self, name: str, session: str, scope: Scope, receive: Receive, send: Send
@@ -100,13 +110,12 @@ class Mounted:
             await self._sessions.handle_request(scope, receive, send)
             return
         mine[session] = mine.pop(session) + 1
-        is_over = False
 
         async def noting(message: Message) -> None:
-            nonlocal is_over
             if message["type"] == "http.response.start":
                 ended = scope["method"] == "DELETE" and message["status"] < 400
-                is_over = ended or message["status"] == 404
+                if ended or message["status"] == 404:
+                    self._forget(name, session)
             await send(message)
 
         try:
@@ -114,8 +123,6 @@ class Mounted:
         finally:
             if session in mine:
                 mine[session] -= 1
-            if is_over:
-                self._forget(name, session)
 
     async def _made_room(self, name: str, scope: Scope) -> bool:
         """End the sessions a caller used longest ago until one more fits; False: all are busy."""
