@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -53,6 +54,8 @@ class Call:
     """Whether it may be sent again when nobody knows if it arrived."""
     patient: bool = False
     """Whether its answer may take any time: long work, a stream."""
+    waits: bool = False
+    """Whether it waits for its turn, however many tries that takes."""
 
 
 class BrokenOff(errors.Unavailable):
@@ -149,13 +152,14 @@ class Connection:
         """Open a hold; its id."""
         # Not sent again when its answer is lost: it would wait for itself, and it ends alone.
         call = Call("POST", path_of("spaces", space, "holds"), body={"kind": kind})
-        told: str = self.json(replace(call, repeatable=False))["hold"]
+        told: str = self.json(replace(call, repeatable=False, waits=True))["hold"]
         return told
 
     def end(self, space: str, hold: str, *, commit: bool) -> None:
         """Close a hold; a batch is kept with `commit`, else undone."""
         path = path_of("spaces", space, "holds", hold)
         if commit:
+            # Asked again, a server answers a commit as it did before.
             self.json(Call("POST", f"{path}/commit", repeatable=False))
         else:
             self.json(Call("DELETE", path))
@@ -191,8 +195,10 @@ class Connection:
         """The answer to a call, tried as often as makes sense; read to its end if `whole`."""
         import httpx
 
-        for tries_left in range(self.retries, -1, -1):
-            pause = self._pause(self.retries - tries_left)
+        until = time.monotonic() + (self.timeout_s if call.waits else 0.0)
+        for tried in count():
+            tries_left = max(0, self.retries - tried)
+            pause = self._pause(tried)
             try:
                 response = self._http.send(self._request(call), stream=not whole)
                 if response.status_code >= 400:
@@ -216,9 +222,10 @@ class Connection:
                 if response.status_code < 400:
                     return response
                 wait = _wished_pause_s(response)
-                if response.status_code != 503 or wait is None or not tries_left:
+                is_over = not tries_left and time.monotonic() >= until
+                if response.status_code != 503 or wait is None or is_over:
                     raise self._refusal(call, response)
-                pause = max(pause, min(wait, LONGEST_PAUSE_S))
+                pause = max(0.0 if call.waits else pause, min(wait, LONGEST_PAUSE_S))
             time.sleep(pause)
         raise AssertionError("unreachable")
 

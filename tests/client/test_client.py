@@ -49,6 +49,17 @@ def test_a_batch_is_of_its_thread_alone(client: hades.Memory) -> None:
         assert other.submit(look).result() == ["a"]
 
 
+def test_batches_of_several_threads_wait_for_each_other(client: hades.Memory) -> None:
+    def write(number: int) -> None:
+        with client.batch():
+            client.remember(f"a{number}", "x")
+            client.remember(f"b{number}", "x")
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(write, range(3)))
+    assert len(client.topics()) == 6
+
+
 def test_a_batch_spans_spaces_and_can_be_read(client: hades.Memory) -> None:
     client.create_space("work")
     work = client.in_space("work")

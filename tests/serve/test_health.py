@@ -14,10 +14,15 @@ from hades.serve.watch import health
 from hades.serve.watch.health import Pages, Readiness, may_look
 from hades.serve.watch.metrics import Metrics
 
+ALL, SOME = Caller("key:a", Role.READER), Caller("key:b", Role.ADMIN, frozenset({"x"}))
 
-def ask(app: Any, path: str, method: str = "GET") -> httpx.Response:
+
+def ask(app: Any, path: str, method: str = "GET", caller: Any = None) -> httpx.Response:
+    async def called(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "hades.caller": caller}, receive, send)
+
     async def asking() -> httpx.Response:
-        transport = httpx.ASGITransport(app)
+        transport = httpx.ASGITransport(called)
         async with httpx.AsyncClient(transport=transport, base_url="http://hades") as client:
             return await client.request(method, path)
 
@@ -74,7 +79,7 @@ def test_a_storage_that_hangs_takes_one_thread_however_often_it_is_asked(
 def test_metrics_are_what_the_registry_has() -> None:
     metrics = Metrics()
     metrics.observe_call("recall", "RO", 200, 0.01)
-    answer = ask(Pages(metrics, Readiness(storage=lambda: None)), "/metrics")
+    answer = ask(Pages(metrics, Readiness(storage=lambda: None)), "/metrics", caller=ALL)
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert 'hades_calls_total{call="recall",mode="RO",status="200"} 1.0' in answer.text
 
@@ -84,20 +89,13 @@ def test_nothing_is_posted_to_them() -> None:
     assert ask(app, "/metrics", "POST").status_code == 405
 
 
-ALL, SOME = Caller("key:a", Role.READER), Caller("key:b", Role.ADMIN, frozenset({"x"}))
-
-
 @pytest.mark.parametrize(
     ("scope", "may"),
     [
         ({"hades.caller": ALL, "client": ("10.0.0.9", 1)}, True),
         ({"hades.caller": SOME, "client": ("127.0.0.1", 1)}, False),
-        ({"client": ("127.0.0.1", 1)}, True),
-        ({"client": ("::1", 1)}, True),
-        ({"client": None}, True),
-        ({"client": ("10.0.0.9", 1)}, False),
-        ({"client": ("testclient", 1)}, False),
-        ({"client": ("127.0.0.1", 1), "headers": [(b"x-forwarded-for", b"1.2.3.4")]}, False),
+        ({"client": ("127.0.0.1", 1)}, False),
+        ({"client": None}, False),
     ],
 )
 def test_metrics_name_spaces_so_not_everybody_sees_them(scope: dict[str, Any], may: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 import hades
 from hades.serve.desk.desk import Desk, Overloaded, TimedOut
-from hades.serve.desk.holds import SNAPSHOTS_AT_MOST, Holds
+from hades.serve.desk.holds import OF_ONE_CALLER, SNAPSHOTS_AT_MOST, Holds
 from hades.serve.gate.caller import Caller, Role
 
 ANN = Caller("key:ann", Role.WRITER)
@@ -75,7 +76,7 @@ def test_other_writes_wait_for_a_batch_and_then_happen(desk: Desk) -> None:
         second = asyncio.ensure_future(desk.hold(BOB, "default", "batch"))
         await _remember(desk, "a", hold)
         assert not waiting.done()
-        assert desk.standing().waiting["write"] == 2
+        assert desk.standing().waiting["write"] == 1  # a batch waits outside that line
         await desk.release(ANN, hold, commit=True)
         await waiting
         await desk.release(BOB, await second, commit=False)
@@ -181,14 +182,150 @@ def test_a_call_given_up_on_undoes_its_batch(path: Path) -> None:
 
 
 def test_snapshots_are_few(desk: Desk) -> None:
+    callers = [Caller(f"key:{number}", Role.READER) for number in range(SNAPSHOTS_AT_MOST)]
+
     async def life() -> None:
-        holds = [await desk.hold(EVE, "default", "snapshot") for _ in range(SNAPSHOTS_AT_MOST)]
+        holds = [(one, await desk.hold(one, "default", "snapshot")) for one in callers]
         with pytest.raises(Overloaded):
             await desk.hold(EVE, "default", "snapshot")
         assert desk.standing().holds["snapshot"] == SNAPSHOTS_AT_MOST
-        for hold in holds:
-            await desk.release(EVE, hold, commit=False)
+        for one, hold in holds:
+            await desk.release(one, hold, commit=False)
         await desk.release(EVE, await desk.hold(EVE, "default", "snapshot"), commit=False)
+
+    asyncio.run(life())
+
+
+def test_nobody_has_all_the_snapshots_or_several_batches(desk: Desk) -> None:
+    async def life() -> None:
+        for _ in range(OF_ONE_CALLER["snapshot"]):
+            await desk.hold(EVE, "default", "snapshot")
+        with pytest.raises(Overloaded, match="open already"):
+            await desk.hold(EVE, "default", "snapshot")
+        await desk.hold(BOB, "default", "snapshot")
+        hold = await desk.hold(ANN, "default", "batch")
+        with pytest.raises(Overloaded, match="open already"):
+            await desk.hold(ANN, "default", "batch")
+        await desk.release(ANN, hold, commit=True)
+        await desk.release(ANN, await desk.hold(ANN, "default", "batch"), commit=True)
+
+    asyncio.run(life())
+
+
+def test_writes_come_in_between_batches(desk: Desk) -> None:
+    async def life() -> None:
+        callers = [Caller(f"key:{number}", Role.WRITER) for number in range(5)]
+        first = await desk.hold(ANN, "default", "batch")
+        waiting = [asyncio.ensure_future(desk.hold(one, "default", "batch")) for one in callers]
+        await asyncio.sleep(0)
+        write = asyncio.ensure_future(_remember(desk, "between"))
+        await asyncio.sleep(0)
+        waiting[0].cancel()  # gives up its place
+        await desk.release(ANN, first, commit=True)
+        await write
+        assert sum(one.done() and not one.cancelled() for one in waiting) <= 1
+        for one, hold in zip(callers[1:], waiting[1:], strict=True):
+            await desk.release(one, await hold, commit=True)
+
+    asyncio.run(life())
+
+
+def test_a_commit_is_answered_as_kept_whatever_fails_after_it(desk: Desk) -> None:
+    def failing(error: Exception) -> Callable[[hades.Memory], None]:
+        def fail() -> None:
+            raise error
+
+        def call(memory: hades.Memory) -> None:
+            memory.remember(type(error).__name__, "x")
+            memory._store.afterwards(fail)
+
+        return call
+
+    async def life() -> None:
+        for error in (hades.Unavailable("The disk is full."), OSError("Not empty")):
+            hold = await desk.hold(ANN, "default", "batch")
+            await desk.write(ANN, "default", failing(error), hold=hold)
+            await desk.release(ANN, hold, commit=True)
+            await desk.release(ANN, hold, commit=True)  # asked again, it says the same
+            with pytest.raises(hades.NotFound):
+                await desk.release(ANN, hold, commit=False)
+            with pytest.raises(hades.NotFound):
+                await desk.release(BOB, hold, commit=True)
+        assert await _topics(desk) == ["OSError", "Unavailable"]
+
+    asyncio.run(life())
+
+
+def test_a_commit_that_fails_says_so_each_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = desk._written()._store.engine  # type: ignore[attr-defined]
+    run = engine.run
+
+    def broken(sql: str, *values: object) -> object:
+        if sql == "COMMIT":
+            raise OSError("no more room")
+        return run(sql, *values)
+
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "batch")
+        await _remember(desk, "lost", hold)
+        monkeypatch.setattr(engine, "run", broken)
+        for _ in range(2):
+            with pytest.raises(OSError, match="no more room"):
+                await desk.release(ANN, hold, commit=True)
+        assert await _topics(desk) == []
+
+    asyncio.run(life())
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_slow_commit_is_never_called_undone(
+    path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    desk = Desk.open(path, timeout_s=0.3)
+    engine = desk._written()._store.engine  # type: ignore[attr-defined]
+    run, go_on = engine.run, threading.Event()
+
+    def slow(sql: str, *values: object) -> object:
+        if sql == "COMMIT":
+            assert go_on.wait(20)
+        return run(sql, *values)
+
+    def write(memory: hades.Memory) -> None:
+        memory.remember("kept", "x")
+        if when == "after":
+            memory._store.afterwards(lambda: go_on.wait(20))
+
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "batch")
+        await desk.write(ANN, "default", write, hold=hold)
+        if when == "before":
+            monkeypatch.setattr(engine, "run", slow)
+            with pytest.raises(TimedOut, match="not known whether"):
+                await desk.release(ANN, hold, commit=True)
+        else:
+            await desk.release(ANN, hold, commit=True)  # it is on disk, so it is kept
+        go_on.set()
+        await desk.release(ANN, hold, commit=True)
+        assert await _topics(desk) == ["kept"]
+
+    asyncio.run(life())
+    desk.close()
+
+
+def test_leaving_undoes_a_batch_nobody_is_calling_in(desk: Desk) -> None:
+    async def life() -> None:
+        hold = await desk.hold(ANN, "default", "batch")
+        await _remember(desk, "lost", hold)
+        waiting = asyncio.ensure_future(_remember(desk, "kept"))
+        await asyncio.sleep(0)
+        desk.leave()
+        async with asyncio.timeout(5):  # sooner than the silence that would end it
+            await waiting
+        with pytest.raises(hades.NotFound, match="undone"):
+            await desk.release(ANN, hold, commit=True)
+        with pytest.raises(hades.Unavailable, match="stopping"):
+            await desk.hold(ANN, "default", "batch")
+        assert await _topics(desk) == ["kept"]
 
     asyncio.run(life())
 

@@ -37,6 +37,7 @@ from hades.serve.gate.caller import Caller, Role
 from hades.serve.gate.gate import Gate
 from hades.serve.gate.keys import Keys
 from hades.serve.gate.way import WAYS
+from hades.serve.mcp import http as mcp_http
 from hades.serve.mcp.http import mounted
 
 LONG = "\n\n".join(f"Part {n}: the engine {n} of Ann Lee runs in Oslo." for n in range(6_000))
@@ -46,6 +47,19 @@ CALLERS = {
     "eve": EVE,
     "lee": Caller("lee", Role.WRITER, frozenset({"work"})),
 }
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+LISTING = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+BOTH = {"accept": "application/json, text/event-stream"}
 
 
 def gated(app: Any) -> Any:
@@ -178,25 +192,40 @@ def test_without_a_caller_nothing_is_served(desk: Desk) -> None:
 
 
 def test_nobody_goes_on_with_the_session_of_another(desk: Desk) -> None:
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
-    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    headers = {"accept": "application/json, text/event-stream"}
     with served(mounted(desk)) as url:
-        begun = httpx.post(url, json=hello, headers=headers | {"x-name": "ann"})
+        begun = httpx.post(url, json=HELLO, headers=BOTH | {"x-name": "ann"})
         session = {"mcp-session-id": begun.headers["mcp-session-id"]}
-        own = httpx.post(url, json=listing, headers=headers | session | {"x-name": "ann"})
-        other = httpx.post(url, json=listing, headers=headers | session | {"x-name": "eve"})
+        own = httpx.post(url, json=LISTING, headers=BOTH | session | {"x-name": "ann"})
+        other = httpx.post(url, json=LISTING, headers=BOTH | session | {"x-name": "eve"})
     assert own.status_code == 200
     assert other.status_code == 404
+
+
+def test_one_caller_cannot_take_all_the_sessions(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_http, "SESSIONS_AT_MOST", 8)
+    monkeypatch.setattr(mcp_http, "SESSIONS_OF_ONE_CALLER", 3)
+
+    def began(http: httpx.Client, name: str) -> dict[str, str]:
+        answer = http.post("", json=HELLO, headers=BOTH | {"x-name": name})
+        assert answer.status_code == 200
+        return {"mcp-session-id": answer.headers["mcp-session-id"], "x-name": name}
+
+    def goes_on(http: httpx.Client, session: dict[str, str]) -> bool:
+        return http.post("", json=LISTING, headers=BOTH | session).status_code == 200
+
+    with served(mounted(desk)) as url, httpx.Client(base_url=url) as http:
+        first, second = began(http, "eve"), began(http, "eve")
+        for _ in range(10):
+            began(http, "eve")
+            assert goes_on(http, first)  # used all the time
+        assert not goes_on(http, second)
+        of_ann = [began(http, "ann") for _ in range(3)]
+        assert all(goes_on(http, one) for one in of_ann)
+        assert http.delete("", headers=BOTH | of_ann[0]).status_code == 200
+        began(http, "ann")
+        assert goes_on(http, of_ann[1])
 
 
 def test_a_body_that_is_too_large_is_refused(desk: Desk) -> None:

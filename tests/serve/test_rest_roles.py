@@ -146,6 +146,15 @@ def test_lists_show_only_the_spaces_of_the_caller(path: Path) -> None:
         assert there.status_code == not_there.status_code == 403
 
 
+def test_a_writer_of_one_space_sets_no_inverses_for_all(path: Path) -> None:
+    everywhere = Caller("key:w", Role.WRITER)
+    at, told = "/v1/spaces/default/inverses", {"inverse": "q"}
+    with asking(path) as ask:
+        assert ask.put(f"{at}/r", told, caller=WRITER).status_code == 403
+        assert "r" not in ask.get(at, caller=WRITER).json()
+        assert ask.put(f"{at}/r", told, caller=everywhere).status_code == 200
+
+
 def test_an_admin_of_one_space_makes_no_other(path: Path) -> None:
     one = Caller("key:x", Role.ADMIN, frozenset({"default"}))
     with asking(path) as ask:

@@ -295,8 +295,9 @@ class Desk:
             self._writing._follow_encoder()
 
     def leave(self) -> None:
-        """Let long work end; everything else is still served until `close`."""
+        """Let long work and holds left alone end; the rest is still served until `close`."""
         self.leaving = True
+        self.holds.leave()
 
     def close(self) -> None:
         """Finish what is under way, refuse the rest, then let go of the file."""

@@ -9,7 +9,6 @@ they came allows.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import math
 import re
@@ -47,8 +46,6 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Observe = Callable[[str, Mode, int, float], object]
 
 OPEN_TO_ALL = frozenset({"/healthz", "/readyz"})
-OPEN_NEARBY = frozenset({"/metrics"})
-"""Without a key only from this machine: who watches over it has none."""
 WRONG_KEYS_PER_S = 5.0
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -178,8 +175,6 @@ class Gate:
         path = scope["path"]
         if path in OPEN_TO_ALL or (path == LINK and self._link is not None):
             return None
-        if path in OPEN_NEARBY and _is_nearby(scope):
-            return None
         raise self._not_known(
             scope,
             "Show a key: `Authorization: Bearer KEY`, or HADES_KEY for commands and clients; "
@@ -275,18 +270,11 @@ def _address(scope: Scope) -> str:
     return str((scope.get("client") or ("",))[0])
 
 
-def _is_nearby(scope: Scope) -> bool:
-    try:
-        return ipaddress.ip_address(_address(scope)).is_loopback
-    except ValueError:
-        return False
-
-
 def _call(scope: Scope) -> str:
     """What was called, without the names in its address: they are what memories are about."""
     if named := scope.get("hades.call"):
         return str(named)
     route = getattr(scope.get("route"), "path", None) or scope.get("root_path") or ""
-    if not route and scope["path"] in (*OPEN_TO_ALL, *OPEN_NEARBY, LINK):
+    if not route and scope["path"] in (*OPEN_TO_ALL, "/metrics", LINK):
         route = scope["path"]
     return f"{scope['method']} {route or '(nothing)'}"

@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 from starlette.responses import Response
 
 from hades.domain.graph import Edge, FactChange, Turn
-from hades.errors import InvalidInput
+from hades.errors import Denied, InvalidInput
 from hades.memory import Memory
 from hades.serve.rest.calls import Reads, Writes
 from hades.serve.rest.paging import EDGE_KEY, PAGE, Cursor, Limit, cut, decode, edge_key
@@ -188,6 +188,8 @@ async def set_inverse(
     relation: Annotated[str, NAME, PathParameter(examples=["rejected_because"])],
     body: Inverse,
 ) -> Response:
-    """Say which relation takes over when a fact of this relation changes."""
+    """Say which relation takes over when a fact of this relation changes, in all spaces."""
+    if writes.caller.spaces is not None:
+        raise Denied("Inverses hold in all spaces: this needs a key that is not bound to some.")
     told = {relation: body.inverse}
     return await writes.done(lambda memory: memory.set_inverse(relation, body.inverse), told)
