@@ -202,7 +202,7 @@ async def _with_file(
     """Work with a file that is sent."""
     draft = _uploads(asked).draft(suffix)
     try:
-        await receive_file(asked.request, draft)
+        await receive_file(asked.request, draft, _uploads(asked))
         made = await _work(asked, lambda memory, told: work(memory, draft, told))
     finally:
         await asyncio.to_thread(remove, draft)

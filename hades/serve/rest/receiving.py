@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from hades.serve.uploads import (
     SENT_BYTES_AT_MOST,
     Filling,
     TooLarge,
+    Uploads,
     unpack,
 )
 
@@ -30,27 +30,29 @@ def content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def receive_file(request: Request, path: Path) -> None:
+async def receive_file(request: Request, path: Path, uploads: Uploads) -> None:
     """Write the body to a new file."""
     with path.open("xb") as file:
         async for part in _bounded(request):
-            await asyncio.to_thread(file.write, part)
+            await uploads.run(file.write, part)
 
 
-async def receive_folder(request: Request, archive: Path, folder: Path) -> list[tuple[str, str]]:
+async def receive_folder(
+    request: Request, archive: Path, folder: Path, uploads: Uploads
+) -> list[tuple[str, str]]:
     """Write the files of an archive or a form into a new folder; what was passed over."""
     if content_type(request) == MULTIPART:
-        await _receive_form(request, folder)
+        await _receive_form(request, folder, uploads)
         skipped: list[tuple[str, str]] = []
     else:
-        await receive_file(request, archive)
-        skipped = await asyncio.to_thread(unpack, archive, folder)
+        await receive_file(request, archive, uploads)
+        skipped = await uploads.run(unpack, archive, folder)
     if not folder.is_dir() or not any(folder.iterdir()):
         raise InvalidInput("There is no file in what was sent.")
     return skipped
 
 
-async def _receive_form(request: Request, folder: Path) -> None:
+async def _receive_form(request: Request, folder: Path, uploads: Uploads) -> None:
     parser = MultiPartParser(
         request.headers,
         _bounded(request),
@@ -67,7 +69,7 @@ async def _receive_form(request: Request, folder: Path) -> None:
         for _, sent in form.multi_items():
             if not isinstance(sent, UploadFile) or not sent.filename:
                 raise InvalidInput("A form holds files only; options stand in the address.")
-            await asyncio.to_thread(filling.add, sent.filename, sent.file)
+            await uploads.run(filling.add, sent.filename, sent.file)
     finally:
         await form.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -119,7 +118,7 @@ async def take_wish(wish: IngestTexts | Resolve, space: str, uploads: Uploads) -
             filling.add(text.name, io.BytesIO(text.text.encode()))
 
     try:
-        await asyncio.to_thread(fill)
+        await uploads.run(fill)
     except BaseException:
         remove(draft)
         raise
@@ -138,7 +137,7 @@ async def take_upload(request: Request, said: Upload, space: str, uploads: Uploa
         raise InvalidInput("Say what file it is: name=facts.jsonl or name=facts.csv.")
     draft = uploads.draft(suffix)
     try:
-        await receive_file(request, draft)
+        await receive_file(request, draft, uploads)
     except BaseException:
         remove(draft)
         raise
@@ -169,9 +168,9 @@ async def _take_sources(request: Request, said: Upload, space: str, uploads: Upl
     skipped: list[tuple[str, str]] = []
     try:
         if folder:
-            skipped = await receive_folder(request, archive, draft)
+            skipped = await receive_folder(request, archive, draft, uploads)
         else:
-            await receive_file(request, draft)
+            await receive_file(request, draft, uploads)
     except BaseException:
         remove(draft)
         raise
