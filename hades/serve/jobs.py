@@ -11,8 +11,8 @@ import logging
 import secrets
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -96,15 +96,36 @@ class Jobs:
     def __init__(self, desk: Desk, *, heartbeat_s: float = HEARTBEAT_S) -> None:
         self._desk = desk
         self._jobs: dict[str, Job] = {}
-        self._asked: dict[tuple[str, str], tuple[str, str]] = {}
-        """By caller and idempotency key: what was asked, and the job it became."""
+        self._asked: dict[tuple[str, str, str], tuple[str, str]] = {}
+        """By caller, space and idempotency key: what was asked, and the job it became."""
+        self._reserved: set[tuple[str, str, str]] = set()
+        """The same, of requests that are still being received."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._watching = 0
         self.heartbeat_s = heartbeat_s
 
-    def earlier(self, caller: Caller, key: str | None, asked: str) -> Job | None:
+    @contextmanager
+    def reserved(self, caller: Caller, space: str, key: str | None) -> Iterator[None]:
+        """While a request is received, another one under its key is Overloaded."""
+        if key is None:
+            yield
+            return
+        mark = (caller.name, space, key)
+        if mark in self._reserved:
+            raise Overloaded(f"A request with the key {key!r} is under way: come back for it.")
+        self._reserved.add(mark)
+        try:
+            yield
+        finally:
+            self._reserved.discard(mark)
+
+    def knows(self, caller: Caller, space: str, key: str | None) -> bool:
+        """Whether a caller began a job under this key."""
+        return key is not None and (caller.name, space, key) in self._asked
+
+    def earlier(self, caller: Caller, space: str, key: str | None, asked: str) -> Job | None:
         """The job a caller began under this key before; Conflict for another request."""
-        known = None if key is None else self._asked.get((caller.name, key))
+        known = None if key is None else self._asked.get((caller.name, space, key))
         if known is None:
             return None
         if known[0] != asked:
@@ -142,7 +163,7 @@ class Jobs:
         job = Job(kind, space, source, caller.name)
         self._jobs[job.id] = job
         if key is not None:
-            self._asked[caller.name, key] = (asked, job.id)
+            self._asked[caller.name, space, key] = (asked, job.id)
         self._forget_old()
         task = asyncio.create_task(self._run(job, caller, work, role, afterwards))
         self._tasks.add(task)

@@ -29,6 +29,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeVar
 
 from hades.errors import InvalidInput, Unavailable
+from hades.serve.desk.line import Overloaded
 
 Result = TypeVar("Result")
 
@@ -44,7 +45,7 @@ PART_BYTES_AT_MOST = 255
 """Of one part of a path: what file systems take."""
 PATH_BYTES_AT_MOST = 2_048
 """Of a path in an archive: with the folder it lies in, file systems take 4,096."""
-UNPACKERS = 2
+UPLOADS_AT_ONCE = 2
 LEFT_BEHIND_S = 24 * 3600
 """What a killed server left lying for so long is nobody's any more."""
 
@@ -59,12 +60,35 @@ class TooLarge(InvalidInput):
     status = 413
 
 
+class Mark:
+    """What tells one sending from another: a hash of its bytes, and of where they are cut."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=16)
+        self._since_cut = 0
+
+    def add(self, part: bytes) -> None:
+        """Take in more bytes."""
+        self._since_cut += len(part)
+        self._hash.update(part)
+
+    def cut(self) -> None:
+        """Say that one thing ends here."""
+        self._hash.update(self._since_cut.to_bytes(8, "big"))
+        self._since_cut = 0
+
+    def told(self) -> str:
+        """The mark as text."""
+        return self._hash.hexdigest()
+
+
 class Uploads:
     """The folder of what was sent."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._threads = ThreadPoolExecutor(UNPACKERS, "hades-upload")
+        self._threads = ThreadPoolExecutor(UPLOADS_AT_ONCE, "hades-upload")
+        self._under_way = 0
 
     def place(self, space: str, source: str, name: str) -> Path:
         """Where a source of a space lies, always the same; `name` is its last part."""
@@ -79,6 +103,17 @@ class Uploads:
     async def run(self, call: Callable[..., Result], *given: Any) -> Result:
         """Do something with files, in a thread of their own: health and metrics use others."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, call, *given)
+
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """While files are sent; Overloaded when too many send some already."""
+        if self._under_way >= UPLOADS_AT_ONCE:
+            raise Overloaded("Too many files are being sent: come back in a second.")
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
 
     def _ready(self) -> Path:
         if self._folder is None:
@@ -192,16 +227,19 @@ class Filling:
 
     def add(self, name: str, content: IO[bytes]) -> None:
         """Write a file below the folder, whatever its name says; InvalidInput for tricks."""
+        with self.begin(name) as file:
+            while part := content.read(_COPY_BYTES):
+                self.write(file, part)
+
+    def begin(self, name: str) -> IO[bytes]:
+        """A new file below the folder, for `write`; whoever asks closes it."""
         self._files += 1
         if self._files > FILES_AT_MOST:
             raise TooLarge(_too_many())
         path = self._folder.joinpath(*safe_parts(name))
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with path.open("xb") as file:
-                while part := content.read(_COPY_BYTES):
-                    self._count(len(part))
-                    file.write(part)
+            return path.open("xb")
         except (FileExistsError, NotADirectoryError) as error:
             raise InvalidInput(f"Two files are called {name!r}: send one of them.") from error
         except OSError as error:
@@ -209,10 +247,16 @@ class Filling:
                 raise InvalidInput(_too_long_a_path(name)) from error
             raise _full(error) from error
 
-    def _count(self, more: int) -> None:
-        self._bytes += more
+    def write(self, file: IO[bytes], part: bytes) -> None:
+        """Write more of a file; TooLarge when all of them hold too much."""
+        self._bytes += len(part)
         if self._bytes > UNPACKED_BYTES_AT_MOST:
             raise TooLarge(_too_much(UNPACKED_BYTES_AT_MOST))
+        try:
+            file.write(part)
+            file.flush()  # a full disk is told here, not when it is closed
+        except OSError as error:
+            raise _full(error) from error
 
 
 def safe_parts(name: str, *, whole: bool = False) -> tuple[str, ...]:
