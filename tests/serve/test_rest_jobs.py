@@ -18,7 +18,7 @@ from test_uploads import special, tar_of
 
 from hades.memory import Memory
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
+from hades.serve.desk.desk import Desk, Overloaded
 
 TAR = {"content-type": "application/x-tar"}
 
@@ -391,6 +391,38 @@ def test_a_form_is_whole_and_holds_files_only(client: httpx.Client) -> None:
     long = part.replace(b"form-data", b"form-data" + b" " * 20_000) + b"--b--\r\n"
     assert client.post(f"{S}/jobs?source=x", content=long, headers=headers).status_code == 422
     done(client, client.post(f"{S}/jobs?source=x", content=part + b"--b--\r\n", headers=headers))
+
+
+def test_a_full_line_is_told_before_a_job_is_begun(
+    client: httpx.Client, app: Any, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise Overloaded("Too many calls are waiting.")
+
+    monkeypatch.setattr(app.state.desk._work, "submit", full)
+    refused = send(client, tar_of(("a", b"x")))
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert client.get(f"{S}/jobs").json()["items"] == []
+    assert list(Path(f"{path}.uploads").glob("draft-*")) == []
+    body = {"topic": "standup", "text": "Approach X is viable again."}
+    assert client.post(f"{S}/ingest/text", json=body).json()["id"] == "standup@1"
+    assert client.get(f"{S}/export").status_code == 200  # has a line of its own
+    found = client.post(f"{S}/search", json={"question": "viable"}).json()["items"]
+    assert found[0]["chunk"]["topic"] == "standup"
+
+
+def test_jobs_go_with_their_space(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.post("/v1/spaces", json={"name": "other"})
+    slow = Slow(monkeypatch)
+    key = {"Idempotency-Key": "k"}
+    old = client.post("/v1/spaces/other/jobs", json={"kind": "resolve"}, headers=key).json()
+    client.delete("/v1/spaces/other")
+    client.post("/v1/spaces", json={"name": "other"})
+    assert client.get("/v1/spaces/other/jobs").json()["items"] == []
+    assert client.get(f"/v1/spaces/other/jobs/{old['id']}").status_code == 404
+    slow.go.set()
+    new = client.post("/v1/spaces/other/jobs", json={"kind": "resolve"}, headers=key).json()
+    assert new["id"] != old["id"]
 
 
 def test_a_job_fails_with_a_sentence(client: httpx.Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from hades.domain.trace import State
+from hades.errors import Unavailable
 from hades.serve.jobs import Job, Jobs, Status
 from hades.serve.rest.calls import Reads, Writes, Writing, json_response
 from hades.serve.rest.receiving import MULTIPART, TARS, content_type, receive_json
@@ -127,7 +129,8 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     said = body.model_dump(exclude={"topic", "text"}, exclude_unset=True)
     answer = await writes.answer(lambda memory: memory.remember(body.topic, body.text, **said))
     if not writes.inside_hold:
-        await writes.work(lambda memory, told: memory.index(told))
+        with suppress(Unavailable):  # the text is there; the next question indexes it
+            await writes.work(lambda memory, told: memory.index(told))
     return answer
 
 
