@@ -58,7 +58,7 @@ class Standing:
     """How busy a desk is; each by kind of call."""
 
     waiting: Mapping[str, int]
-    """Calls in line, by `read`, `write`, `work`."""
+    """Calls in line, by `read`, `write`, `work`, `export`."""
     running: Mapping[str, int]
     """Calls that have a thread."""
     refused: Mapping[str, int]
@@ -149,7 +149,12 @@ class Desk:
 
     def standing(self) -> Standing:
         """How busy it is now."""
-        lines = {"read": self._read, "write": self._write, "work": self._work}
+        lines = {
+            "read": self._read,
+            "write": self._write,
+            "work": self._work,
+            "export": self._export,
+        }
         return Standing(
             waiting={name: line.waiting for name, line in lines.items()},
             running={name: line.running for name, line in lines.items()},

@@ -130,7 +130,7 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     answer = await writes.answer(lambda memory: memory.remember(body.topic, body.text, **said))
     if not writes.inside_hold:
         with suppress(Unavailable):  # the text is there; the next question indexes it
-            await writes.work(lambda memory, told: memory.index(told))
+            await writes.desk.index(writes.caller, writes.space or "", lambda *_: None)
     return answer
 
 
