@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -260,6 +261,10 @@ class Memory(Reviewing):
         self._store.restore(str(path), self._actor, on_progress)
 
     # Inside
+
+    def _patient(self, seconds: float) -> AbstractContextManager[None]:
+        """Inside, writes of this thread wait so long for those of others."""
+        return self._store.patient(seconds)
 
     def _follow_encoder(self) -> None:
         """Use the encoder the memory remembers: it may have moved since this was opened."""

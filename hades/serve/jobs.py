@@ -11,8 +11,9 @@ import logging
 import secrets
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -71,6 +72,9 @@ class Job:
     events: deque[Event] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
     told: int = 0
     stopping: bool = False
+    turn_came: bool = False
+    forgotten: bool = False
+    """Its space is gone: nobody is told of it."""
     last_told: float = 0.0
     watchers: set[asyncio.Event] = field(default_factory=set)
 
@@ -96,15 +100,36 @@ class Jobs:
     def __init__(self, desk: Desk, *, heartbeat_s: float = HEARTBEAT_S) -> None:
         self._desk = desk
         self._jobs: dict[str, Job] = {}
-        self._asked: dict[tuple[str, str], tuple[str, str]] = {}
-        """By caller and idempotency key: what was asked, and the job it became."""
+        self._asked: dict[tuple[str, str, str], tuple[str, str]] = {}
+        """By caller, space and idempotency key: what was asked, and the job it became."""
+        self._reserved: set[tuple[str, str, str]] = set()
+        """The same, of requests that are still being received."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._watching = 0
         self.heartbeat_s = heartbeat_s
 
-    def earlier(self, caller: Caller, key: str | None, asked: str) -> Job | None:
+    @contextmanager
+    def reserved(self, caller: Caller, space: str, key: str | None) -> Iterator[None]:
+        """While a request is received, another one under its key is Overloaded."""
+        if key is None:
+            yield
+            return
+        mark = (caller.name, space, key)
+        if mark in self._reserved:
+            raise Overloaded(f"A request with the key {key!r} is under way: come back for it.")
+        self._reserved.add(mark)
+        try:
+            yield
+        finally:
+            self._reserved.discard(mark)
+
+    def knows(self, caller: Caller, space: str, key: str | None) -> bool:
+        """Whether a caller began a job under this key."""
+        return key is not None and (caller.name, space, key) in self._asked
+
+    def earlier(self, caller: Caller, space: str, key: str | None, asked: str) -> Job | None:
         """The job a caller began under this key before; Conflict for another request."""
-        known = None if key is None else self._asked.get((caller.name, key))
+        known = None if key is None else self._asked.get((caller.name, space, key))
         if known is None:
             return None
         if known[0] != asked:
@@ -134,29 +159,42 @@ class Jobs:
         asked: str = "",
         afterwards: Callable[[], None] = lambda: None,
     ) -> Job:
-        """Begin work; `afterwards` is called in a thread when it ended, however it did."""
+        """Begin work; `afterwards` is called in a thread when it ended, however it did.
+
+        Where there is no room for it nothing is begun: Overloaded.
+        """
         caller.require(role, space)
         if self._desk.read_only:
             raise Unavailable("This server only reads.")
         self.refuse_more(space, source)
         job = Job(kind, space, source, caller.name)
+        begun = self._put_in_line(job, caller, work, role, afterwards)
         self._jobs[job.id] = job
         if key is not None:
-            self._asked[caller.name, key] = (asked, job.id)
+            self._asked[caller.name, space, key] = (asked, job.id)
         self._forget_old()
-        task = asyncio.create_task(self._run(job, caller, work, role, afterwards))
+        task = asyncio.create_task(self._follow(job, begun, afterwards))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return job
 
     def of_space(self, space: str) -> list[Job]:
         """The jobs of a space, newest first."""
-        return [job for job in reversed(self._jobs.values()) if job.space == space]
+        return [job for job in reversed(self._jobs.values()) if _is_of(job, space)]
+
+    def forget(self, space: str) -> None:
+        """Forget the jobs of a space that is gone, and stop those under way."""
+        for job in [job for job in self._jobs.values() if job.space == space]:
+            job.forgotten = True
+            self.cancel(job)
+            if job.ended:
+                del self._jobs[job.id]
+        self._asked = {mark: was for mark, was in self._asked.items() if mark[1] != space}
 
     def get(self, space: str, id: str) -> Job:
         """One job of a space."""
         job = self._jobs.get(id)
-        if job is None or job.space != space:
+        if job is None or not _is_of(job, space):
             raise NotFound(f"There is no job {id!r}: it ended long ago, or before the last start.")
         return job
 
@@ -200,18 +238,16 @@ class Jobs:
 
     # Inside
 
-    async def _run(
+    def _put_in_line(
         self, job: Job, caller: Caller, work: Work, role: Role, afterwards: Callable[[], None]
-    ) -> None:
+    ) -> Future[Any]:
         loop = asyncio.get_running_loop()
-        turn_came = False
 
         def told(what: str, done: int, total: int) -> None:
             self._told(loop, job, what, done, total)
 
         def run(memory: Memory, progress: Progress) -> Any:
-            nonlocal turn_came
-            turn_came = True
+            job.turn_came = True
             try:
                 if job.stopping:
                     raise Cancelled
@@ -220,8 +256,11 @@ class Jobs:
             finally:
                 afterwards()
 
+        return self._desk.begin(caller, job.space, run, told, role=role)
+
+    async def _follow(self, job: Job, begun: Future[Any], afterwards: Callable[[], None]) -> None:
         try:
-            result = await self._desk.work(caller, job.space, run, told, role=role)
+            result = await self._desk.finished(begun)
         except Cancelled:
             self._end(job, "cancelled", {})
         except HadesError as error:
@@ -236,7 +275,7 @@ class Jobs:
             job.result = result
             self._end(job, "done", {"result": result})
         finally:
-            if not turn_came:
+            if not job.turn_came:
                 await asyncio.to_thread(afterwards)
 
     def _told(
@@ -263,6 +302,10 @@ class Jobs:
         for id in ended[: max(0, len(self._jobs) - KEPT_AT_MOST)]:
             del self._jobs[id]
         self._asked = {key: was for key, was in self._asked.items() if was[1] in self._jobs}
+
+
+def _is_of(job: Job, space: str) -> bool:
+    return job.space == space and not job.forgotten
 
 
 def _begin(job: Job) -> None:

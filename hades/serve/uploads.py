@@ -6,11 +6,13 @@ longer sent is forgotten. The files themselves are needed only while the job run
 an empty file or folder stays in their place, as the sign that its topics have an owner.
 
 Nothing in an archive is trusted: names that lead elsewhere refuse the whole; links, devices
-and the like are passed over; bytes and files are counted while they are unpacked.
+and the like are passed over; bytes, members and headers are counted while they are unpacked.
 """
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import gzip
 import io
 import os
@@ -19,25 +21,37 @@ import shutil
 import tarfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any, TypeVar
 
 from hades.errors import InvalidInput, Unavailable
+from hades.serve.desk.line import Overloaded
+
+Result = TypeVar("Result")
 
 SENT_BYTES_AT_MOST = 2**30
 UNPACKED_BYTES_AT_MOST = 2**31
 FILES_AT_MOST = 20_000
+"""Of an archive: all its members, folders and links too."""
+HEADER_BYTES_AT_MOST = 2**20
+"""Of all that stands between two files of an archive: it is held in memory."""
+SKIPPED_NAMED_AT_MOST = 1_000
 DEPTH_AT_MOST = 40
 PART_BYTES_AT_MOST = 255
 """Of one part of a path: what file systems take."""
+PATH_BYTES_AT_MOST = 2_048
+"""Of a path in an archive: with the folder it lies in, file systems take 4,096."""
+UPLOADS_AT_ONCE = 2
 LEFT_BEHIND_S = 24 * 3600
 """What a killed server left lying for so long is nobody's any more."""
 
 _COPY_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
+_ONLY_FILES = "Only files are taken, no links or devices."
 
 
 class TooLarge(InvalidInput):
@@ -46,11 +60,35 @@ class TooLarge(InvalidInput):
     status = 413
 
 
+class Mark:
+    """What tells one sending from another: a hash of its bytes, and of where they are cut."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=16)
+        self._since_cut = 0
+
+    def add(self, part: bytes) -> None:
+        """Take in more bytes."""
+        self._since_cut += len(part)
+        self._hash.update(part)
+
+    def cut(self) -> None:
+        """Say that one thing ends here."""
+        self._hash.update(self._since_cut.to_bytes(8, "big"))
+        self._since_cut = 0
+
+    def told(self) -> str:
+        """The mark as text."""
+        return self._hash.hexdigest()
+
+
 class Uploads:
     """The folder of what was sent."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
+        self._threads = ThreadPoolExecutor(UPLOADS_AT_ONCE, "hades-upload")
+        self._under_way = 0
 
     def place(self, space: str, source: str, name: str) -> Path:
         """Where a source of a space lies, always the same; `name` is its last part."""
@@ -61,6 +99,21 @@ class Uploads:
     def draft(self, suffix: str = "") -> Path:
         """A name for what is being sent; whoever takes it removes it."""
         return self._ready() / f"draft-{secrets.token_hex(8)}{suffix}"
+
+    async def run(self, call: Callable[..., Result], *given: Any) -> Result:
+        """Do something with files, in a thread of their own: health and metrics use others."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *given)
+
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """While files are sent; Overloaded when too many send some already."""
+        if self._under_way >= UPLOADS_AT_ONCE:
+            raise Overloaded("Too many files are being sent: come back in a second.")
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
 
     def _ready(self) -> Path:
         if self._folder is None:
@@ -106,7 +159,7 @@ def remove(path: Path) -> None:
 
 def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
     """Unpack a tar, plain or with gzip, into a new folder; what was passed over, and why."""
-    skipped = []
+    skipped = _Skipped()
     try:
         with (
             archive.open("rb") as file,
@@ -114,18 +167,53 @@ def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
             tarfile.open(fileobj=counted, mode="r|") as tar,
         ):
             filling = Filling(folder)
-            for member in tar:
+            for member in _members(tar, counted):
                 if member.isfile():
                     content = tar.extractfile(member)
                     assert content is not None
                     filling.add(member.name, content)
                 elif not member.isdir():
-                    skipped.append((member.name, "Only files are taken, no links or devices."))
+                    skipped.add(member.name)
+    except RecursionError as error:
+        raise InvalidInput("That is no whole tar archive: headers follow on headers.") from error
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
         raise InvalidInput(f"That is no whole tar archive, plain or gzip: {error}.") from error
     except OSError as error:
         raise _full(error) from error
-    return skipped
+    return skipped.told()
+
+
+def _members(tar: tarfile.TarFile, counted: _Counted) -> Iterator[tarfile.TarInfo]:
+    """The members of an archive one by one, none of them kept."""
+    seen = 0
+    while (member := tar.next()) is not None:
+        seen += 1
+        if seen > FILES_AT_MOST:
+            raise TooLarge(_too_many())
+        tar.members = []  # type: ignore[attr-defined]  # kept else, though never asked for
+        tar.pax_headers = {}  # what is said for all that follow would pile up
+        counted.within_header(False)
+        yield member
+        counted.within_header(True)
+
+
+class _Skipped:
+    """What is passed over: the first by name, the rest counted."""
+
+    def __init__(self) -> None:
+        self._named: list[tuple[str, str]] = []
+        self._more = 0
+
+    def add(self, name: str) -> None:
+        if len(self._named) < SKIPPED_NAMED_AT_MOST:
+            short = name if len(name) <= PATH_BYTES_AT_MOST else f"{name[:PATH_BYTES_AT_MOST]}…"
+            self._named.append((short, _ONLY_FILES))
+        else:
+            self._more += 1
+
+    def told(self) -> list[tuple[str, str]]:
+        more = [(f"… and {self._more:,} more", _ONLY_FILES)] if self._more else []
+        return self._named + more
 
 
 class Filling:
@@ -139,25 +227,36 @@ class Filling:
 
     def add(self, name: str, content: IO[bytes]) -> None:
         """Write a file below the folder, whatever its name says; InvalidInput for tricks."""
+        with self.begin(name) as file:
+            while part := content.read(_COPY_BYTES):
+                self.write(file, part)
+
+    def begin(self, name: str) -> IO[bytes]:
+        """A new file below the folder, for `write`; whoever asks closes it."""
         self._files += 1
         if self._files > FILES_AT_MOST:
-            raise TooLarge(f"More than {FILES_AT_MOST:,} files were sent: send them in parts.")
+            raise TooLarge(_too_many())
         path = self._folder.joinpath(*safe_parts(name))
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with path.open("xb") as file:
-                while part := content.read(_COPY_BYTES):
-                    self._count(len(part))
-                    file.write(part)
+            return path.open("xb")
         except (FileExistsError, NotADirectoryError) as error:
             raise InvalidInput(f"Two files are called {name!r}: send one of them.") from error
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise InvalidInput(_too_long_a_path(name)) from error
             raise _full(error) from error
 
-    def _count(self, more: int) -> None:
-        self._bytes += more
+    def write(self, file: IO[bytes], part: bytes) -> None:
+        """Write more of a file; TooLarge when all of them hold too much."""
+        self._bytes += len(part)
         if self._bytes > UNPACKED_BYTES_AT_MOST:
             raise TooLarge(_too_much(UNPACKED_BYTES_AT_MOST))
+        try:
+            file.write(part)
+            file.flush()  # a full disk is told here, not when it is closed
+        except OSError as error:
+            raise _full(error) from error
 
 
 def safe_parts(name: str, *, whole: bool = False) -> tuple[str, ...]:
@@ -179,19 +278,30 @@ def safe_parts(name: str, *, whole: bool = False) -> tuple[str, ...]:
         raise InvalidInput(f"{name[:200]!r} is no path of a file that can be taken in.")
     try:
         too_long = any(len(part.encode()) > PART_BYTES_AT_MOST for part in parts)
+        too_deep = len(name.encode()) > PATH_BYTES_AT_MOST
     except UnicodeEncodeError as error:
         raise InvalidInput("A file's name is not UTF-8: rename it.") from error
     if too_long:
         raise InvalidInput(f"{name[:80]!r}… has a part longer than {PART_BYTES_AT_MOST} bytes.")
+    if too_deep:
+        raise InvalidInput(_too_long_a_path(name))
     return parts
 
 
 class _Counted(io.RawIOBase):
-    """A file read no further than a limit: also what a few bytes of gzip blow up to."""
+    """A file read no further than a limit: also what a few bytes of gzip blow up to.
+
+    What is read for a header has a limit of its own, since tarfile holds it in memory.
+    """
 
     def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
         self._file = file
+        self._header_left: int | None = HEADER_BYTES_AT_MOST
         self._left = UNPACKED_BYTES_AT_MOST + FILES_AT_MOST * 2 * tarfile.BLOCKSIZE
+
+    def within_header(self, now: bool) -> None:
+        """Say whether a header is read from here on, or a file."""
+        self._header_left = HEADER_BYTES_AT_MOST if now else None
 
     def readable(self) -> bool:
         """It is read only."""
@@ -203,6 +313,10 @@ class _Counted(io.RawIOBase):
         self._left -= len(part)
         if self._left < 0:
             raise TooLarge(_too_much(UNPACKED_BYTES_AT_MOST))
+        if self._header_left is not None:
+            self._header_left -= len(part)
+            if self._header_left < 0:
+                raise TooLarge("A header of the archive is larger than 1 MB: pack it anew.")
         return part
 
 
@@ -220,6 +334,14 @@ def _unpacked(file: IO[bytes]) -> Iterator[_Counted]:
 
 def _too_much(at_most: int) -> str:
     return f"More than {at_most // 2**20} MB were sent: send them in parts."
+
+
+def _too_many() -> str:
+    return f"More than {FILES_AT_MOST:,} files were sent: send them in parts."
+
+
+def _too_long_a_path(name: str) -> str:
+    return f"{name[:80]!r}… is a longer path than can be taken in."
 
 
 def _full(error: OSError) -> Unavailable:

@@ -69,6 +69,24 @@ def test_a_batch_can_be_undone_and_a_failing_call_fails_alone(desk: Desk) -> Non
     asyncio.run(life())
 
 
+def test_work_waits_longer_for_a_batch_than_a_write_does(path: Path) -> None:
+    async def life() -> str:
+        hold = await desk.hold(ANN, "default", "batch")
+        work = asyncio.ensure_future(
+            desk.work(ANN, "default", lambda m, _: m.remember("a", "x").id, lambda *_: None)
+        )
+        await asyncio.sleep(0.5)  # far beyond what a write waits at once
+        assert not work.done()
+        await desk.release(ANN, hold, commit=True)
+        return await work
+
+    desk = Desk.open(path, busy_timeout_s=0.05)
+    try:
+        assert asyncio.run(life()) == "a@1"
+    finally:
+        desk.close()
+
+
 def test_other_writes_wait_for_a_batch_and_then_happen(desk: Desk) -> None:
     async def life() -> None:
         hold = await desk.hold(ANN, "default", "batch")

@@ -40,14 +40,14 @@ def test_one_too_many_is_refused_at_once_and_writers_are_not_kept_out(desk: Desk
         await asyncio.sleep(0)
         with pytest.raises(Overloaded):
             await desk.read(ANN, "default", lambda v: v.topics())
-        assert desk.standing().refused == {"read": 1, "write": 0, "work": 0}
+        assert desk.standing().refused == {"read": 1, "write": 0, "work": 0, "export": 0}
         await desk.write(ANN, "default", lambda m: m.remember("a", "x"))
         go_on.set()
         assert await asyncio.gather(*reads) == [True] * 3
         assert len(await desk.read(ANN, "default", lambda v: v.topics())) == 1
 
     asyncio.run(life())
-    assert desk.standing().waiting == {"read": 0, "write": 0, "work": 0}
+    assert desk.standing().waiting == {"read": 0, "write": 0, "work": 0, "export": 0}
 
 
 def test_a_slow_call_is_given_up_on_but_counts_until_it_is_done(path: Path) -> None:

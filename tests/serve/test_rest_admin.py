@@ -79,6 +79,12 @@ def test_paths_of_the_machine_are_taken_in(ask: Asker, tmp_path: Path) -> None:
         time.sleep(0.02)
     assert job["result"]["added"] == 1
     assert ask.get(f"{S}/states/docs/a.md").json()["content"] == "Alpha."
+    sent = [
+        ask.post(f"{A}/jobs", {"paths": [str(tmp_path / name)]}, headers={"Idempotency-Key": "k"})
+        for name in ("docs", "docs", "others")
+    ]
+    assert [one.status_code for one in sent] == [202, 202, 409]
+    assert sent[0].json()["id"] == sent[1].json()["id"]
     assert ask.post(f"{A}/jobs", {"paths": []}).status_code == 422
     assert ask.post(f"{A}/jobs", {"paths": ["x"], "space": "nowhere"}).status_code == 404
 

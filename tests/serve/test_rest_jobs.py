@@ -7,6 +7,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from test_uploads import special, tar_of
 
 from hades.memory import Memory
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
+from hades.serve.desk.desk import Desk, Overloaded
 
 TAR = {"content-type": "application/x-tar"}
 
@@ -318,6 +319,110 @@ def test_a_job_that_is_sent_again_is_the_same_job(client: httpx.Client) -> None:
     assert other.status_code == 409
     listed = client.get(f"{S}/jobs").json()["items"]
     assert [job["id"] for job in listed] == [first["id"]]
+
+
+def test_a_key_holds_in_one_space_and_for_the_bytes_it_came_with(client: httpx.Client) -> None:
+    client.post("/v1/spaces", json={"name": "other"})
+    headers = {**TAR, "Idempotency-Key": "k"}
+    sent = tar_of(("a", b"A"))
+    mine, theirs = (
+        client.post(f"/v1/spaces/{space}/jobs?source=d", content=sent, headers=headers)
+        for space in ("default", "other")
+    )
+    assert (mine.json()["space"], theirs.json()["space"]) == ("default", "other")
+    again = client.post(f"{S}/jobs?source=d", content=sent, headers=headers)
+    assert again.json()["id"] == mine.json()["id"]
+    changed = client.post(f"{S}/jobs?source=d", content=tar_of(("a", b"B")), headers=headers)
+    assert changed.status_code == 409
+    form_key = {"Idempotency-Key": "f"}
+    forms = [
+        client.post(f"{S}/jobs?source=f", files=[("file", ("a", text))], headers=form_key)
+        for text in (b"A", b"A", b"B")
+    ]
+    assert [one.status_code for one in forms] == [202, 202, 409]
+    assert forms[0].json()["id"] == forms[1].json()["id"]
+
+
+class Trickle:
+    """A body that comes in two parts, the second when it is let go."""
+
+    def __init__(self) -> None:
+        self.began, self.go = threading.Event(), threading.Event()
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b'{"subject": "A", "predicate": "p", "object": "B"}\n'
+        self.began.set()
+        assert self.go.wait(20)
+        yield b'{"subject": "A", "predicate": "p", "object": "C"}\n'
+
+
+def test_a_key_is_taken_while_its_files_come_and_few_send_at_once(
+    client: httpx.Client, app: Any
+) -> None:
+    path = f"{S}/jobs?kind=triples&name=f.jsonl"
+    slow = [Trickle(), Trickle()]
+    key = {"Idempotency-Key": "r"}
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(client.post, path, content=slow[0], headers=key)
+        assert slow[0].began.wait(20)
+        while not list(app.state.desk.uploads.glob("draft-*")):
+            time.sleep(0.01)
+        second = client.post(path, content=b"{}", headers=key)
+        assert (second.status_code, "under way" in second.text) == (503, True)
+        assert second.headers["retry-after"]
+        other = threads.submit(client.post, path, content=slow[1])
+        while len(list(app.state.desk.uploads.glob("draft-*"))) < 2:
+            time.sleep(0.01)
+        third = client.post(path, content=b"{}")
+        assert (third.status_code, "being sent" in third.text) == (503, True)
+        for one in slow:
+            one.go.set()
+        assert {first.result().status_code, other.result().status_code} == {202}
+    assert len(client.get(f"{S}/jobs").json()["items"]) == 2
+
+
+def test_a_form_is_whole_and_holds_files_only(client: httpx.Client) -> None:
+    headers = {"content-type": "multipart/form-data; boundary=b"}
+    part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nA\r\n'
+    cut = client.post(f"{S}/jobs?source=x", content=part, headers=headers)
+    assert (cut.status_code, "end is missing" in cut.text) == (422, True)
+    field = part.replace(b'; filename="a"', b"") + b"--b--\r\n"
+    assert client.post(f"{S}/jobs?source=x", content=field, headers=headers).status_code == 422
+    long = part.replace(b"form-data", b"form-data" + b" " * 20_000) + b"--b--\r\n"
+    assert client.post(f"{S}/jobs?source=x", content=long, headers=headers).status_code == 422
+    done(client, client.post(f"{S}/jobs?source=x", content=part + b"--b--\r\n", headers=headers))
+
+
+def test_a_full_line_is_told_before_a_job_is_begun(
+    client: httpx.Client, app: Any, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise Overloaded("Too many calls are waiting.")
+
+    monkeypatch.setattr(app.state.desk._work, "submit", full)
+    refused = send(client, tar_of(("a", b"x")))
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert client.get(f"{S}/jobs").json()["items"] == []
+    assert list(Path(f"{path}.uploads").glob("draft-*")) == []
+    body = {"topic": "standup", "text": "Approach X is viable again."}
+    assert client.post(f"{S}/ingest/text", json=body).json()["id"] == "standup@1"
+    assert client.get(f"{S}/export").status_code == 200  # has a line of its own
+    found = client.post(f"{S}/search", json={"question": "viable"}).json()["items"]
+    assert found[0]["chunk"]["topic"] == "standup"
+
+
+def test_jobs_go_with_their_space(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.post("/v1/spaces", json={"name": "other"})
+    slow = Slow(monkeypatch)
+    key = {"Idempotency-Key": "k"}
+    old = client.post("/v1/spaces/other/jobs", json={"kind": "resolve"}, headers=key).json()
+    client.delete("/v1/spaces/other")
+    client.post("/v1/spaces", json={"name": "other"})
+    assert client.get("/v1/spaces/other/jobs").json()["items"] == []
+    assert client.get(f"/v1/spaces/other/jobs/{old['id']}").status_code == 404
+    slow.go.set()
+    new = client.post("/v1/spaces/other/jobs", json={"kind": "resolve"}, headers=key).json()
+    assert new["id"] != old["id"]
 
 
 def test_a_job_fails_with_a_sentence(client: httpx.Client) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,46 @@ def test_a_header_that_never_ends_is_not_read(
         tar.addfile(member)
     with pytest.raises(TooLarge):
         unpacked(tmp_path, gzip.compress(packed.getvalue()))
+
+
+@pytest.mark.parametrize("kind", [b"x", b"g", b"L", b"K"])
+def test_a_long_header_is_refused_before_it_is_held(tmp_path: Path, kind: bytes) -> None:
+    header = tarfile.TarInfo("header")
+    header.type, header.size = kind, 64 * 2**20
+    packed = gzip.compress(header.tobuf(tarfile.USTAR_FORMAT) + b"a" * header.size, 1)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLarge, match="header"):
+            unpacked(tmp_path, packed)
+        assert tracemalloc.get_traced_memory()[1] < 16 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_headers_upon_headers_are_refused(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("header")
+    header.type, header.size = b"L", 1
+    block = header.tobuf(tarfile.USTAR_FORMAT) + b"a".ljust(512, b"\0")
+    with pytest.raises(hades.InvalidInput):
+        unpacked(tmp_path, block * 1000)
+
+
+def test_links_count_and_not_all_of_them_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "SKIPPED_NAMED_AT_MOST", 2)
+    link = special("trap", tarfile.SYMTYPE, "x")[:512]
+    _, skipped = unpacked(tmp_path, link * 5 + bytes(1024))
+    assert [name for name, _ in skipped] == ["trap", "trap", "… and 3 more"]
+    (tmp_path / "into").rename(tmp_path / "before")
+    monkeypatch.setattr(uploads, "FILES_AT_MOST", 4)
+    with pytest.raises(TooLarge, match="files"):
+        unpacked(tmp_path, link * 5 + bytes(1024))
+
+
+def test_a_path_longer_than_file_systems_take_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(hades.InvalidInput, match="longer path"):
+        unpacked(tmp_path, tar_of(("/".join(["x" * 200] * 25), b"x")))
 
 
 def test_a_source_lies_at_one_place_and_its_files_go(tmp_path: Path) -> None:

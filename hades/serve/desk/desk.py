@@ -11,6 +11,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,11 @@ READERS = 2
 WAITING = 64
 WORKERS = 2
 WORK_WAITING = 16
+EXPORTERS = 1
+EXPORTS_WAITING = 8
+"""Reads that take long have a line of their own: readers cannot keep work out."""
+WORK_WAITS_S = 120.0
+"""How long work waits with a write for others': twice as long as a batch may last."""
 TIMEOUT_S = 30.0
 INDEXING_S = 5.0
 """How long a question waits for what was just written; then it is answered without."""
@@ -52,7 +58,7 @@ class Standing:
     """How busy a desk is; each by kind of call."""
 
     waiting: Mapping[str, int]
-    """Calls in line, by `read`, `write`, `work`."""
+    """Calls in line, by `read`, `write`, `work`, `export`."""
     running: Mapping[str, int]
     """Calls that have a thread."""
     refused: Mapping[str, int]
@@ -88,6 +94,7 @@ class Desk:
         self._read = Line("read", readers, waiting, Breaker())
         self._write = Line("write", 1, waiting, Breaker())
         self._work = Line("work", WORKERS, WORK_WAITING)
+        self._export = Line("export", EXPORTERS, EXPORTS_WAITING)
         self._index = Line("index", 1, waiting)
         self._indexing: dict[str, asyncio.Task[None]] = {}
         self.holds = Holds(self._write)
@@ -142,7 +149,12 @@ class Desk:
 
     def standing(self) -> Standing:
         """How busy it is now."""
-        lines = {"read": self._read, "write": self._write, "work": self._work}
+        lines = {
+            "read": self._read,
+            "write": self._write,
+            "work": self._work,
+            "export": self._export,
+        }
         return Standing(
             waiting={name: line.waiting for name, line in lines.items()},
             running={name: line.running for name, line in lines.items()},
@@ -170,7 +182,7 @@ class Desk:
 
         `fresh`: what was written before is indexed first, so that a question finds it.
         `hold`: it is done inside that batch or snapshot.
-        `patient`: it may take long, and is done where other long work is.
+        `patient`: it may take long, and is done beside the short ones.
         Without a space it is for what is the same in all of them, such as their list.
         """
         note(space, writes=False)
@@ -192,7 +204,7 @@ class Desk:
                 raise _NotIndexed
             return look(memory)
 
-        line, timeout_s = (self._work, None) if patient else (self._read, self._timeout_s)
+        line, timeout_s = (self._export, None) if patient else (self._read, self._timeout_s)
         with suppress(_NotIndexed):
             checked = fresh and space is not None and self._writing is not None
             return await line.call(lambda: run(checked), timeout_s)
@@ -243,6 +255,19 @@ class Desk:
         role: Role = Role.WRITER,
     ) -> Result:
         """Do something long beside the others. `on_progress` stops it by raising."""
+        begun = self.begin(caller, space, call, on_progress, role=role)
+        return await self._work.finished(begun, None)
+
+    def begin(
+        self,
+        caller: Caller,
+        space: str | None,
+        call: Callable[[Memory, Progress], Result],
+        on_progress: Progress,
+        *,
+        role: Role = Role.WRITER,
+    ) -> Future[Result]:
+        """The same, put in line now; Overloaded when there is no room."""
         note(space, writes=True)
         caller.require(role, space)
         writing = self._written()
@@ -253,9 +278,14 @@ class Desk:
             on_progress(what, done, total)
 
         def run() -> Result:
-            return call(_memory(writing, space, caller), told)
+            with writing._patient(WORK_WAITS_S):
+                return call(_memory(writing, space, caller), told)
 
-        return await self._work.call(run, None)
+        return self._work.submit(run)
+
+    async def finished(self, begun: Future[Result]) -> Result:
+        """What became of work that was put in line."""
+        return await self._work.finished(begun, None)
 
     async def index(self, caller: Caller, space: str, on_progress: Progress) -> None:
         """Index what was written, for somebody who is about to ask. `on_progress` stops it."""
@@ -302,7 +332,7 @@ class Desk:
     def close(self) -> None:
         """Finish what is under way, refuse the rest, then let go of the file."""
         self.leave()
-        lines = (self._read, self._write, self._work, self._index)
+        lines = (self._read, self._write, self._work, self._export, self._index)
         for line in lines:
             line.refuse()
         self.holds.close()

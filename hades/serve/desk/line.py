@@ -67,7 +67,10 @@ class Line:
 
     async def call(self, run: Callable[[], Result], timeout_s: float | None) -> Result:
         """What `run` gives, done in a thread of this line."""
-        job = self.submit(run)
+        return await self.finished(self.submit(run), timeout_s)
+
+    async def finished(self, job: Future[Result], timeout_s: float | None) -> Result:
+        """What a call that was put in line gives."""
         try:
             async with asyncio.timeout(timeout_s) as limit:
                 return await asyncio.wrap_future(job)

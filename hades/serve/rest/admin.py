@@ -16,7 +16,7 @@ from hades.errors import Corrupt, InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.gate.caller import Role, caller_of
-from hades.serve.rest.calls import AnyRequest, Asked, json_response
+from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import ShownJob, TheJobs
 from hades.serve.rest.receiving import receive_file
@@ -177,7 +177,9 @@ async def reembed(asked: AnyRequest, body: Reembed) -> Response:
 
 
 @router.post("/jobs", summary="Take in paths", status_code=202, response_model=ShownJob)
-async def ingest(asked: AnyRequest, jobs: TheJobs, body: IngestPaths) -> Response:
+async def ingest(
+    asked: AnyRequest, jobs: TheJobs, body: IngestPaths, key: IdempotencyKey = None
+) -> Response:
     """Take in files and folders of this machine, also git histories, as a job."""
     options = body.model_dump(exclude={"space", "paths"})
     options["phases"] = body.phases or PHASES
@@ -186,8 +188,14 @@ async def ingest(asked: AnyRequest, jobs: TheJobs, body: IngestPaths) -> Respons
         return memory.ingest(*body.paths, **options, on_progress=told)
 
     await asked.desk.read(asked.caller, body.space, lambda view: view.space, role=Role.ADMIN)
-    job = jobs.start(asked.caller, body.space, "ingest", work, role=Role.ADMIN)
-    return json_response(to_json(job.shown()), 202)
+    said = f"paths {body.model_dump_json()}"
+    job = jobs.earlier(asked.caller, body.space, key, said)
+    replayed = {} if job is None else {"Idempotent-Replayed": "true"}
+    if job is None:
+        job = jobs.start(
+            *(asked.caller, body.space, "ingest", work), role=Role.ADMIN, key=key, asked=said
+        )
+    return json_response(to_json(job.shown()), 202, replayed)
 
 
 async def _work(
@@ -202,7 +210,7 @@ async def _with_file(
     """Work with a file that is sent."""
     draft = _uploads(asked).draft(suffix)
     try:
-        await receive_file(asked.request, draft)
+        await receive_file(asked.request, draft, _uploads(asked))
         made = await _work(asked, lambda memory, told: work(memory, draft, told))
     finally:
         await asyncio.to_thread(remove, draft)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
 from typing import Annotated, Any
@@ -14,10 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from hades.domain.trace import State
+from hades.errors import Unavailable
 from hades.serve.jobs import Job, Jobs, Status
 from hades.serve.problems import ERRORS_AT_MOST
 from hades.serve.rest import bodies
-from hades.serve.rest.calls import Reads, Writes, json_response
+from hades.serve.rest.calls import Reads, Writes, Writing, json_response
 from hades.serve.rest.receiving import MULTIPART, TARS, content_type, receive_json
 from hades.serve.rest.routes import routes
 from hades.serve.rest.taking import IngestTexts, Resolve, Taken, Upload, take_upload, take_wish
@@ -129,7 +131,8 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     said = body.model_dump(exclude={"topic", "text"}, exclude_unset=True)
     answer = await writes.answer(lambda memory: memory.remember(body.topic, body.text, **said))
     if not writes.inside_hold:
-        await writes.work(lambda memory, told: memory.index(told))
+        with suppress(Unavailable):  # the text is there; the next question indexes it
+            await writes.desk.index(writes.caller, writes.space or "", lambda *_: None)
     return answer
 
 
@@ -150,35 +153,43 @@ async def begin(
     state and what is gone is forgotten. The job is watched at `/jobs/{id}/events`.
     """
     await writes.require()
+    with jobs.reserved(writes.caller, writes.space or "", writes.key):
+        job, again = await _begun(writes, jobs, request, said)
+    replayed = {"Idempotent-Replayed": "true"} if again else {}
+    headers = {"Location": f"{request.scope['path']}/{job.id}", **replayed}
+    return json_response(to_json(job.shown()), 202, headers)
+
+
+async def _begun(writes: Writing, jobs: Jobs, request: Request, said: Upload) -> tuple[Job, bool]:
+    """The job a request became, and whether that was earlier."""
+    caller, space, key = writes.caller, writes.space or "", writes.key
     body = await receive_json(request) if content_type(request) == JSON else None
-    key, asked = writes.key, _asked(request, said, body)
-    job = jobs.earlier(writes.caller, key, asked)
-    replayed = {} if job is None else {"Idempotent-Replayed": "true"}
-    if job is None:
+    asked = f"{content_type(request)} {said.model_dump_json()} "
+    if body is not None:
+        asked += blake2b(body, digest_size=16).hexdigest()
+        if (job := jobs.earlier(caller, space, key, asked)) is not None:
+            return job, True
+    if not jobs.knows(caller, space, key):
         jobs.refuse_more()
-        taken = await _taken(writes.space or "", request, said, body)
-        try:
+    taken = await _taken(space, request, said, body)
+    asked += taken.mark
+    try:
+        job = jobs.earlier(caller, space, key, asked)
+        again = job is not None
+        if job is None:
             job = jobs.start(
-                writes.caller,
-                writes.space or "",
-                taken.kind,
-                taken.work,
+                *(caller, space, taken.kind, taken.work),
                 source=taken.source,
                 key=key,
                 asked=asked,
                 afterwards=taken.afterwards,
             )
-        except BaseException:
-            taken.afterwards()
-            raise
-    headers = {"Location": f"{request.scope['path']}/{job.id}", **replayed}
-    return json_response(to_json(job.shown()), 202, headers)
-
-
-def _asked(request: Request, said: Upload, body: bytes | None) -> str:
-    """What makes this request the one it is; of files, only what is said about them."""
-    mark = blake2b(body or b"", digest_size=16).hexdigest()
-    return f"{content_type(request)} {said.model_dump_json()} {mark}"
+    except BaseException:
+        taken.afterwards()
+        raise
+    if again:
+        taken.afterwards()
+    return job, again
 
 
 async def _taken(space: str, request: Request, said: Upload, body: bytes | None) -> Taken:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from fastapi import Request
-from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
 
 from hades.errors import InvalidInput
+from hades.serve.rest.forms import Form
 from hades.serve.uploads import (
-    FILES_AT_MOST,
     SENT_BYTES_AT_MOST,
     Filling,
+    Mark,
     TooLarge,
+    Uploads,
     unpack,
 )
 
 MULTIPART = "multipart/form-data"
 TARS = ("application/x-tar", "application/gzip", "application/x-gzip", "application/x-gtar")
-FIELD_BYTES_AT_MOST = 2**20
 JSON_BYTES_AT_MOST = 32 * 2**20
 
 
@@ -30,46 +28,44 @@ def content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def receive_file(request: Request, path: Path) -> None:
-    """Write the body to a new file."""
+async def receive_file(
+    request: Request, path: Path, uploads: Uploads, mark: Mark | None = None
+) -> None:
+    """Write the body to a new file; `mark` is told what came."""
+
+    def take(part: bytes) -> None:
+        if mark is not None:
+            mark.add(part)
+        file.write(part)
+
     with path.open("xb") as file:
         async for part in _bounded(request):
-            await asyncio.to_thread(file.write, part)
+            await uploads.run(take, part)
 
 
-async def receive_folder(request: Request, archive: Path, folder: Path) -> list[tuple[str, str]]:
+async def receive_folder(
+    request: Request, archive: Path, folder: Path, uploads: Uploads, mark: Mark
+) -> list[tuple[str, str]]:
     """Write the files of an archive or a form into a new folder; what was passed over."""
     if content_type(request) == MULTIPART:
-        await _receive_form(request, folder)
+        await _receive_form(request, folder, uploads, mark)
         skipped: list[tuple[str, str]] = []
     else:
-        await receive_file(request, archive)
-        skipped = await asyncio.to_thread(unpack, archive, folder)
+        await receive_file(request, archive, uploads, mark)
+        skipped = await uploads.run(unpack, archive, folder)
     if not folder.is_dir() or not any(folder.iterdir()):
         raise InvalidInput("There is no file in what was sent.")
     return skipped
 
 
-async def _receive_form(request: Request, folder: Path) -> None:
-    parser = MultiPartParser(
-        request.headers,
-        _bounded(request),
-        max_files=FILES_AT_MOST,
-        max_fields=0,
-        max_part_size=FIELD_BYTES_AT_MOST,
-    )
+async def _receive_form(request: Request, folder: Path, uploads: Uploads, mark: Mark) -> None:
+    form = Form(request.headers["content-type"], Filling(folder), mark)
     try:
-        form = await parser.parse()
-    except (MultiPartException, KeyError, UnicodeError) as error:
-        raise InvalidInput(f"The form cannot be read: {error}.") from error
-    try:
-        filling = Filling(folder)
-        for _, sent in form.multi_items():
-            if not isinstance(sent, UploadFile) or not sent.filename:
-                raise InvalidInput("A form holds files only; options stand in the address.")
-            await asyncio.to_thread(filling.add, sent.filename, sent.file)
+        async for part in _bounded(request):
+            await uploads.run(form.feed, part)
+        form.finish()
     finally:
-        await form.close()
+        form.close()
 
 
 async def receive_json(request: Request) -> bytes:

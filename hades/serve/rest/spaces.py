@@ -14,6 +14,7 @@ import hades
 from hades.domain.trace import Change, Space
 from hades.memory import Memory
 from hades.serve.gate.caller import Role
+from hades.serve.jobs import Jobs
 from hades.serve.rest.calls import (
     AnyRequest,
     Asks,
@@ -101,13 +102,20 @@ async def drop_space(
 ) -> Response:
     """Erase a space with everything in it; needs the role admin. Gives those that stay."""
     writes.caller.require(Role.ADMIN, space)
+    jobs: Jobs = writes.request.app.state.jobs
+    dropped = False  # not where the first answer to a key is given again
 
     def write(memory: Memory) -> dict[str, Any]:
+        nonlocal dropped
         memory.drop_space(space)
+        dropped = True
         left = [one for one in memory.spaces() if writes.caller.sees(one.name)]
         return {"items": left, "next": None}
 
-    return await writes.answer(write, role=Role.ADMIN)
+    answer = await writes.answer(write, role=Role.ADMIN)
+    if dropped:
+        jobs.forget(space)
+    return answer
 
 
 @router.get("/spaces/{space:name}/stats", summary="Count", response_model=dict[str, int])

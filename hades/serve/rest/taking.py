@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -24,7 +23,7 @@ from hades.serve.rest.receiving import (
     receive_folder,
 )
 from hades.serve.rest.words import Body, Content, Hint, Name
-from hades.serve.uploads import Filling, Uploads, empty, put, remove
+from hades.serve.uploads import Filling, Mark, Uploads, empty, put, remove
 from hades.store.port import Progress
 
 TEXTS_AT_MOST = 10_000
@@ -103,6 +102,8 @@ class Taken:
     work: Work
     source: str | None = None
     afterwards: Callable[[], None] = lambda: None
+    mark: str = ""
+    """Of the bytes of files that were sent."""
 
 
 async def take_wish(wish: IngestTexts | Resolve, space: str, uploads: Uploads) -> Taken:
@@ -119,7 +120,7 @@ async def take_wish(wish: IngestTexts | Resolve, space: str, uploads: Uploads) -
             filling.add(text.name, io.BytesIO(text.text.encode()))
 
     try:
-        await asyncio.to_thread(fill)
+        await uploads.run(fill)
     except BaseException:
         remove(draft)
         raise
@@ -129,16 +130,21 @@ async def take_wish(wish: IngestTexts | Resolve, space: str, uploads: Uploads) -
 
 async def take_upload(request: Request, said: Upload, space: str, uploads: Uploads) -> Taken:
     """The work that files in a body are sent for."""
-    if said.kind == "ingest":
-        return await _take_sources(request, said, space, uploads)
+    with uploads.receiving():
+        if said.kind == "ingest":
+            return await _take_sources(request, said, space, uploads)
+        return await _take_facts(request, said, uploads)
+
+
+async def _take_facts(request: Request, said: Upload, uploads: Uploads) -> Taken:
     suffix = ".json"
     if said.kind == "triples":
         suffix = PurePosixPath(said.name or "facts.jsonl").suffix
     if suffix not in (".json", ".jsonl", ".ndjson", ".csv", ".tsv"):
         raise InvalidInput("Say what file it is: name=facts.jsonl or name=facts.csv.")
-    draft = uploads.draft(suffix)
+    draft, mark = uploads.draft(suffix), Mark()
     try:
-        await receive_file(request, draft)
+        await receive_file(request, draft, uploads, mark)
     except BaseException:
         remove(draft)
         raise
@@ -148,7 +154,7 @@ async def take_upload(request: Request, said: Upload, space: str, uploads: Uploa
             return memory.import_triples(draft, told)
         return memory.import_(draft)
 
-    return Taken(said.kind, work, said.source, lambda: remove(draft))
+    return Taken(said.kind, work, said.source, lambda: remove(draft), mark.told())
 
 
 async def _take_sources(request: Request, said: Upload, space: str, uploads: Uploads) -> Taken:
@@ -167,17 +173,18 @@ async def _take_sources(request: Request, said: Upload, space: str, uploads: Upl
     }
     draft, archive = uploads.draft(), uploads.draft(".tar")
     skipped: list[tuple[str, str]] = []
+    mark = Mark()
     try:
         if folder:
-            skipped = await receive_folder(request, archive, draft)
+            skipped = await receive_folder(request, archive, draft, uploads, mark)
         else:
-            await receive_file(request, draft)
+            await receive_file(request, draft, uploads, mark)
     except BaseException:
         remove(draft)
         raise
     finally:
         remove(archive)
-    return _ingestion(draft, place, source, options, skipped)
+    return replace(_ingestion(draft, place, source, options, skipped), mark=mark.told())
 
 
 def _ingestion(

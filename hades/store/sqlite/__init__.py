@@ -70,6 +70,10 @@ class SqliteStore:
         """All writes inside become one commit."""
         return self.engine.transaction()
 
+    def patient(self, seconds: float) -> AbstractContextManager[None]:
+        """Inside, this thread's writes wait so long for another's end."""
+        return self.engine.patient(seconds)
+
     def snapshot(self) -> AbstractContextManager[None]:
         """All reads inside see the same moment."""
         return self.engine.snapshot()

@@ -168,6 +168,16 @@ class Engine:
     # Writing
 
     @contextmanager
+    def patient(self, seconds: float) -> Iterator[None]:
+        """Inside, this thread's writes wait so long for another's end."""
+        self.run(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+        try:
+            yield
+        finally:
+            if not self._closed:
+                self.run(f"PRAGMA busy_timeout={int(self.busy_timeout_s * 1000)}")
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """All writes inside become one commit; inside another, a part that can fail alone."""
         if self.read_only:
