@@ -270,10 +270,15 @@ def topic_line(topic: Topic) -> TopicLine:
     return TopicLine(topic.name, topic.version, stamp(topic.valid_from), list(topic.tags) or None)
 
 
+def one_line(name: str) -> str:
+    """A name that cannot pass for several lines of an answer."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in name)
+
+
 def topics_text(page: TopicPage) -> str:
     """One topic a line."""
     lines = [
-        f"{one.topic}@{one.version}, since {one.since}"
+        f"{one_line(one.topic)}@{one.version}, since {one.since}"
         + (f" [{', '.join(one.tags)}]" if one.tags else "")
         for one in page.topics
     ]
