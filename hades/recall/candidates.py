@@ -27,10 +27,10 @@ STRONGEST = 5
 def strongest(signals: Signals) -> Ints:
     """The passages that walk and prior agree on."""
     walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
-    both = np.where(signals.mask, walked + signals.prior, 0.0)
+    both = np.where(signals.mask, walked + signals.prior, -1.0)
     # The best by prior are at hand, and no stronger one is below the least of them.
     least = both[signals.top[:STRONGEST]].min() if len(signals.top) >= STRONGEST else 0.0
-    there = np.flatnonzero((both >= least) & (both > 0))
+    there = np.flatnonzero(both >= least)
     return there[np.lexsort((there, -both[there]))][:STRONGEST]
 
 

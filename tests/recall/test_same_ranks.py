@@ -72,9 +72,8 @@ def test_the_strongest_are_those_of_a_full_sort(walked: list[float], prior: list
     )  # fmt: skip
     signals.top = best(signals.prior, mask, PRIOR_SEEDS)
     both = signals.walked / max(1e-12, float(signals.walked.max())) + signals.prior
-    whole = sorted(
-        (at for at in range(size) if mask[at] and both[at] > 0), key=lambda at: (-both[at], at)
-    )
+    there = [at for at in range(size) if mask[at]]
+    whole = sorted(there, key=lambda at: (-both[at], at))
     assert strongest(signals).tolist() == whole[:5]
 
 
