@@ -212,7 +212,8 @@ class _Kernel:
     def _loading(self) -> threading.Thread:
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=_load, daemon=True)
+                # Not a daemon: one ended inside the compiler aborts the process at its exit.
+                self._thread = threading.Thread(target=_load, name="hades-kernel")
                 self._thread.start()
             return self._thread
 

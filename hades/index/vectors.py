@@ -71,7 +71,8 @@ class _Kernel:
             if rows < KERNEL_FROM_ROWS or self._asked < KERNEL_FROM_LOOKS:
                 return False
             if self._loading is None:
-                self._loading = threading.Thread(target=_load_kernel, daemon=True)
+                # Not a daemon: one ended inside the compiler aborts the process at its exit.
+                self._loading = threading.Thread(target=_load_kernel, name="hades-kernel")
                 self._loading.start()
             return not self._loading.is_alive()
 

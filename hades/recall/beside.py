@@ -18,7 +18,8 @@ def beside(call: Callable[[], Result]) -> Callable[[], Result]:
     """Begin a call in a thread of its own; what is given back waits for it, and raises as it did.
 
     A thread each time, not a pool: it costs 0.1 ms, and a process that forks has no pool of
-    dead threads.
+    dead threads. Not a daemon: Python ends those at its exit wherever they are, and inside
+    native code that aborts the process.
     """
     done: list[Result] = []
     failed: list[BaseException] = []
@@ -29,7 +30,7 @@ def beside(call: Callable[[], Result]) -> Callable[[], Result]:
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for
             failed.append(error)
 
-    thread = threading.Thread(target=run, name="hades-beside", daemon=True)
+    thread = threading.Thread(target=run, name="hades-beside")
     thread.start()
 
     def wait() -> Result:

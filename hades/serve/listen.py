@@ -84,9 +84,10 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening, then say so."""
         await super().startup(sockets)
-        notify("READY=1")
-        if self._on_ready is not None:
-            self._on_ready()
+        if self.started:
+            notify("READY=1")
+            if self._on_ready is not None:
+                self._on_ready()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

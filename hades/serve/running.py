@@ -90,14 +90,12 @@ def run(options: Options, say: Callable[[Started], object]) -> None:
             timeout_s=options.timeout_s,
             busy_timeout_s=options.busy_timeout_s,
         )
-        opened.callback(_leave, desk, options.grace_s)
+        opened.callback(_leave, desk.close, options.grace_s)
         keys = Keys(keys_beside(options.memory))
         audit = Audit(audit_beside(options.memory))
         opened.callback(audit.close)
         opened.enter_context(_written_down(keys))
-        server, link = _server(options, desk, keys, audit, listening, opened)
-        say(_started(options, listening, audit, link))
-        server.run()
+        _server(options, desk, keys, audit, listening, opened, say).run()
 
 
 def _listen(options: Options, opened: ExitStack) -> list[Listening]:
@@ -126,7 +124,8 @@ def _server(
     audit: Audit,
     listening: list[Listening],
     opened: ExitStack,
-) -> tuple[Server, FirstLink | None]:
+    say: Callable[[Started], object],
+) -> Server:
     traces = open_traces(options.otlp_endpoint, contents=options.trace_contents)
     telemetry = Telemetry(traces=traces)
     opened.callback(telemetry.close)
@@ -150,18 +149,25 @@ def _server(
             _log.warning("not warm, so first questions take longer: %s", error)
         readiness.warm = True
 
+    # Not a daemon: one that ends inside the encoder's or numba's code ends the process with it.
+    warming = threading.Thread(target=warm, name="hades-warm")
+
+    def ready() -> None:
+        say(_started(options, listening, audit, link))
+        warming.start()
+        opened.callback(_leave, warming.join, options.grace_s)
+
     def leave() -> None:
         readiness.leaving = True
         desk.leave()
 
-    server = Server(
+    return Server(
         telemetry.around(_shared(gate, options.cors)),
         listening,
         grace_s=options.grace_s,
-        on_ready=threading.Thread(target=warm, name="hades-warm", daemon=True).start,
+        on_ready=ready,
         on_leaving=leave,
     )
-    return server, link
 
 
 def _shared(app: App, origins: tuple[str, ...]) -> Any:
@@ -225,6 +231,6 @@ class _written_down:
                 _log.warning("%s", error)
 
 
-def _leave(desk: Desk, grace_s: float) -> None:
-    if not close_within(desk.close, grace_s):
+def _leave(close: Callable[[], object], grace_s: float) -> None:
+    if not close_within(close, grace_s):
         os._exit(1)  # a thread that does not end would keep the process for ever

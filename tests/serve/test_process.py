@@ -134,6 +134,13 @@ def test_overload_is_refused_and_passes(path: Path) -> None:
         assert server.stop() == 0
 
 
+@pytest.mark.parametrize("after_s", [0, 0.3, 0.6, 0.7, 0.9])
+def test_a_server_stopped_while_it_warms_ends_in_order(path: Path, after_s: float) -> None:
+    with hades_serve(path, NO_TCP) as server:
+        time.sleep(after_s)
+        assert server.stop() == 0
+
+
 def test_a_second_server_at_the_same_sockets_is_refused(path: Path, tmp_path: Path) -> None:
     with hades_serve(path, "--port", "0") as server:
         port = server.where("http").rpartition(":")[2]
