@@ -35,6 +35,9 @@ CROWD = 600
 """Clients of the overload: fewer than the connections a server takes (800)."""
 WRITERS = 8
 NOTES = 1_000
+FIRST, LATEST = "latest state, first read", "latest state"
+READ_AGAIN = 2_000
+"""Topics that are read again and again; the server keeps answers until something is written."""
 
 
 def run(*, small: bool = False) -> None:
@@ -45,12 +48,13 @@ def run(*, small: bool = False) -> None:
         folder = Path(name)
         path, asked = _memory(folder, small)
         with hades.open(path) as memory:
-            topics = [one.name for one in memory.topics()[:2_000]]
+            topics = [one.name for one in memory.topics()]
         alone = {
             (kind, count): _in_process(path, kind, given, count, seconds)
-            for kind, given in (("latest state", topics), ("recall", asked))
+            for kind, given in ((LATEST, topics[:READ_AGAIN]), ("recall", asked))
             for count in CLIENTS
         }
+        alone = {(FIRST, count): alone[LATEST, count] for count in CLIENTS} | alone
         with served(path, folder) as server:
             _added(server, topics, asked, alone, seconds)
             _overload(server, asked, 5.0 if small else 15.0)
@@ -126,8 +130,9 @@ def _added(
     alone: dict[tuple[str, int], Alone],
     seconds: float,
 ) -> None:
+    read_first = iter(np.array_split([server.get(topic) for topic in topics], 2 * len(CLIENTS)))
     requests = {
-        "latest state": [server.get(topic) for topic in topics],
+        LATEST: [server.get(topic) for topic in topics[:READ_AGAIN]],
         "recall": [server.recall(question) for question in asked],
     }
     ways: dict[str, dict[str, Any]] = {
@@ -140,7 +145,8 @@ def _added(
         for way, address in ways.items():
             note(f"{kind} by {way}, {count} clients")
             before = server.processor_s()
-            got = under_load(Order(requests[kind], count, seconds, **address))
+            given = next(read_first).tolist() if kind == FIRST else requests[kind]
+            got = under_load(Order(given, count, seconds, once=kind == FIRST, **address))
             used_ms = (server.processor_s() - before) * 1000 / max(1, len(got.ms))
             added = float(np.median(got.ms) - np.median(peer.ms))
             rate = f"{got.per_s:,.0f} ({got.per_s / peer.per_s:.2f}×)"

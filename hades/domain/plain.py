@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from hades.domain.times import iso
@@ -45,4 +46,11 @@ def _of_dataclass(kind: type) -> Callable[[Any], Any]:
     names = tuple(field.name for field in fields(kind))
     if kind in (State, Chunk):
         names = ("id", *names)
-    return lambda value: {name: plain(getattr(value, name)) for name in names}
+    if len(names) < 2:
+        return lambda value: {name: plain(getattr(value, name)) for name in names}
+    values = attrgetter(*names)
+    # Most values are shown as they are: a call for each would take twice as long.
+    return lambda value: {
+        name: one if type(one) in _AS_THEY_ARE else plain(one)
+        for name, one in zip(names, values(value), strict=True)
+    }

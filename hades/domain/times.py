@@ -55,7 +55,9 @@ def from_micros_or_none(micros: int | None) -> datetime | None:
 
 def iso(moment: datetime) -> str:
     """A time as HADES writes it: ISO 8601, UTC, `Z`, no trailing zeros."""
-    text = moment.astimezone(UTC).replace(tzinfo=None).isoformat()
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    text = moment.isoformat()[:-6]
     if "." in text:
         text = text.rstrip("0")
     return text + "Z"

@@ -17,11 +17,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
 from hades.serve.gate.connection import HEAD_S, READ_S, Connection
-from hades.serve.gate.gate import App
+from hades.serve.gate.gate import App, Scope
+from hades.serve.gate.reply import Whole
 from hades.serve.gate.sockets import BACKLOG, Listening
 
 GRACE_S = 10.0
@@ -45,16 +47,18 @@ class Server(uvicorn.Server):
         grace_s: float = GRACE_S,
         head_s: float = HEAD_S,
         read_s: float = READ_S,
+        at_once: Callable[[Scope], Whole | None] | None = None,
         on_ready: Callable[[], object] | None = None,
         on_leaving: Callable[[], object] | None = None,
     ) -> None:
         ways = {one.socket.getsockname(): one.way for one in listening if not one.way.by_key}
+        about: dict[str, Any] = {"ways": ways, "head_s": head_s, "read_s": read_s}
+        if at_once is not None:
+            about["at_once"] = staticmethod(at_once)
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=type(
-                "Connection", (Connection,), {"ways": ways, "head_s": head_s, "read_s": read_s}
-            ),
+            http=type("Connection", (Connection,), about),
             ws="none",
             log_config=None,
             access_log=False,

@@ -26,6 +26,7 @@ from hades.serve.gate.link import PATH, VALID_S, FirstLink
 from hades.serve.gate.sockets import Listening, handed_sockets, listen_tcp, listen_unix
 from hades.serve.gate.way import WAYS
 from hades.serve.listen import GRACE_S, Server, close_within
+from hades.serve.quick import Latest
 from hades.serve.watch.health import readiness_of
 from hades.serve.watch.telemetry import Telemetry
 from hades.serve.watch.traces import open_traces
@@ -138,8 +139,16 @@ def _server(
         body_bytes=options.body_bytes,
         hosts=_names(options, listening),
     )
+    # Spans and other origins' headers are put around the app: nothing may go past them.
+    is_bare = traces is None and not options.cors
     gate: Any = Gate(
-        app, keys, audit=audit, observe=telemetry.observe_call, link=link, limits=limits
+        app,
+        keys,
+        audit=audit,
+        observe=telemetry.observe_call,
+        link=link,
+        limits=limits,
+        quick=Latest(desk) if is_bare else None,
     )
 
     def warm() -> None:
@@ -165,6 +174,7 @@ def _server(
         telemetry.around(_shared(gate, options.cors)),
         listening,
         grace_s=options.grace_s,
+        at_once=gate.at_once,
         on_ready=ready,
         on_leaving=leave,
     )

@@ -23,6 +23,7 @@ from hades.serve.gate.link import FirstLink
 from hades.serve.gate.sockets import listen_tcp, listen_unix
 from hades.serve.gate.way import WAYS
 from hades.serve.listen import Server
+from hades.serve.quick import Latest
 
 
 @pytest.fixture
@@ -40,9 +41,11 @@ def serving(path: Path, tmp_path: Path) -> Serving:
         listening["http"] = listen_tcp("127.0.0.1", 0, remote=False)
         link = FirstLink(keys)
         app = app or build(desk, keys=keys, audit=audit)
-        gate = Gate(app, keys, audit=audit, link=link, limits=limits)
+        gate = Gate(app, keys, audit=audit, link=link, limits=limits, quick=Latest(desk))
         ready = threading.Event()
-        server = Server(gate, list(listening.values()), on_ready=ready.set, **options)
+        server = Server(
+            gate, list(listening.values()), at_once=gate.at_once, on_ready=ready.set, **options
+        )
         thread = threading.Thread(target=server.run)
         thread.start()
         assert ready.wait(30)

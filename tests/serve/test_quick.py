@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 import pytest
@@ -63,56 +60,9 @@ class Served:
 def served(path: Path) -> Iterator[Served]:
     with hades.open(path) as memory:
         remember_story(memory)
-        memory.remember("a/ü b%2F", "Odd.")
-        memory.remember("long", "A long text. " * 500)
     made = Served(path)
     yield made
     made.desk.close()
-
-
-@pytest.mark.parametrize("topic", ["design/approach_x", "a/ü b%2F", "long", "nobody", "x" * 5000])
-def test_a_state_is_the_same_both_ways(served: Served, topic: str) -> None:
-    short, long = served.both("GET", f"/v1/spaces/default/states/{quote(topic)}")
-    assert served.took[0] == "_Route"
-    assert served.took[1] != "_Route"
-    assert short.status_code == long.status_code
-    assert short.json() == long.json()
-    if short.status_code == 200:
-        assert dict(short.headers) == dict(long.headers)
-
-
-def test_what_is_long_is_compressed_and_then_read_in_a_thread(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads, gzipped = [], gzip.compress
-
-    def compress(*given: Any, **named: Any) -> bytes:
-        threads.append(threading.current_thread())
-        return gzipped(*given, **named)
-
-    monkeypatch.setattr(quick.gzip, "compress", compress)
-    at_once = []
-    monkeypatch.setattr(
-        served.desk,
-        "read_at_once",
-        lambda *given: at_once.append(given[1]) or Desk.read_at_once(served.desk, *given),
-    )
-    with hades.open(served.path) as memory:
-        memory.remember("very long", "The same again and again. " * 10_000)
-    first, second = (served.ask("GET", "/v1/spaces/default/states/very%20long") for _ in range(2))
-    assert first.headers["content-encoding"] == "gzip"
-    assert first.content == second.content
-    assert dict(first.headers) == dict(second.headers)
-    assert len(threads) == 2
-    assert threading.main_thread() not in threads
-    assert at_once == ["default"]
-
-
-@pytest.mark.parametrize("space", ["gone", "secret"])
-def test_a_space_that_is_not_there_or_not_theirs_is_told_alike(served: Served, space: str) -> None:
-    short, long = served.both("GET", f"/v1/spaces/{space}/states/a")
-    assert short.status_code == long.status_code
-    assert short.json() == long.json()
 
 
 def test_an_answer_is_the_same_both_ways(served: Served) -> None:
@@ -153,11 +103,16 @@ def test_what_does_not_fit_is_told_alike(served: Served, given: dict[str, Any]) 
         assert short.json() == long.json()
 
 
-@pytest.mark.parametrize(
-    "headers", [{"if-none-match": "*"}, {"hades-hold": "nothing"}], ids=lambda given: str(given)
-)
-def test_unusual_headers_go_the_long_way(served: Served, headers: dict[str, str]) -> None:
-    served.ask("GET", "/v1/spaces/default/states/design/approach_x", headers=headers)
+@pytest.mark.parametrize("space", ["gone", "secret"])
+def test_a_space_that_is_not_there_or_not_theirs_is_told_alike(served: Served, space: str) -> None:
+    short, long = served.both("POST", f"/v1/spaces/{space}/recall", json=QUESTION)
+    assert short.status_code == long.status_code
+    assert short.json() == long.json()
+
+
+def test_unusual_headers_go_the_long_way(served: Served) -> None:
+    headers = {"hades-hold": "nothing"}
+    served.ask("POST", "/v1/spaces/default/recall", json=QUESTION, headers=headers)
     assert served.took == ["ReadyRoute"]
 
 

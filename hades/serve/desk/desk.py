@@ -211,14 +211,18 @@ class Desk:
         await self._indexed(space or "")
         return await line.call(lambda: run(False), timeout_s)
 
+    def check_reader(self, caller: Caller, space: str) -> None:
+        """Denied unless they may read there."""
+        note(space, writes=False)
+        caller.require(Role.READER, space)
+
     def read_at_once(self, caller: Caller, space: str, call: Callable[[View], Result]) -> Result:
         """Do something short for reading, in the caller's thread.
 
         Only for what takes some ten microseconds, such as one look-up by name: the way to a
         reading thread and back takes ten times that, and everybody waits for it.
         """
-        note(space, writes=False)
-        caller.require(Role.READER, space)
+        self.check_reader(caller, space)
         return self._read.at_once(lambda: call(self._reading.in_space(space)))
 
     async def write(

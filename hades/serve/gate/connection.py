@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from hades.serve.gate.gate import Scope
+from hades.serve.gate.reply import Whole
 from hades.serve.gate.way import WAYS, Way
 
 HEAD_S = 10.0
@@ -40,6 +42,8 @@ class Connection(HttpToolsProtocol):
     """The ways of unix sockets, by path; a class of its own for each server has them."""
     head_s = HEAD_S
     read_s = READ_S
+    at_once: Callable[[Scope], Whole | None] = staticmethod(lambda scope: None)
+    """What answers some requests by GET as soon as their head is there; None: none of it."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -49,6 +53,7 @@ class Connection(HttpToolsProtocol):
         self._head_bytes = 0
         self._beside_bytes = 0
         self._in_head = True
+        self._is_answered = False
         self._way = WAYS["http"]
         self._peer: int | None = None
 
@@ -82,6 +87,8 @@ class Connection(HttpToolsProtocol):
         # A line without end is kept by its parser until it ends: what counts is what came.
         self._beside_bytes += 0 if self._in_head else len(data)
         super().data_received(data)
+        if self._in_head and self._head_timer is None:
+            self._await_head()
         if self._beside_bytes > BESIDE_BYTES_AT_MOST:
             self.transport.abort()
 
@@ -89,8 +96,6 @@ class Connection(HttpToolsProtocol):
         """A request begins."""
         super().on_message_begin()
         self._in_head = True
-        if self._head_timer is None:
-            self._await_head()
         scope: dict[str, Any] = self.scope  # type: ignore[assignment]
         scope["hades.way"] = self._way
         scope["hades.peer"] = self._peer
@@ -111,7 +116,8 @@ class Connection(HttpToolsProtocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
-        super().on_headers_complete()
+        if not self._answer_at_once():
+            super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """All of it is here."""
@@ -119,7 +125,10 @@ class Connection(HttpToolsProtocol):
         if self._linger_timer is not None:
             self._linger_timer.cancel()
             self._linger_timer = None
-        super().on_message_complete()
+        if self._is_answered:
+            self._is_answered = False
+        else:
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """It is answered, whether all of it was read or not."""
@@ -145,6 +154,33 @@ class Connection(HttpToolsProtocol):
         if self._read_timer is not None:
             self._read_timer.cancel()
         super().resume_writing()
+
+    def _answer_at_once(self) -> bool:
+        """Answer here and now, where that can be done: uvicorn's task, events and messages take
+        longer than a look-up and its JSON. Whether it is done."""
+        is_plain = (
+            self.parser.get_method() == b"GET"
+            and self.parser.should_keep_alive()
+            and not self.parser.should_upgrade()
+            and not self.expect_100_continue
+            and not self.flow.write_paused
+            and (self.cycle is None or self.cycle.response_complete)
+        )
+        if not is_plain:
+            return False
+        scope: Scope = self.scope  # type: ignore[assignment]
+        scope["method"], scope["path"], scope["raw_path"] = "GET", "", self.url
+        found = type(self).at_once(scope)
+        if found is None:
+            return False
+        body, headers = found
+        lines = [b"HTTP/1.1 200 OK\r\n"]
+        for name, value in (*self.server_state.default_headers, *headers):
+            lines += (name, b": ", value, b"\r\n")
+        self._is_answered = True
+        self.transport.write(b"".join((*lines, b"\r\n", body)))
+        super().on_response_complete()
+        return True
 
     def _allowed_body(self, data: bytes) -> int:
         # One read may hold a head and the beginning of a body: only the head is bounded.

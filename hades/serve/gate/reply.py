@@ -18,6 +18,8 @@ _SAFE = [
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 _Line = tuple[bytes, bytes]
+Whole = tuple[bytes, list[_Line]]
+"""An answer that is all there: a body, and its headers."""
 _NOT_KEPT: _Line | None = (b"cache-control", b"no-store")
 _ASKED_ABOUT: _Line | None = (b"cache-control", b"private, no-cache")
 """With an ETag a copy may be kept, and is asked about before it is used."""
@@ -91,21 +93,27 @@ class Reply:
                 self._on_end(self.status)  # before its caller can know that it ended
         await self._send(message)
 
-    def _with_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    def _with_headers(self, headers: Iterable[_Line]) -> list[_Line]:
         said = list(headers)
-        kept, policy = _NOT_KEPT, _NOTHING_ELSE
-        for name, value in headers:
-            if name == b"etag" and kept is _NOT_KEPT:
-                kept = _ASKED_ABOUT
-            elif name == b"cache-control":
-                kept = None
-            elif name == b"content-type":
-                self.is_endless = value.startswith(b"text/event-stream")
-                if value.startswith(b"text/html") and policy is not None:
-                    policy = _NOT_FRAMED
-            elif name == b"content-security-policy":
-                policy = None
-        said += _SAFE
-        said += [one for one in (kept, policy) if one is not None]
-        said.append((b"x-request-id", self._request))
-        return said
+        self.is_endless = any(
+            name == b"content-type" and value.startswith(b"text/event-stream")
+            for name, value in said
+        )
+        return with_safe_headers(said, self._request)
+
+
+def with_safe_headers(said: list[_Line], request: bytes) -> list[_Line]:
+    """The headers of an answer, and those every answer has."""
+    kept, policy = _NOT_KEPT, _NOTHING_ELSE
+    for name, value in said:
+        if name == b"etag" and kept is _NOT_KEPT:
+            kept = _ASKED_ABOUT
+        elif name == b"cache-control":
+            kept = None
+        elif name == b"content-type":
+            if value.startswith(b"text/html") and policy is not None:
+                policy = _NOT_FRAMED
+        elif name == b"content-security-policy":
+            policy = None
+    more = [one for one in (kept, policy) if one is not None]
+    return [*said, *_SAFE, *more, (b"x-request-id", request)]
