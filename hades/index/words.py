@@ -185,11 +185,13 @@ class Words:
         clauses = [(Occur.Must, query)]
         clauses += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
         hits = self._searcher.search(Query.boolean_query(clauses), limit, count=False).hits
-        best: dict[int, float] = {}
         chunks = self._chunks([at for _, at in hits])
-        for (score, _), chunk in zip(hits, chunks, strict=True):
-            best[chunk] = max(score, best.get(chunk, 0.0))
-        return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+        best: dict[int, float] = {}
+        for less, chunk in sorted(
+            [(-hit[0], chunk) for hit, chunk in zip(hits, chunks, strict=True)]
+        ):
+            best.setdefault(chunk, -less)  # a chunk may have been there several times
+        return list(best.items())
 
     def _chunks(self, found: list[tantivy.DocAddress]) -> list[int]:
         """The chunk of each presence found; from the column where this tantivy can read one."""

@@ -35,6 +35,10 @@ _SINCE = {
     "JOIN placements p ON p.state = h.state JOIN topics t ON t.id = h.topic GROUP BY p.chunk",
     "purged": "SELECT node FROM purged WHERE change > ?",
 }
+_STAND = (
+    "SELECT (SELECT value FROM meta WHERE key = 'generation'), "
+    "(SELECT number FROM changes ORDER BY number DESC LIMIT 1)"
+)
 
 
 class SqliteFeed:
@@ -45,7 +49,8 @@ class SqliteFeed:
 
     def stand(self) -> tuple[str, int]:
         """Which file this is, and the number of its last change."""
-        return self._engine.meta("generation") or "", self._engine.change()
+        generation, change = self._engine.row(_STAND)
+        return generation or "", change or 0
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
         """The rows of a kind written after a change."""

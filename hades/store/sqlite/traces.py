@@ -79,6 +79,10 @@ SELECT {_STATE}, {NEXT} FROM states s
 WHERE s.topic = ? AND s.version BETWEEN ? AND ? AND s.recorded_at <= ?
 ORDER BY s.version
 """
+_BY_ID = f"""
+SELECT t.name, {_STATE}, NULL, 0, h.body FROM states s JOIN topics t ON t.id = s.topic
+LEFT JOIN heads h ON h.topic = t.id AND t.latest = s.id WHERE s.id = ?
+"""
 _PARENT = f"""
 SELECT {_STATE}, NULL, 0, h.body FROM states s
 LEFT JOIN topics t ON t.latest = s.id AND t.id = s.topic LEFT JOIN heads h ON h.topic = t.id
@@ -184,15 +188,11 @@ class SqliteTraces:
 
     def content(self, state: int) -> str:
         """The content of a state by its row."""
-        found = self._engine.row(
-            "SELECT t.name, t.id, s.version FROM states s JOIN topics t ON t.id = s.topic "
-            "WHERE s.id = ?",
-            state,
-        )
-        row = None if found is None else self._row(_PARENT, found[1], found[2])
-        if row is None:
+        found = self._engine.row(_BY_ID, state)
+        if found is None:
             raise NotFound(f"There is no state {state}.")
-        return "" if row.encoding is None else self._content(found[0], row).decode()
+        topic, row = found[0], _Row(*found[1:])
+        return "" if row.encoding is None else self._content(topic, row).decode()
 
     def exists(self, space: int, topic: str) -> bool:
         """Whether the topic was ever remembered, forgotten ones included."""
