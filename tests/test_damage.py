@@ -278,3 +278,22 @@ def test_a_file_nobody_may_read(shelf: Path) -> None:
 def test_a_folder_nobody_may_write(shelf: Path) -> None:
     shelf.chmod(0o555)
     assert _as_nobody(shelf / "new.hades").startswith("Denied: ")
+
+
+def test_a_file_of_an_older_version_is_brought_up_to_date(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "Approach X was rejected.")
+    raw = sqlite3.connect(path, isolation_level=None)
+    for index in ("chunks_change", "entities_change"):
+        raw.execute(f"DROP INDEX {index}")
+    raw.execute("DELETE FROM migrations WHERE number = 5")
+    raw.execute("PRAGMA user_version=4")
+    raw.close()
+    with pytest.raises(hades.Unavailable, match="older HADES: open it for writing once"):
+        hades.open(path, read_only=True)
+    with hades.open(path) as memory:
+        assert memory.recall("What was rejected?").passages[0].chunk.topic == "a"
+        memory.remember("b", "The invoice is paid in March.")
+        assert memory.recall("When is the invoice paid?").passages[0].chunk.topic == "b"
+    with hades.open(path, read_only=True) as memory:
+        assert memory.check() == []

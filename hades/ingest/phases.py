@@ -115,13 +115,19 @@ class Phases:
                 self._store.passages.put_vectors(write, encoder.model, encoder.dims, rows)
             done, last = done + len(batch), batch[-1]
             self._told("embedding", done, total)
+        # Every commit waits for the disk, and most often there is one note to index.
+        waiting = self._waiting(Phase.EMBEDDINGS)
         with self._store.transaction():
             self._store.passages.set_embedded(encoder.model)
-        for waiting in self._waiting(Phase.EMBEDDINGS):
+            self._advance(next(waiting, []))
+        for batch_of_states in waiting:
             with self._store.transaction():
-                for pending in waiting:
-                    self._store.passages.advance(pending.state, Phase.EDGES, pending.outline)
+                self._advance(batch_of_states)
         return done
+
+    def _advance(self, waiting: Sequence[Pending]) -> None:
+        for pending in waiting:
+            self._store.passages.advance(pending.state, Phase.EDGES, pending.outline)
 
     def _encoded(
         self, encoder: Encoder, texts: Sequence[str], done: int, total: int
@@ -180,11 +186,10 @@ class Phases:
         last_chunk = links.last_chunk()
         if new and chunk_mark:
             self._match_old(new, chunk_mark)
-        with self._store.transaction():
-            links.set_matched(self._space, chunk_mark, last_name)
-        self._match_range("linking", self._names_of(chunk_mark, last_chunk), chunk_mark, last_chunk)
-        with self._store.transaction():
-            links.set_matched(self._space, last_chunk, last_name)
+            with self._store.transaction():
+                links.set_matched(self._space, chunk_mark, last_name)
+        names = self._names_of(chunk_mark, last_chunk)
+        self._match_range("linking", names, chunk_mark, last_chunk, last_name)
 
     def _names_of(self, after: int, up_to: int) -> _Dictionary:
         """The names that chunks may mention: of a few, those that go by words they have."""
@@ -208,11 +213,20 @@ class Phases:
         for first in range(0, len(said), BATCH_CHUNKS):
             self._match_batch(names, said[first : first + BATCH_CHUNKS])
 
-    def _match_range(self, what: str, names: _Dictionary, after: int, up_to: int) -> None:
+    def _match_range(
+        self, what: str, names: _Dictionary, after: int, up_to: int, noted: int | None = None
+    ) -> None:
+        """Match the chunks after one and up to another.
+
+        `noted` is the newest of all names, where how far this came is to be noted.
+        """
         at, done = after, 0
         total = len(self._store.links.chunks_between(self._space, after, up_to, 1 << 30))
         while batch := self._store.links.chunks_between(self._space, at, up_to, BATCH_CHUNKS):
-            self._match_batch(names, batch)
+            with self._store.transaction():
+                self._match_batch(names, batch)
+                if noted is not None:
+                    self._store.links.set_matched(self._space, batch[-1], noted)
             at, done = batch[-1], done + len(batch)
             self._told(what, done, total)
 

@@ -12,15 +12,16 @@ from hades.domain.times import FOREVER
 from hades.store.sqlite.engine import Engine
 
 _SINCE = {
-    "chunks": "SELECT c.id, c.topic, t.space FROM chunks c JOIN topics t ON t.id = c.topic "
+    "chunks": "SELECT c.id, c.topic, t.space FROM chunks c {by} JOIN topics t ON t.id = c.topic "
     "WHERE c.change > ? ORDER BY c.id",
     "presences": "SELECT id, chunk, valid_from, coalesce(valid_to, {end}), recorded_at, "
-    "coalesce(retired_at, {end}) FROM presences WHERE change > ? ORDER BY id",
-    "entities": "SELECT id, space, origin, recorded_at FROM entities WHERE change > ? ORDER BY id",
-    "links": "SELECT id, chunk, source, relation, target, weight FROM links "
+    "coalesce(retired_at, {end}) FROM presences {by} WHERE change > ? ORDER BY id",
+    "entities": "SELECT id, space, origin, recorded_at FROM entities {by} "
+    "WHERE change > ? ORDER BY id",
+    "links": "SELECT id, chunk, source, relation, target, weight FROM links {by} "
     "WHERE change > ? ORDER BY id",
     "edges": "SELECT row, id, space, source, relation, target, weight, valid_from, "
-    "coalesce(valid_to, {end}), recorded_at, coalesce(retired_at, {end}) FROM edges "
+    "coalesce(valid_to, {end}), recorded_at, coalesce(retired_at, {end}) FROM edges {by} "
     "WHERE change > ? ORDER BY row",
     "merges": "SELECT id, space, entity, target, recorded_at, coalesce(retired_at, {end}) "
     "FROM merges WHERE change > ? ORDER BY id",
@@ -54,7 +55,9 @@ class SqliteFeed:
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
         """The rows of a kind written after a change."""
-        return self._engine.rows(_SINCE[what].format(end=FOREVER), change)
+        # Left to itself SQLite reads all rows in their order rather than sort the new ones.
+        by = f"INDEXED BY {what}_change" if change else ""
+        return self._engine.rows(_SINCE[what].format(end=FOREVER, by=by), change)
 
     def mentions(
         self, change: int, after: tuple[int, int], limit: int

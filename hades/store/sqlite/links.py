@@ -254,7 +254,8 @@ class SqliteLinks:
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]:
         """The chunks of a space, by id, after one and up to another."""
         rows = self._engine.rows(
-            "SELECT c.id FROM chunks c JOIN topics t ON t.id = c.topic "
+            # Chunks first: else SQLite reads and sorts those of the whole space.
+            "SELECT c.id FROM chunks c CROSS JOIN topics t ON t.id = c.topic "
             "WHERE t.space = ? AND c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?",
             *(space, after, up_to, limit),
         )

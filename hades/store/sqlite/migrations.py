@@ -354,11 +354,18 @@ CREATE TABLE answers (
 CREATE INDEX answers_at ON answers (at)
 """
 
+_SINCE = """
+-- What was written since is found without reading the rest.
+CREATE INDEX chunks_change ON chunks (change);
+CREATE INDEX entities_change ON entities (change)
+"""
+
 MIGRATIONS: list[tuple[str, str]] = [
     ("the first shape", _FIRST),
     ("chunks by content, with times, mentions and links", _PASSAGES),
     ("symbols of code by their letters", _SYMBOLS),
     ("proposals, and answers given once", _REVIEW),
+    ("chunks and entities by their change", _SINCE),
 ]
 
 

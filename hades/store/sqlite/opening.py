@@ -145,6 +145,11 @@ def _migrate(engine: Engine) -> None:
         )
     if version() == len(MIGRATIONS):
         return
+    if engine.read_only:
+        raise Unavailable(
+            f"{engine.path} was written by an older HADES: open it for writing once, which "
+            "brings it up to date."
+        )
     with engine.transaction():
         _apply(engine.connection, version(), engine.clock)
 
