@@ -119,6 +119,21 @@ def test_of_a_dropped_space_no_upload_stays(client: httpx.Client, path: Path) ->
     assert list(Path(f"{path}.uploads").iterdir()) == []
 
 
+def test_a_job_says_what_kind_it_is(client: httpx.Client, app: Any) -> None:
+    done(client, send(client, tar_of(("a.md", b"A."))))
+    facts = b'{"subject": "a", "relation": "uses", "object": "b"}'
+    done(client, client.post(f"{S}/jobs?kind=triples&name=facts.jsonl", content=facts))
+    begun = client.post(f"{S}/jobs", json={"kind": "resolve"})
+    assert begun.json()["kind"] == "resolve"
+    done(client, begun)
+    assert client.get(f"{S}/jobs/{begun.json()['id']}").json()["kind"] == "resolve"
+    listed = client.get(f"{S}/jobs").json()["items"]
+    assert [job["kind"] for job in listed] == ["resolve", "triples", "ingest"]
+    said = app.openapi()["components"]["schemas"]["ShownJob"]
+    assert "kind" in said["required"]
+    assert {job["kind"] for job in listed} < set(said["properties"]["kind"]["enum"])
+
+
 def test_a_source_of_one_space_is_none_of_another(client: httpx.Client) -> None:
     client.post("/v1/spaces", json={"name": "other"})
     done(client, send(client, tar_of(("a.md", b"A."))))
