@@ -13,19 +13,17 @@ from hades.domain.trace import State, Topic
 
 EXCERPT_CHARACTERS = 300
 """Of an earlier version in a list of versions: enough to know it again."""
-SAYS_WHAT_IS_MISSING = frozenset(
-    {
-        Reason.TIMEOUT,
-        Reason.BUDGET_EXHAUSTED,
-        Reason.CLAMPED,
-        Reason.EVICTED,
-        Reason.NO_EMBEDDINGS,
-        Reason.NOT_INDEXED,
-        Reason.ENCODER_FAILED,
-        Reason.CUT_QUESTION,
-    }
-)
-"""The reasons a reader must know; how the rest was found is for engineers."""
+WHAT_IS_MISSING = {
+    Reason.TIMEOUT: "the time was over before everything was looked at",
+    Reason.BUDGET_EXHAUSTED: "more was found than may be read",
+    Reason.CLAMPED: "a limit that was asked for is not allowed",
+    Reason.EVICTED: "something did not fit",
+    Reason.NO_EMBEDDINGS: "nothing can be found by meaning yet, only by words and names",
+    Reason.NOT_INDEXED: "not all that was written can be found yet",
+    Reason.ENCODER_FAILED: "nothing was found by meaning, only by words and names",
+    Reason.CUT_QUESTION: "the question was shortened",
+}
+"""The reasons a reader must know, in plain words; how the rest was found is for engineers."""
 DIGITS = 3
 """Of a score: more says nothing to a model and costs tokens."""
 
@@ -205,11 +203,21 @@ def recalled(found: Recall, space: str) -> Recalled:
     )
 
 
-def recalled_text(found: Recall) -> str:
+def recalled_text(found: Recall, *, may_write: bool) -> str:
     """The packed context, how to cite it, and what a reader must know about it."""
+    missing = [
+        WHAT_IS_MISSING[note.reason] + (f" ({note.detail})" if note.detail else "")
+        for note in found.reasons
+        if note.reason in WHAT_IS_MISSING
+    ]
+    notes = [f"Notes: {'; '.join(dict.fromkeys(missing))}."] if missing else []
     if not found.passages and not found.paths:
-        notes = "; ".join(str(note) for note in found.reasons)
-        return f"Nothing is known about this ({notes or 'no passage fits'})."
+        reasons = {note.reason for note in found.reasons}
+        if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
+            past = found.valid is not None or found.known is not None
+            return nothing_text(past=past, may_write=may_write)
+        helpful = "Nothing that is remembered fits: ask in other words, or see `topics`."
+        return "\n".join([helpful, *notes])
     passages = [one for one in found.citations if one.kind == "passage"]
     lines = [found.context, "", "Cite as: " + ", ".join(_cite(one) for one in passages)]
     compared = not any(
@@ -217,10 +225,15 @@ def recalled_text(found: Recall) -> str:
     )
     if compared:
         lines.append(f"How likely the answer is among these: {found.belief.mean:.2f}.")
-    missing = [str(note) for note in found.reasons if note.reason in SAYS_WHAT_IS_MISSING]
-    if missing:
-        lines.append("Notes: " + "; ".join(missing) + ".")
-    return "\n".join(lines)
+    return "\n".join([*lines, *notes])
+
+
+def nothing_text(*, past: bool, may_write: bool) -> str:
+    """What is said of a space with nothing in it."""
+    if past:
+        return "Nothing was remembered here at that time."
+    how = ": use `remember` or `ingest_text` first" if may_write else ""
+    return f"Nothing is remembered here yet{how}."
 
 
 def found_path(number: int, path: Path, nodes: list[str] | None = None) -> FoundPath:
@@ -275,15 +288,15 @@ def one_line(name: str) -> str:
     return "".join(one if one.isprintable() else "\ufffd" for one in name)
 
 
-def topics_text(page: TopicPage) -> str:
-    """One topic a line."""
+def topics_text(page: TopicPage, nothing: str) -> str:
+    """One topic a line; `nothing` where there is none."""
     lines = [
         f"{one_line(one.topic)}@{one.version}, since {one.since}"
         + (f" [{', '.join(one.tags)}]" if one.tags else "")
         for one in page.topics
     ]
     if not lines:
-        lines = ["No topics."]
+        lines = [nothing]
     if page.next:
         lines.append(f"More: pass after={page.next!r}.")
     if page.spaces:
