@@ -103,7 +103,8 @@ class EdgeDraft:
 class EdgeFilter:
     """Which edges are wanted. `any_time` also gives those that no longer hold.
 
-    `exact` looks at the node alone, not at what it was merged with.
+    `exact` looks at the node alone, not at what it was merged with. With a `limit`, those of
+    the next so many numbers above `beyond`, whatever their sign.
     """
 
     node: int | None = None
@@ -112,6 +113,8 @@ class EdgeFilter:
     target: int | None = None
     any_time: bool = False
     exact: bool = False
+    beyond: int = 0
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,9 @@ class Entities(Protocol):
     def names(self, entities: Sequence[int]) -> dict[int, str]: ...
     def get(self, space: int, name: str, as_of: AsOf) -> Entity: ...
     def list(self, space: int, glob: str | None, as_of: AsOf) -> list[Entity]: ...
+    def page(
+        self, space: int, glob: str | None, as_of: AsOf, after: tuple[str, int], limit: int
+    ) -> Sequence[tuple[int, Entity]]: ...
     def add_alias(self, write: Write, space: int, name: str, alias: str) -> None: ...
     def merge(self, write: Write, space: int, keep: str, other: str) -> None: ...
     def split(self, write: Write, space: int, name: str) -> None: ...
@@ -319,6 +325,10 @@ class Stated(Protocol):
     """What texts state, read as edges."""
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]: ...
+    def links(
+        self, space: int, wanted: EdgeFilter, as_of: AsOf
+    ) -> tuple[list[Edge], int | None]: ...
+    def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]: ...
 
 
 class Sources(Protocol):

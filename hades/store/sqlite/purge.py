@@ -14,7 +14,8 @@ from hades.domain.names import says
 from hades.errors import NotFound
 from hades.store.port import Write
 from hades.store.sqlite.engine import Engine
-from hades.store.sqlite.entities import OTHER_NAME, SqliteEntities
+from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.listing import OTHER_NAME
 from hades.store.sqlite.places import clear_places
 
 _TIED = """
