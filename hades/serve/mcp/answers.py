@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hades.domain.answer import Citation, Passage, Path, Recall, WorkingSet
 from hades.domain.graph import Edge, FactChange, Reason
+from hades.domain.names import one_line
 from hades.domain.times import iso
 from hades.domain.trace import State, Topic
 
@@ -206,7 +207,7 @@ def recalled(found: Recall, space: str) -> Recalled:
 def recalled_text(found: Recall, *, may_write: bool) -> str:
     """The packed context, how to cite it, and what a reader must know about it."""
     missing = [
-        WHAT_IS_MISSING[note.reason] + (f" ({note.detail})" if note.detail else "")
+        WHAT_IS_MISSING[note.reason] + (f" ({one_line(note.detail)})" if note.detail else "")
         for note in found.reasons
         if note.reason in WHAT_IS_MISSING
     ]
@@ -268,8 +269,8 @@ def history_text(told: TopicHistory) -> str:
     for one in told.versions:
         until = f" until {one.until}" if one.until else ""
         what = "forgotten" if one.forgotten else one.content
-        tags = f" [{', '.join(one.tags)}]" if one.tags else ""
-        head = f"{one.cite}, true since {one.since}{until}, written {one.recorded}{tags}"
+        times = f"true since {one.since}{until}, written {one.recorded}"
+        head = f"{one_line(one.cite)}, {times}{_tags(one.tags)}"
         blocks.append(f"{head}\n{what}")
     if told.earlier:
         blocks.append(f"{told.earlier} earlier versions: ask for one by its number.")
@@ -283,16 +284,10 @@ def topic_line(topic: Topic) -> TopicLine:
     return TopicLine(topic.name, topic.version, stamp(topic.valid_from), list(topic.tags) or None)
 
 
-def one_line(name: str) -> str:
-    """A name that cannot pass for several lines of an answer."""
-    return "".join(one if one.isprintable() else "\ufffd" for one in name)
-
-
 def topics_text(page: TopicPage, nothing: str) -> str:
     """One topic a line; `nothing` where there is none."""
     lines = [
-        f"{one_line(one.topic)}@{one.version}, since {one.since}"
-        + (f" [{', '.join(one.tags)}]" if one.tags else "")
+        f"{one_line(one.topic)}@{one.version}, since {one.since}{_tags(one.tags)}"
         for one in page.topics
     ]
     if not lines:
@@ -300,7 +295,8 @@ def topics_text(page: TopicPage, nothing: str) -> str:
     if page.next:
         lines.append(f"More: pass after={page.next!r}.")
     if page.spaces:
-        lines.append(f"Spaces: {', '.join(page.spaces)} (this is {page.space}).")
+        spaces = one_line(", ".join(page.spaces))
+        lines.append(f"Spaces: {spaces} (this is {one_line(page.space)}).")
     return "\n".join(lines)
 
 
@@ -322,7 +318,7 @@ def working_memory(found: WorkingSet, space: str) -> WorkingMemory:
 
 def working_memory_text(found: WorkingSet) -> str:
     """The packed text, and what had to stay out."""
-    out = "; ".join(str(note) for note in found.reasons)
+    out = one_line("; ".join(str(note) for note in found.reasons))
     return f"{found.context}\n\nLeft out: {out}." if out else found.context
 
 
@@ -335,7 +331,7 @@ def stated(edge: Edge) -> Stated:
 def stated_text(one: Stated) -> str:
     """An edge in a line."""
     until = f" until {one.until}" if one.until else ""
-    return f"{one.fact} (edge {one.edge}, since {one.since}{until})"
+    return f"{one_line(one.fact)} (edge {one.edge}, since {one.since}{until})"
 
 
 def changed(change: FactChange) -> Changed:
@@ -354,7 +350,7 @@ def changed_text(told: Changed) -> str:
     lines += [f"ended: {stated_text(one)}" for one in told.closed]
     lines += [f"holds: {stated_text(one)}" for one in told.opened]
     if told.cite:
-        lines.append(f"written: {told.cite}")
+        lines.append(f"written: {one_line(told.cite)}")
     return "\n".join(lines)
 
 
@@ -377,7 +373,7 @@ def excerpt(text: str) -> str:
 
 def numbered(paths: Iterable[FoundPath]) -> list[str]:
     """Paths as lines of a prompt, each with the ids of its nodes."""
-    return [f"{one.number}) {one.path}  (nodes: {', '.join(one.nodes)})" for one in paths]
+    return [one_line(f"{one.number}) {one.path}  (nodes: {', '.join(one.nodes)})") for one in paths]
 
 
 def _passage(number: int, passage: Passage) -> FoundPassage:
@@ -395,4 +391,8 @@ def _passage(number: int, passage: Passage) -> FoundPassage:
 
 
 def _cite(citation: Citation) -> str:
-    return f"[{citation.number}] {', '.join(citation.nodes)}"
+    return one_line(f"[{citation.number}] {', '.join(citation.nodes)}")
+
+
+def _tags(tags: list[str] | None) -> str:
+    return one_line(f" [{', '.join(tags)}]") if tags else ""
