@@ -266,6 +266,10 @@ class Memory(Reviewing):
         """Inside, writes of this thread wait so long for those of others."""
         return self._store.patient(seconds)
 
+    def _clear_places(self) -> None:
+        """Let nothing stay beside the memory of files whose topics are gone."""
+        self._store.clear_places()
+
     def _follow_encoder(self) -> None:
         """Use the encoder the memory remembers: it may have moved since this was opened."""
         self._encoder = self._store.meta("encoder") or self._encoder

@@ -6,6 +6,7 @@ same memory as of another moment, with the same reading methods.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from hades.errors import InvalidInput, NotFound
 from hades.exchange.snapshot import GraphSnapshot
 from hades.exploring import Exploring
 from hades.lifecycle import facts
+from hades.store.edge_pages import Place, edges_after
 from hades.store.port import Direction, EdgeFilter, Problem, Progress, Store, TopicFilter
 
 if TYPE_CHECKING:
@@ -149,16 +151,35 @@ class View(Exploring):
         `documents` leads from prose to the code it names. Their numbers are not above 0.
         `all=True` also gives those that no longer hold or do not hold yet.
         """
+        with self._store.snapshot():
+            wanted = self._wanted_edges(name, relation, direction, all)
+            told = self._store.edges.find(self._space_id, wanted, self.as_of)
+            return told + self._store.stated.find(self._space_id, wanted, self.as_of)
+
+    def _edges_after(
+        self,
+        name: str | None,
+        relation: str | None,
+        direction: Direction,
+        all: bool,
+        after: Place,
+        limit: int,
+    ) -> list[Edge]:
+        """The next of those edges beyond a place: told ones, then stated ones."""
+        with self._store.snapshot():
+            wanted = self._wanted_edges(name, relation, direction, all)
+            return edges_after(self._store, self._space_id, wanted, self.as_of, after, limit)
+
+    def _wanted_edges(
+        self, name: str | None, relation: str | None, direction: Direction, all: bool
+    ) -> EdgeFilter:
         if direction not in ("out", "in", "both"):
             raise InvalidInput(f"A direction is out, in or both, not {direction!r}.")
         if relation is not None:
             clean_name(relation, "relation")
-        with self._store.snapshot():
-            self._require_space()
-            node = None if name is None else self._named_node(name)
-            wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
-            told = self._store.edges.find(self._space_id, wanted, self.as_of)
-            return told + self._store.stated.find(self._space_id, wanted, self.as_of)
+        self._require_space()
+        node = None if name is None else self._named_node(name)
+        return EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
 
     def edge(self, edge: int) -> list[Edge]:
         """Everything believed about one edge up to this view's time, oldest first."""
@@ -182,6 +203,16 @@ class View(Exploring):
         with self._store.snapshot():
             self._require_space()
             return self._store.entities.list(self._space_id, glob, self.as_of)
+
+    def _entities_after(
+        self, glob: str | None, after: tuple[str, int], limit: int
+    ) -> Sequence[tuple[int, Entity]]:
+        """The next of that list beyond a name and number, each with its number."""
+        if glob is not None:
+            clean_name(glob, "pattern")
+        with self._store.snapshot():
+            self._require_space()
+            return self._store.entities.page(self._space_id, glob, self.as_of, after, limit)
 
     def entity(self, name: str) -> Entity:
         """One entity, by any of its names."""

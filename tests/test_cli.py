@@ -312,9 +312,37 @@ def test_a_search_for_reading_says_what_it_cannot_see(shell: Shell) -> None:
     shell("remember", "b", "two")
     shell("remember", "c", "three")
     found = shell.run("search", "two", "--read-only")
-    assert found.stderr == "2 notes wait to be indexed: search once without --read-only.\n"
+    assert found.stderr == "2 notes wait to be indexed: ask once without --read-only.\n"
     assert "b:1" not in found.stdout
     with hades.open(shell.path, read_only=True) as memory:
         assert memory.pending == 2
     assert "1. b:1" in shell("search", "two")
     assert shell.run("search", "two", "--read-only").stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("search", "two"),
+        ("recall", "two"),
+        ("ask", "two"),
+        ("paths", "a", "b"),
+        ("neighbours", "a"),
+        ("subgraph", "a"),
+        ("working-memory", "a"),
+        ("related", "Zoe"),
+        ("mentions", "Zoe"),
+    ],
+)
+def test_whatever_asks_can_be_told_to_write_nothing(shell: Shell, words: tuple[str, ...]) -> None:
+    shell("remember", "a", "Zoe has two cats.")
+    shell("relate", "Zoe", "knows", "a")
+    shell("remember", "b", "Zoe has one dog.")
+    found = shell.run(*words, "--read-only")
+    assert found.exit_code == 0, found.output
+    assert found.stderr == "2 notes wait to be indexed: ask once without --read-only.\n"
+    with hades.open(shell.path, read_only=True) as memory:
+        assert memory.pending == 2
+    assert shell.run(*words).stderr == ""
+    with hades.open(shell.path, read_only=True) as memory:
+        assert memory.pending == 0

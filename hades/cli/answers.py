@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hades.cli.show import clean, printable, table
+from hades.cli.show import clean, flat, printable, table
 from hades.domain.answer import (
     Answer,
     Interval,
@@ -89,7 +89,7 @@ def _parts(scored: Passage | Path) -> str:
 def paths(console: Console, found: Sequence[Path], *, explain: bool = False) -> None:
     """Paths, best first: number, reliability, the way, and why it was chosen."""
     for number, path in enumerate(found, start=1):
-        console.print(f"P{number}  {path.reliability:.2f}  {clean(str(path))}")
+        console.print(f"P{number}  {path.reliability:.2f}  {flat(str(path))}")
         if explain:
             console.print(f"          [dim]{clean(path.rationale)}, belief {_sure(path.belief)}[/]")
     if not found:
@@ -105,7 +105,7 @@ def neighbours(console: Console, found: Sequence[Neighbour]) -> None:
             one.node.kind,
             str(one.hops),
             f"{one.score:.3f}",
-            clean(str(one.path)),
+            flat(str(one.path)),
         )
     console.print(rows if found else "no neighbours")
 
@@ -116,7 +116,7 @@ def subgraph(console: Console, found: Subgraph) -> None:
         ends = (
             f"{clean(str(edge.source))} --\\[{clean(edge.relation)}]--> {clean(str(edge.target))}"
         )
-        console.print(f"{ends}  [italic]{clean(edge.snippet)}[/]" if edge.snippet else ends)
+        console.print(f"{ends}  [italic]{flat(edge.snippet)}[/]" if edge.snippet else ends)
     joined = {end for edge in found.edges for end in (edge.source, edge.target)}
     for node in found.nodes:
         if Node(node.kind, node.name) not in joined:
@@ -136,7 +136,7 @@ def working_set(console: Console, found: WorkingSet) -> None:
 def answer(console: Console, found: Answer) -> None:
     """The sentences that answer, then the places they stand in."""
     for sentence in found.sentences:
-        console.print(f"{clean(sentence.text)} [dim]\\[{sentence.citation}][/]")
+        console.print(f"{flat(sentence.text)} [dim]\\[{sentence.citation}][/]")
     if not found.sentences:
         console.print("nothing found that answers this")
         return

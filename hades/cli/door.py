@@ -44,10 +44,16 @@ AT = Annotated[
 ]
 KNOWN = Annotated[str | None, typer.Option("--known", help="As we knew it at this time.")]
 
+READ_ONLY = Annotated[
+    bool, typer.Option("--read-only", help="Write nothing: ask what is indexed already.")
+]
+
 _PIPE_WIDTH = 4000
 
 _SHARED = {"memory": MEMORY, "space": SPACE, "json": JSON}
 _TIMED = {"at": AT, "known": KNOWN}
+_ASKING = _TIMED | {"read_only": READ_ONLY}
+_FLAGS = ("json", "read_only")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,7 @@ class Door:
     json: bool = False
     at: str | None = None
     known: str | None = None
+    read_only: bool = False
 
     @contextmanager
     def opened(self, *, create: bool = False, read_only: bool = False) -> Iterator[Memory]:
@@ -100,10 +107,23 @@ class Door:
     def viewed(self) -> Iterator[View]:
         """The memory as of the time the options name, for reading."""
         with self.opened(read_only=True) as memory:
-            if self.at is None and self.known is None:
-                yield memory
-            else:
-                yield memory.at(self.at, known=self.known)
+            yield self._at(memory)
+
+    @contextmanager
+    def asked(self) -> Iterator[tuple[View, Progress]]:
+        """The same for a question: open for writing, so that new notes are indexed first,
+        unless the options say to write nothing; then those that wait are told."""
+        with self.opened(read_only=self.read_only) as memory, self.progress() as progress:
+            yield self._at(memory), progress
+            waiting = memory.pending
+        if waiting:
+            what = "1 note waits" if waiting == 1 else f"{waiting:,} notes wait"
+            how = "ask once without --read-only" if self.read_only else "ask again later"
+            sys.stderr.write(f"{what} to be indexed: {how}.\n")
+
+    def _at(self, memory: Memory) -> View:
+        now = self.at is None and self.known is None
+        return memory if now else memory.at(self.at, known=self.known)
 
     def show(self, value: Any, render: Callable[[Console], None]) -> None:
         """Print a result: as JSON where asked, else as `render` draws it."""
@@ -148,17 +168,20 @@ def command(
     name: str,
     *,
     timed: bool = False,
+    asks: bool = False,
     of_memory: bool = True,
     spaced: bool = True,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of a Door as a command with the shared options.
 
-    One that is not `of_memory` has a memory of its own and only takes --json; one that is not
-    `spaced` is about the whole memory.
+    One that `asks` is timed too, and can be told to write nothing; other commands that read
+    never write. One that is not `of_memory` has a memory of its own and only takes --json; one
+    that is not `spaced` is about the whole memory.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         shared = (_SHARED if of_memory else {"json": JSON}) | (_TIMED if timed else {})
+        shared |= _ASKING if asks else {}
         own = [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
             for parameter in inspect.signature(function, eval_str=True).parameters.values()
@@ -170,7 +193,7 @@ def command(
             inspect.Parameter(
                 option,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=False if option == "json" else None,
+                default=False if option in _FLAGS else None,
                 annotation=annotation,
             )
             for option, annotation in shared.items()

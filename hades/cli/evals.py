@@ -112,6 +112,8 @@ def show_measured(measured: Measured, out: Console) -> None:
         f"{index.chunks:,} chunks, {index.edges:,} edges, made in {index.seconds:g} s"
         + (f", [red]{index.skipped:,} records skipped[/]" if index.skipped else "")
     )
+    if measured.lost.gold:
+        out.print(f"[red]{show.clean(measured.lost.told(measured.questions))}[/]")
     rows = show.table("system", *map(label, METRICS), "p50 ms", "p95 ms", "context tokens", "ECE")
     for name, scores in measured.systems.items():
         rows.add_row(

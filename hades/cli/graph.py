@@ -188,16 +188,15 @@ def entities(
     door.show(found, lambda out: show.entities(out, found))
 
 
-@command(app, "related", timed=True)
+@command(app, "related", asks=True)
 def related(
     door: Door,
     name: NAME,
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 20,
 ) -> None:
     """Show what is mentioned together with an entity, most often first."""
-    with door.opened() as memory:
-        view = memory if door.at is None and door.known is None else None
-        found = (view or memory.at(door.at, known=door.known)).related(name, limit)
+    with door.asked() as (view, _):
+        found = view.related(name, limit)
     from hades.cli import show
 
     def render(out: Console) -> None:
@@ -209,16 +208,15 @@ def related(
     door.show(found, render)
 
 
-@command(app, "mentions", timed=True)
+@command(app, "mentions", asks=True)
 def mentions(
     door: Door,
     name: NAME,
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many passages.")] = 20,
 ) -> None:
     """Show the passages that mention an entity by any of its names, and where."""
-    with door.opened() as memory:
-        view = memory if door.at is None and door.known is None else None
-        found = (view or memory.at(door.at, known=door.known)).mentions(name, limit)
+    with door.asked() as (view, _):
+        found = view.mentions(name, limit)
     from hades.cli import show
 
     door.show(found, lambda out: show.mentions(out, found))

@@ -107,7 +107,7 @@ def reembed(
     door.show(done, lambda out: out.print(f"made {made:,} vectors with {encoder}"))
 
 
-@command(app, "search", timed=True)
+@command(app, "search", asks=True)
 def search(
     door: Door,
     question: Annotated[str, typer.Argument(help="What to look for.")],
@@ -121,22 +121,14 @@ def search(
         str | None, typer.Option(help="note, document, code, conversation, record, paper.")
     ] = None,
     glob: Annotated[str | None, typer.Option(help="Topics like 'docs/*'.")] = None,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Write nothing: search what is indexed already.")
-    ] = False,
 ) -> None:
     """Find the passages that fit best, with the score each door gave."""
     if not question.strip():
         raise InvalidInput("Ask something: the question is empty.")
-    with door.opened(read_only=read_only) as memory, door.progress() as progress:
-        view = memory if door.at is None and door.known is None else None
-        found = (view or memory.at(door.at, known=door.known)).search(
+    with door.asked() as (view, progress):
+        found = view.search(
             question, limit, door=by, tag=tag, kind=kind, glob=glob, on_progress=progress
         )
-        waiting = memory.pending
-    if waiting:
-        what = "1 note waits" if waiting == 1 else f"{waiting:,} notes wait"
-        sys.stderr.write(f"{what} to be indexed: search once without --read-only.\n")
     from hades.cli import show
 
     door.show(found, lambda out: show.hits(out, found))

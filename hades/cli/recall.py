@@ -39,7 +39,7 @@ GLOB = Annotated[str | None, typer.Option("--glob", help="Topics like 'docs/*'."
 LIMIT = Annotated[int, typer.Option("--limit", "-n", help="At most so many.")]
 
 
-@command(app, "recall", timed=True)
+@command(app, "recall", asks=True)
 def recall(
     door: Door,
     question: QUESTION,
@@ -68,7 +68,7 @@ def recall(
         door.show(found, lambda out: answers.recall(out, found, explain=explain))
 
 
-@command(app, "ask", timed=True)
+@command(app, "ask", asks=True)
 def ask(
     door: Door,
     question: QUESTION,
@@ -88,7 +88,7 @@ def ask(
     door.show(found, lambda out: answers.answer(out, found))
 
 
-@command(app, "paths", timed=True)
+@command(app, "paths", asks=True)
 def paths(
     door: Door,
     start: Annotated[str, typer.Argument(help="The topic or entity to start from.")],
@@ -104,7 +104,7 @@ def paths(
     door.show(found, lambda out: answers.paths(out, found))
 
 
-@command(app, "neighbours", timed=True)
+@command(app, "neighbours", asks=True)
 def neighbours(
     door: Door,
     name: Annotated[str, typer.Argument(help="The topic or entity.")],
@@ -119,7 +119,7 @@ def neighbours(
     door.show(found, lambda out: answers.neighbours(out, found))
 
 
-@command(app, "subgraph", timed=True)
+@command(app, "subgraph", asks=True)
 def subgraph(
     door: Door,
     names: Annotated[list[str], typer.Argument(help="The topics or entities.")],
@@ -134,7 +134,7 @@ def subgraph(
     door.show(found, lambda out: answers.subgraph(out, found))
 
 
-@command(app, "working-memory", timed=True)
+@command(app, "working-memory", asks=True)
 def working_memory(
     door: Door,
     topic: Annotated[str, typer.Argument(help="The topic to work on.")],
@@ -150,12 +150,11 @@ def working_memory(
 
 @contextmanager
 def _asked(door: Door, question: str) -> Iterator[tuple[View, Progress]]:
-    """The memory at the time asked for, open for writing so that new notes are indexed."""
+    """The memory at the time asked for; the question must say something."""
     if not question.strip():
         raise InvalidInput("Ask something: the question is empty.")
-    with door.opened() as memory, door.progress() as progress:
-        now = door.at is None and door.known is None
-        yield memory if now else memory.at(door.at, known=door.known), progress
+    with door.asked() as asked:
+        yield asked
 
 
 def _options(

@@ -89,7 +89,7 @@ def _shown(console: Console, found: list[Proposal]) -> None:
     for one in found:
         rows.add_row(
             str(one.id),
-            show.clean(f"{one.status}: {one.why}" if one.why else one.status),
+            show.flat(f"{one.status}: {one.why}" if one.why else one.status),
             show.clean(_said(one)),
             f"{one.confidence:g} of {one.threshold:g}",
             show.clean(one.by),
@@ -103,7 +103,8 @@ def _said(proposal: Proposal) -> str:
     said = proposal.fields
     if proposal.kind == "relate":
         ends = f"{said['source']} --[{said['relation']}]--> {said['target']}"
-        return f"{ends}  {said['evidence']}" if said.get("evidence") else ends
+        why = " ".join(str(said.get("evidence") or "").split())
+        return f"{ends}  {why}" if why else ends
     if proposal.kind == "remember":
         text = " ".join(str(said["content"]).split())
         return f"{said['topic']}: {text[:VALUE_CHARACTERS_SHOWN]}"

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hades.domain.graph import Edge, Entity, Mentioned, Resolution
+from hades.domain.names import one_line
 from hades.domain.trace import Change, Diff, Hit, Space, State, Topic
 
 if TYPE_CHECKING:
@@ -24,8 +25,13 @@ def when(moment: datetime | None) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that cannot play tricks on the terminal or the markup."""
-    return escape(printable(text))
+    """A name or the like on one line, that cannot play tricks on the terminal or the markup."""
+    return escape(one_line(text))
+
+
+def flat(text: str) -> str:
+    """Some words of a text, on one line."""
+    return clean(" ".join(text.split()))
 
 
 def printable(text: str) -> str:
@@ -60,7 +66,7 @@ def history(console: Console, states: list[State]) -> None:
     for found in states:
         first = "(forgotten)" if found.forgotten else found.content.strip().split("\n")[0]
         rows.add_row(
-            str(found.version), when(found.valid_from), when(found.recorded_at), clean(first[:100])
+            str(found.version), when(found.valid_from), when(found.recorded_at), flat(first[:100])
         )
     console.print(rows)
 
@@ -72,7 +78,7 @@ def diff(console: Console, found: Diff) -> None:
         console.print(f"{name}: [red]{clean(str(before))}[/] → [green]{clean(str(after))}[/]")
     for line in found.text.split("\n") if found.text else []:
         colour = colours.get(line[:1], "default")
-        console.print(f"[{colour}]{clean(line)}[/]")
+        console.print(f"[{colour}]{escape(printable(line))}[/]")
     if not found.text and not found.fields:
         console.print(
             f"{clean(found.topic)}: versions {found.before} and {found.after} are the same"
@@ -114,7 +120,7 @@ def edges(console: Console, found: Iterable[Edge]) -> None:
         if edge.weight != 1:
             parts.append(f"weight {edge.weight:g}")
         if edge.evidence:
-            parts.append(f"[italic]{clean(edge.evidence)}[/]")
+            parts.append(f"[italic]{flat(edge.evidence)}[/]")
         if edge.provenance is not None:
             parts.append(f"[dim]in {clean(edge.provenance.chunk)}[/]")
         console.print("  ".join(parts))
@@ -130,7 +136,7 @@ def mentions(console: Console, found: list[Mentioned]) -> None:
         line = one.line + text.count("\n", 0, at)
         said = text[text.rfind("\n", 0, at) + 1 :].split("\n")[0]
         times = f"{len(one.positions)}×" if one.positions else "title"
-        console.print(f"[bold]{clean(one.chunk.topic)}:{line}[/]  [dim]{times}[/]  {clean(said)}")
+        console.print(f"[bold]{clean(one.chunk.topic)}:{line}[/]  [dim]{times}[/]  {flat(said)}")
     if not found:
         console.print("no passage mentions it")
 
@@ -160,7 +166,7 @@ def resolution(console: Console, found: Resolution) -> None:
     ):
         for pair in pairs:
             ends = f"{clean(pair.other)} [dim]{what}[/] {clean(pair.keep)}"
-            console.print(f"{ends}  {pair.score:.2f}  [italic]{clean(pair.why)}[/]")
+            console.print(f"{ends}  {pair.score:.2f}  [italic]{flat(pair.why)}[/]")
     console.print(
         f"{len(found.merged)} {would}merged, {len(found.left)} left, "
         f"{len(found.similar)} {would}joined, {found.ended} ended, "
@@ -211,7 +217,7 @@ def summary(console: Console, done: Summary) -> None:
     spent = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in done.seconds.items())
     console.print(f"[dim]{spent}[/]")
     for where, why in done.skipped:
-        console.print(f"[yellow]skipped[/] {clean(where)}: {clean(why)}")
+        console.print(f"[yellow]skipped[/] {clean(where)}: {flat(why)}")
 
 
 def numbers(console: Console, found: dict[str, int]) -> None:

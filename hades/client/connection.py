@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from hades import errors
 from hades.client.holds import READING, Held, Kind
-from hades.domain.address import Address
+from hades.domain.address import Address, shown_key
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 
@@ -98,7 +98,7 @@ class Connection:
         self._random = random.Random()
         headers = {"user-agent": "hades"}
         if key := key or address.key:
-            headers["authorization"] = f"Bearer {key}"
+            headers["authorization"] = shown_key(key)
         socket = None if address.socket is None else str(address.socket)
         if socket is not None:
             # Packing what does not leave the machine only costs time.

@@ -56,3 +56,12 @@ def read_address(text: str) -> Address:
     place = f"[{host}]" if ":" in host else host
     root = f"{scheme.lower()}://{place}" + (f":{port}" if port else "") + parts.path.rstrip("/")
     return Address(root, root, key=unquote(key) if key else None)
+
+
+def shown_key(key: str) -> str:
+    """A key as it goes along with every request; InvalidInput when it cannot be one."""
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise InvalidInput(
+            "Your key (HADES_KEY) holds a space, a line break or a letter no key has: copy it anew."
+        )
+    return f"Bearer {key}"

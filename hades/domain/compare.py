@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import unified_diff
 from typing import Any
 
+from hades.domain.names import one_line
 from hades.domain.trace import Diff, State
 
 _CONTEXT_LINES = 3
@@ -14,7 +15,7 @@ _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")
 def compare(before: State, after: State) -> Diff:
     """What changed from one state to another."""
     old, new = before.content.split("\n"), after.content.split("\n")
-    lines = _unified(old, new, before.id, after.id)
+    lines = _unified(old, new, one_line(before.id), one_line(after.id))
     fields: dict[str, tuple[Any, Any]] = {
         name: (getattr(before, name), getattr(after, name))
         for name in _COMPARED_FIELDS

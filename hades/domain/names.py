@@ -171,3 +171,16 @@ def characters_at(text: str, packed: bytes) -> list[int]:
 def without_parenthesis(title: str) -> str:
     """A title as it is mentioned: "Ed Wood (film)" is written "Ed Wood"."""
     return _TRAILING_PARENTHESIS.sub("", title) or title
+
+
+def one_line(name: str) -> str:
+    """A name as it is shown: it cannot pass for several lines, nor steer what shows it.
+
+    >>> one_line("a\\nb")
+    'a\ufffdb'
+    """
+    if name.isprintable():
+        return name
+    return "".join(
+        one if one.isprintable() or unicodedata.category(one) == "Zs" else "\ufffd" for one in name
+    )

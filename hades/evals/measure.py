@@ -12,14 +12,14 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hades.domain.trace import Hit
 from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
-from hades.evals.sets import EvalSet, Question
+from hades.evals.sets import LOST_NAMED_AT_MOST, EvalSet, Lost, Question
 from hades.recall.ranker import Ranker
 from hades.store.port import Progress
 from hades.view import View
@@ -84,12 +84,18 @@ class Measured:
     questions: int
     index: Index
     systems: Mapping[str, Scores]
+    lost: Lost = field(default_factory=Lost)
 
     def plain(self) -> dict[str, Any]:
         """As it is printed in JSON."""
         index = {"seconds": self.index.seconds, "chunks": self.index.chunks}
         return {
             "dataset": self.dataset,
+            "lost_gold": {
+                "questions": self.lost.questions,
+                "passages": len({gold for _, gold in self.lost.gold}),
+                "some": [gold for _, gold in self.lost.gold[:LOST_NAMED_AT_MOST]],
+            },
             "index": {**index, "edges": self.index.edges},
             "systems": {name: scores.plain() for name, scores in self.systems.items()},
         }
@@ -125,7 +131,7 @@ def measure(
             if on_progress is not None:
                 on_progress(f"asking {system}", number, len(eval_set.questions))
         scores[system] = score(asked)
-    return Measured(eval_set.name, len(eval_set.questions), opened.index, scores)
+    return Measured(eval_set.name, len(eval_set.questions), opened.index, scores, eval_set.lost())
 
 
 def score(asked: Sequence[Asked]) -> Scores:

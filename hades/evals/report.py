@@ -42,6 +42,8 @@ def _lines(measured: Measured, pictures: Sequence[Path]) -> Iterator[str]:
     )
     if index.skipped:
         yield f"{index.skipped:,} records could not be taken in.\n"
+    if measured.lost.gold:
+        yield f"{measured.lost.told(measured.questions)}\n"
     head = ["system", *map(label, METRICS), "p50 ms", "p95 ms", "context tokens", "ECE"]
     yield from _table(head, (_row(*one) for one in measured.systems.items()))
     if picture := next((one for one in pictures if one.suffix == ".svg"), None):

@@ -18,6 +18,8 @@ from hades.errors import InvalidInput
 
 CORPUS, TURNS = "corpus.jsonl", "turns.jsonl"
 QUESTIONS, TRIPLES = "questions.jsonl", "triples.jsonl"
+LOST_NAMED_AT_MOST = 5
+"""Enough to see what is wrong: usually ids of another corpus, or written another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,28 @@ class Question:
     def fold(self) -> int:
         """Which half it falls in, 0 or 1: train on one, report on the other."""
         return zlib.crc32(self.id.encode()) & 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Gold that is not in the corpus, so that no system can find it."""
+
+    gold: tuple[tuple[str, str], ...] = ()
+    """The ids of questions, and of what is missing for them."""
+
+    @property
+    def questions(self) -> int:
+        """How many questions lack some of their gold."""
+        return len({question for question, _ in self.gold})
+
+    def told(self, of: int) -> str:
+        """It in a sentence, a few of them by name."""
+        named = ", ".join(f"{gold} (of {asked})" for asked, gold in self.gold[:LOST_NAMED_AT_MOST])
+        more = len(self.gold) - LOST_NAMED_AT_MOST
+        return (
+            f"{self.questions:,} of {of:,} questions have gold that is not in the corpus, and "
+            f"counts as not found: {named}" + (f" and {more:,} more." if more > 0 else ".")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +82,18 @@ class EvalSet:
     def triples(self) -> Path:
         """Facts somebody extracted from the passages; not every set has them."""
         return self.folder / TRIPLES
+
+    def lost(self) -> Lost:
+        """The gold that cannot be found, because the corpus does not have it."""
+        there = {
+            (str(row.get("conversation")) if self.is_conversations else None, str(row.get("id")))
+            for _, row in read_rows(self.corpus)
+        }
+        missing = {
+            one.id: [gold for gold in sorted(one.gold) if (one.conversation, gold) not in there]
+            for one in self.questions
+        }
+        return Lost(tuple((asked, gold) for asked, ids in missing.items() for gold in ids))
 
     def half(self, fold: int) -> EvalSet:
         """The same corpus with the questions of one half."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from hades.domain.answer import Passage, Path, Recall
 from hades.domain.graph import Node
-from hades.domain.names import name_key, words
+from hades.domain.names import name_key, one_line, words
 from hades.domain.rules import clean_number
 from hades.domain.times import TimeLike, iso
 from hades.domain.trace import Change
@@ -105,10 +105,12 @@ def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> s
     lines = [f"Query: {query}", "", "Relevant information:", ""]
     for number, path in enumerate(ranked, start=1):
         label = "Most relevant path" if number == len(ranked) else "Path"
-        lines.append(f"{label} ({_reliability(path):.2f}): {path.get('path', '')}")
+        lines.append(f"{label} ({_reliability(path):.2f}): {one_line(str(path.get('path', '')))}")
         for vertex in path.get("vertices") or ():
             if vertex.get("description"):
-                lines.append(f"  - {vertex.get('name', 'Entity')}: {vertex['description']}")
+                lines.append(
+                    f"  - {one_line(str(vertex.get('name', 'Entity')))}: {vertex['description']}"
+                )
         lines.append("")
     return "\n".join(lines)
 

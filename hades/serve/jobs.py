@@ -25,6 +25,7 @@ from hades.serve.desk.desk import Desk, Overloaded
 from hades.serve.gate.caller import Caller, Role
 from hades.store.port import Progress
 
+Kind = Literal["ingest", "triples", "import-node-link", "resolve"]
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]
 Work = Callable[[Memory, Progress], Any]
 
@@ -58,7 +59,7 @@ class Event:
 class Job:
     """One piece of long work."""
 
-    kind: str
+    kind: Kind
     space: str
     source: str | None
     by: str
@@ -150,7 +151,7 @@ class Jobs:
         self,
         caller: Caller,
         space: str,
-        kind: str,
+        kind: Kind,
         work: Work,
         *,
         source: str | None = None,

@@ -3,7 +3,8 @@
 The folder lies beside the memory. A source that is sent again lies at the same place as
 before, which is how `ingest` knows it: what did not change costs a hash, and what is no
 longer sent is forgotten. The files themselves are needed only while the job runs. After it
-an empty file or folder stays in their place, as the sign that its topics have an owner.
+an empty file or folder stays in their place, as the sign that its topics have an owner; with
+the last of them it goes too (store/sqlite/places.py).
 
 Nothing in an archive is trusted: names that lead elsewhere refuse the whole; links, devices
 and the like are passed over; bytes, members and headers are counted while they are unpacked.
@@ -49,6 +50,7 @@ UPLOADS_AT_ONCE = 2
 LEFT_BEHIND_S = 24 * 3600
 """What a killed server left lying for so long is nobody's any more."""
 
+_TRIES = 3
 _COPY_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _ONLY_FILES = "Only files are taken, no links or devices."
@@ -132,8 +134,12 @@ class Uploads:
 def put(draft: Path, place: Path) -> None:
     """Let a draft lie at the place of its source."""
     try:
-        place.parent.mkdir(mode=0o700, exist_ok=True)
-        remove(place)
+        for _ in range(_TRIES):
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+            remove(place)
+            with suppress(FileNotFoundError):  # a purge just took the empty folder away
+                os.rename(draft, place)
+                return
         os.rename(draft, place)
     except OSError as error:
         raise _full(error) from error

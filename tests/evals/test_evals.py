@@ -87,6 +87,34 @@ def test_a_set_is_a_folder(coast: Path) -> None:
     assert loaded.first(2).questions == loaded.questions[:2]
 
 
+def test_gold_that_is_not_in_the_corpus_is_named(coast: Path, tmp_path: Path) -> None:
+    assert load_set(coast).lost().gold == ()
+    wrong = [
+        QUESTIONS[0],
+        {"id": "q5", "question": "Who sells fish?", "gold": ["p4", "P4"]},
+        {"id": "q6", "question": "And slate?", "gold": [f"x{n}" for n in range(6)]},
+    ]
+    write(tmp_path / "other.jsonl", wrong)
+    words = ["eval", str(coast), "--questions", str(tmp_path / "other.jsonl"), "--systems", "words"]
+    told = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    some = ["P4", "x0", "x1", "x2", "x3"]
+    assert told["lost_gold"] == {"questions": 2, "passages": 7, "some": some}
+    shown = CliRunner().invoke(app, [*words, "--report", str(tmp_path / "report")])
+    sentence = (
+        "2 of 3 questions have gold that is not in the corpus, and counts as not found: "
+        "P4 (of q5), x0 (of q6), x1 (of q6), x2 (of q6), x3 (of q6) and 2 more."
+    )
+    assert sentence in shown.stdout
+    assert sentence in (tmp_path / "report" / "coast.md").read_text()
+
+
+def test_a_turn_of_another_conversation_cannot_be_found(chats: Path) -> None:
+    assert load_set(chats).lost().gold == ()
+    asked = {"id": "q", "question": "Who bought one?", "gold": ["t0", "t3"], "conversation": 0}
+    write(chats / "questions.jsonl", [asked])
+    assert load_set(chats).lost().gold == (("q", "t3"),)
+
+
 def test_the_halves_share_no_question(coast: Path) -> None:
     asked = [{"id": f"{n:x}-{n * n}", "question": "Who?", "gold": ["p1"]} for n in range(40)]
     write(coast / "questions.jsonl", asked)
@@ -255,7 +283,7 @@ def a_measurement(dataset: str = "2wiki") -> Measured:
 
 def test_the_data_has_the_promised_shape() -> None:
     data = json.loads(json.dumps(a_measurement().plain()))
-    assert set(data) == {"dataset", "index", "systems"}
+    assert set(data) == {"dataset", "lost_gold", "index", "systems"}
     assert data["index"] == {"seconds": 12.5, "chunks": 7, "edges": 30}
     assert set(data["systems"]["hybrid"]) == {
         *(f"recall@{k}" for k in (2, 5, 10, 25, 50)),

@@ -289,6 +289,56 @@ def test_an_answer_nobody_reads_is_not_kept_for_ever(serving: Serving) -> None:
         assert read < 4_000_000
 
 
+def _ask(raw: socket.socket, path: str, times: int = 1) -> None:
+    """Ask without reading more of the answer than that it began."""
+    raw.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() * times)
+    raw.recv(1, socket.MSG_PEEK)
+
+
+def _rest(raw: socket.socket, at_most: int) -> int:
+    read = 0
+    with suppress(ConnectionError):
+        while read < at_most and (piece := raw.recv(100_000)):
+            read += len(piece)
+    return read
+
+
+def test_answers_nobody_reads_are_bounded_all_together(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection.Connection, "unread_bytes_at_most", 6_000_000)
+    with serving() as served:
+        with served.by("rw") as client:
+            client.put(f"{STATES}/long", json={"content": "x" * 4_000_000}).raise_for_status()
+        with _connected(served) as first, _connected(served) as second, _connected(served) as third:
+            for raw in (first, second, third):
+                _ask(raw, f"{STATES}/long")
+            assert _rest(third, 4_000_000) >= 4_000_000
+            assert _rest(second, 4_000_000) < 1_000_000
+            assert _rest(first, 4_000_000) < 1_000_000
+
+
+def test_who_does_not_read_is_answered_nothing_more(serving: Serving) -> None:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import PlainTextResponse
+    from starlette.routing import Route
+
+    asked = []
+
+    async def long(request: Request) -> PlainTextResponse:
+        asked.append(request.url.query)
+        return PlainTextResponse("x" * 4_000_000)
+
+    with serving(app=Starlette(routes=[Route("/long", long)])) as served:
+        with _connected(served, "ro") as raw, served.by("ro") as client:
+            _ask(raw, "/long", times=3)
+            assert len(client.get("/long?other").text) == 4_000_000
+            assert asked == ["", "other"]
+            assert _rest(raw, 12_000_000) >= 12_000_000
+        assert asked == ["", "other", "", ""]
+
+
 def test_a_stream_of_events_does_not_keep_a_server_from_stopping(serving: Serving) -> None:
     from starlette.applications import Starlette
     from starlette.responses import StreamingResponse

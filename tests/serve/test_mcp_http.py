@@ -337,22 +337,3 @@ def test_a_client_that_starts_commands_reaches_a_server(desk: Desk) -> None:
     assert as_reader == hidden
     assert "recall" in hidden
     assert not hidden & {*WRITING_TOOLS, "save_session"}
-
-
-def test_a_server_that_does_not_answer_is_told_in_a_sentence(desk: Desk) -> None:
-    def tried(*arguments: str) -> str:
-        done = subprocess.run(
-            hades_command("mcp", *arguments),
-            input=b"",
-            capture_output=True,
-            env=hades_environment() | {"HADES_KEY": "nobody"},
-        )
-        assert (done.returncode, done.stdout) == (2, b"")
-        assert b"Traceback" not in done.stderr
-        return done.stderr.decode()
-
-    with served(build_app(desk)) as url:
-        address = url.removesuffix("/mcp")
-        assert "does not let us in" in tried("--memory", address)
-        assert "hades keys create --space" in tried("--memory", address, "--space", "work")
-    assert "does not let us in" in tried("--memory", address)

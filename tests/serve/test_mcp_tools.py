@@ -71,6 +71,35 @@ def test_recall_gives_passages_and_paths_with_their_nodes(story: Desk) -> None:
     assert ["design/approach_x", "refactoring/q1"] in [path["nodes"] for path in found["paths"]]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("recall", WHY),
+        ("topics", {}),
+        ("history", {"topic": "a"}),
+        ("working_memory", {"topic": "a"}),
+    ],
+)
+def test_of_an_empty_space_it_is_said_what_to_do(
+    desk: Desk, tool: str, arguments: dict[str, Any]
+) -> None:
+    first = "Nothing is remembered here yet: use `remember` or `ingest_text` first."
+    assert text_of(call(desk, tool, arguments)) == first
+    assert text_of(call(desk, tool, arguments, caller=EVE)) == "Nothing is remembered here yet."
+    then = text_of(call(desk, tool, {**arguments, "as_of": "2020"}))
+    assert then == "Nothing was remembered here at that time."
+
+
+def test_what_is_not_found_is_told_without_the_words_of_engineers(story: Desk) -> None:
+    nothing = text_of(call(story, "recall", {**WHY, "tag": "no such tag"}))
+    assert nothing == "Nothing that is remembered fits: ask in other words, or see `topics`."
+    filtered = text_of(call(story, "topics", {"glob": "zzz*"}))
+    assert filtered.startswith("No topic fits: ask with fewer filters")
+    long = text_of(call(story, "recall", {"question": "Why is X not viable? " * 300}))
+    assert "the question was shortened (" in long
+    assert "_" not in long.split("Notes: ")[1]
+
+
 def test_reading_tools_travel_in_time(story: Desk) -> None:
     then = {"as_of": "2024-02-01"}
     found = call(story, "recall", WHY | then)

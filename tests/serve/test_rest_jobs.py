@@ -86,6 +86,54 @@ def test_a_folder_is_taken_in_and_kept_up_to_date(client: httpx.Client, path: Pa
     assert left == []  # what was sent is in the memory alone
 
 
+def test_of_a_purged_upload_no_name_stays_on_disk(client: httpx.Client, path: Path) -> None:
+    def left() -> list[str]:
+        return sorted(one.name for one in Path(f"{path}.uploads").glob("*/*"))
+
+    plain = {"content-type": "text/markdown"}
+    done(client, client.post(f"{S}/jobs?name=secret.md", content=b"Delta.", headers=plain))
+    done(client, send(client, tar_of(("a.md", b"A."), ("b.md", b"B."))))
+    assert left() == ["docs", "secret.md"]
+    client.delete(f"{S}/states/secret.md?purge=true").raise_for_status()
+    client.delete(f"{S}/states/docs%2Fa.md?purge=true").raise_for_status()
+    assert left() == ["docs"]  # it still owns docs/b.md
+    client.delete(f"{S}/states/docs%2Fb.md?purge=true").raise_for_status()
+    assert list(Path(f"{path}.uploads").iterdir()) == []
+    done(client, send(client, tar_of(("a.md", b"A again."))))
+    assert topics(client) == ["docs/a.md"]
+
+
+def test_of_an_upload_that_gave_nothing_no_name_stays(client: httpx.Client, path: Path) -> None:
+    done(client, send(client, tar_of(("a.md", b"A.")), "source=docs&dry_run=true"))
+    assert list(Path(f"{path}.uploads").iterdir()) == []
+
+
+def test_of_a_dropped_space_no_upload_stays(client: httpx.Client, path: Path) -> None:
+    client.post("/v1/spaces", json={"name": "other"})
+    job = client.post(
+        "/v1/spaces/other/jobs?source=docs", content=tar_of(("z.md", b"Z.")), headers=TAR
+    ).json()
+    while client.get(f"/v1/spaces/other/jobs/{job['id']}").json()["status"] != "done":
+        time.sleep(0.02)
+    client.delete("/v1/spaces/other").raise_for_status()
+    assert list(Path(f"{path}.uploads").iterdir()) == []
+
+
+def test_a_job_says_what_kind_it_is(client: httpx.Client, app: Any) -> None:
+    done(client, send(client, tar_of(("a.md", b"A."))))
+    facts = b'{"subject": "a", "relation": "uses", "object": "b"}'
+    done(client, client.post(f"{S}/jobs?kind=triples&name=facts.jsonl", content=facts))
+    begun = client.post(f"{S}/jobs", json={"kind": "resolve"})
+    assert begun.json()["kind"] == "resolve"
+    done(client, begun)
+    assert client.get(f"{S}/jobs/{begun.json()['id']}").json()["kind"] == "resolve"
+    listed = client.get(f"{S}/jobs").json()["items"]
+    assert [job["kind"] for job in listed] == ["resolve", "triples", "ingest"]
+    said = app.openapi()["components"]["schemas"]["ShownJob"]
+    assert "kind" in said["required"]
+    assert {job["kind"] for job in listed} < set(said["properties"]["kind"]["enum"])
+
+
 def test_a_source_of_one_space_is_none_of_another(client: httpx.Client) -> None:
     client.post("/v1/spaces", json={"name": "other"})
     done(client, send(client, tar_of(("a.md", b"A."))))

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hades.serve.gate.gate import Scope
 from hades.serve.gate.reply import Whole
@@ -25,6 +25,8 @@ BESIDE_BYTES_AT_MOST = 64 * 1024
 """Of what comes after a head and is no body, one after the other: trailers, chunk extensions."""
 READ_S = 60.0
 """A client who reads nothing of its answer for so long is let go."""
+UNREAD_BYTES_AT_MOST = 128 * 2**20
+"""Of all answers together that nobody reads: four of the longest texts one may send."""
 LINGER_S = 2.0
 """A client that still sends what nobody wants has so long to read why."""
 CONNECTIONS_AT_MOST = 800
@@ -42,6 +44,7 @@ class Connection(HttpToolsProtocol):
     """The ways of unix sockets, by path; a class of its own for each server has them."""
     head_s = HEAD_S
     read_s = READ_S
+    unread_bytes_at_most = UNREAD_BYTES_AT_MOST
     at_once: Callable[[Scope], Whole | None] = staticmethod(lambda scope: None)
     """What answers some requests by GET as soon as their head is there; None: none of it."""
 
@@ -50,6 +53,8 @@ class Connection(HttpToolsProtocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._linger_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
+        self._unread_bytes = 0
+        self._held_back: tuple[RequestResponseCycle, Any] | None = None
         self._head_bytes = 0
         self._beside_bytes = 0
         self._in_head = True
@@ -148,12 +153,41 @@ class Connection(HttpToolsProtocol):
         """They do not read what they are sent."""
         super().pause_writing()
         self._read_timer = self.loop.call_later(self.read_s, self.transport.abort)
+        # What is sent is kept whole until its last byte went: it counts as it is now.
+        self._unread_bytes = self.transport.get_write_buffer_size()
+        self._make_room()
 
     def resume_writing(self) -> None:
         """They read on."""
         if self._read_timer is not None:
             self._read_timer.cancel()
+        self._unread_bytes = 0
         super().resume_writing()
+        if self._held_back is not None:
+            held_back, self._held_back = self._held_back, None
+            self.flow.resume_reading()
+            super()._start_asgi_task(*held_back)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        # A further answer would wait in memory beside the one they do not read.
+        if self.flow.write_paused:
+            self._held_back = (cycle, app)
+            self.flow.pause_reading()
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _make_room(self) -> None:
+        """Let go of those who leave most unread, as long as all together hold too much; who is
+        sent an answer just now may still read it."""
+        others = [one for one in self.connections if isinstance(one, Connection) and one != self]
+        others.sort(key=lambda one: one._unread_bytes)
+        held = self._unread_bytes + sum(one._unread_bytes for one in others)
+        while others and held > self.unread_bytes_at_most:
+            largest = others.pop()
+            held -= largest._unread_bytes
+            if largest._unread_bytes:
+                largest._unread_bytes = 0
+                largest.transport.abort()
 
     def _answer_at_once(self) -> bool:
         """Answer here and now, where that can be done: uvicorn's task, events and messages take

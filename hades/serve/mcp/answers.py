@@ -8,24 +8,23 @@ from datetime import datetime
 
 from hades.domain.answer import Citation, Passage, Path, Recall, WorkingSet
 from hades.domain.graph import Edge, FactChange, Reason
+from hades.domain.names import one_line
 from hades.domain.times import iso
 from hades.domain.trace import State, Topic
 
 EXCERPT_CHARACTERS = 300
 """Of an earlier version in a list of versions: enough to know it again."""
-SAYS_WHAT_IS_MISSING = frozenset(
-    {
-        Reason.TIMEOUT,
-        Reason.BUDGET_EXHAUSTED,
-        Reason.CLAMPED,
-        Reason.EVICTED,
-        Reason.NO_EMBEDDINGS,
-        Reason.NOT_INDEXED,
-        Reason.ENCODER_FAILED,
-        Reason.CUT_QUESTION,
-    }
-)
-"""The reasons a reader must know; how the rest was found is for engineers."""
+WHAT_IS_MISSING = {
+    Reason.TIMEOUT: "the time was over before everything was looked at",
+    Reason.BUDGET_EXHAUSTED: "more was found than may be read",
+    Reason.CLAMPED: "a limit that was asked for is not allowed",
+    Reason.EVICTED: "something did not fit",
+    Reason.NO_EMBEDDINGS: "nothing can be found by meaning yet, only by words and names",
+    Reason.NOT_INDEXED: "not all that was written can be found yet",
+    Reason.ENCODER_FAILED: "nothing was found by meaning, only by words and names",
+    Reason.CUT_QUESTION: "the question was shortened",
+}
+"""The reasons a reader must know, in plain words; how the rest was found is for engineers."""
 DIGITS = 3
 """Of a score: more says nothing to a model and costs tokens."""
 
@@ -205,11 +204,21 @@ def recalled(found: Recall, space: str) -> Recalled:
     )
 
 
-def recalled_text(found: Recall) -> str:
+def recalled_text(found: Recall, *, may_write: bool) -> str:
     """The packed context, how to cite it, and what a reader must know about it."""
+    missing = [
+        WHAT_IS_MISSING[note.reason] + (f" ({one_line(note.detail)})" if note.detail else "")
+        for note in found.reasons
+        if note.reason in WHAT_IS_MISSING
+    ]
+    notes = [f"Notes: {'; '.join(dict.fromkeys(missing))}."] if missing else []
     if not found.passages and not found.paths:
-        notes = "; ".join(str(note) for note in found.reasons)
-        return f"Nothing is known about this ({notes or 'no passage fits'})."
+        reasons = {note.reason for note in found.reasons}
+        if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
+            past = found.valid is not None or found.known is not None
+            return nothing_text(past=past, may_write=may_write)
+        helpful = "Nothing that is remembered fits: ask in other words, or see `topics`."
+        return "\n".join([helpful, *notes])
     passages = [one for one in found.citations if one.kind == "passage"]
     lines = [found.context, "", "Cite as: " + ", ".join(_cite(one) for one in passages)]
     compared = not any(
@@ -217,10 +226,15 @@ def recalled_text(found: Recall) -> str:
     )
     if compared:
         lines.append(f"How likely the answer is among these: {found.belief.mean:.2f}.")
-    missing = [str(note) for note in found.reasons if note.reason in SAYS_WHAT_IS_MISSING]
-    if missing:
-        lines.append("Notes: " + "; ".join(missing) + ".")
-    return "\n".join(lines)
+    return "\n".join([*lines, *notes])
+
+
+def nothing_text(*, past: bool, may_write: bool) -> str:
+    """What is said of a space with nothing in it."""
+    if past:
+        return "Nothing was remembered here at that time."
+    how = ": use `remember` or `ingest_text` first" if may_write else ""
+    return f"Nothing is remembered here yet{how}."
 
 
 def found_path(number: int, path: Path, nodes: list[str] | None = None) -> FoundPath:
@@ -255,8 +269,8 @@ def history_text(told: TopicHistory) -> str:
     for one in told.versions:
         until = f" until {one.until}" if one.until else ""
         what = "forgotten" if one.forgotten else one.content
-        tags = f" [{', '.join(one.tags)}]" if one.tags else ""
-        head = f"{one.cite}, true since {one.since}{until}, written {one.recorded}{tags}"
+        times = f"true since {one.since}{until}, written {one.recorded}"
+        head = f"{one_line(one.cite)}, {times}{_tags(one.tags)}"
         blocks.append(f"{head}\n{what}")
     if told.earlier:
         blocks.append(f"{told.earlier} earlier versions: ask for one by its number.")
@@ -270,24 +284,19 @@ def topic_line(topic: Topic) -> TopicLine:
     return TopicLine(topic.name, topic.version, stamp(topic.valid_from), list(topic.tags) or None)
 
 
-def one_line(name: str) -> str:
-    """A name that cannot pass for several lines of an answer."""
-    return "".join(one if one.isprintable() else "\ufffd" for one in name)
-
-
-def topics_text(page: TopicPage) -> str:
-    """One topic a line."""
+def topics_text(page: TopicPage, nothing: str) -> str:
+    """One topic a line; `nothing` where there is none."""
     lines = [
-        f"{one_line(one.topic)}@{one.version}, since {one.since}"
-        + (f" [{', '.join(one.tags)}]" if one.tags else "")
+        f"{one_line(one.topic)}@{one.version}, since {one.since}{_tags(one.tags)}"
         for one in page.topics
     ]
     if not lines:
-        lines = ["No topics."]
+        lines = [nothing]
     if page.next:
         lines.append(f"More: pass after={page.next!r}.")
     if page.spaces:
-        lines.append(f"Spaces: {', '.join(page.spaces)} (this is {page.space}).")
+        spaces = one_line(", ".join(page.spaces))
+        lines.append(f"Spaces: {spaces} (this is {one_line(page.space)}).")
     return "\n".join(lines)
 
 
@@ -309,7 +318,7 @@ def working_memory(found: WorkingSet, space: str) -> WorkingMemory:
 
 def working_memory_text(found: WorkingSet) -> str:
     """The packed text, and what had to stay out."""
-    out = "; ".join(str(note) for note in found.reasons)
+    out = one_line("; ".join(str(note) for note in found.reasons))
     return f"{found.context}\n\nLeft out: {out}." if out else found.context
 
 
@@ -322,7 +331,7 @@ def stated(edge: Edge) -> Stated:
 def stated_text(one: Stated) -> str:
     """An edge in a line."""
     until = f" until {one.until}" if one.until else ""
-    return f"{one.fact} (edge {one.edge}, since {one.since}{until})"
+    return f"{one_line(one.fact)} (edge {one.edge}, since {one.since}{until})"
 
 
 def changed(change: FactChange) -> Changed:
@@ -341,7 +350,7 @@ def changed_text(told: Changed) -> str:
     lines += [f"ended: {stated_text(one)}" for one in told.closed]
     lines += [f"holds: {stated_text(one)}" for one in told.opened]
     if told.cite:
-        lines.append(f"written: {told.cite}")
+        lines.append(f"written: {one_line(told.cite)}")
     return "\n".join(lines)
 
 
@@ -364,7 +373,7 @@ def excerpt(text: str) -> str:
 
 def numbered(paths: Iterable[FoundPath]) -> list[str]:
     """Paths as lines of a prompt, each with the ids of its nodes."""
-    return [f"{one.number}) {one.path}  (nodes: {', '.join(one.nodes)})" for one in paths]
+    return [one_line(f"{one.number}) {one.path}  (nodes: {', '.join(one.nodes)})") for one in paths]
 
 
 def _passage(number: int, passage: Passage) -> FoundPassage:
@@ -382,4 +391,8 @@ def _passage(number: int, passage: Passage) -> FoundPassage:
 
 
 def _cite(citation: Citation) -> str:
-    return f"[{citation.number}] {', '.join(citation.nodes)}"
+    return one_line(f"[{citation.number}] {', '.join(citation.nodes)}")
+
+
+def _tags(tags: list[str] | None) -> str:
+    return one_line(f" [{', '.join(tags)}]") if tags else ""

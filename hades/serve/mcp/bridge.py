@@ -6,7 +6,9 @@ handed on: answers, refusals, progress. Nothing is decided here but what --read-
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import httpx2
@@ -17,7 +19,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from hades import __version__
-from hades.domain.address import Address, read_address
+from hades.domain.address import Address, read_address, shown_key
 from hades.errors import Unavailable
 from hades.serve.mcp import prompts
 from hades.serve.mcp.server import TOOLS, Context, instructions
@@ -33,18 +35,27 @@ def serve_address(text: str, key: str | None, *, read_only: bool) -> None:
 
 
 async def _serve(address: Address, key: str | None, *, read_only: bool) -> None:
-    shown = address.key or key
-    headers = {} if shown is None else {"authorization": f"Bearer {shown}"}
+    key = address.key or key
+    headers = {"authorization": shown_key(key)} if key else {}
     socket = None if address.socket is None else str(address.socket)
+    refused: list[httpx2.Response] = []
+
+    async def note(response: httpx2.Response) -> None:
+        if response.is_error:
+            await response.aread()
+            refused[:] = [response]
+
     async with httpx2.AsyncClient(
-        headers=headers, timeout=PATIENCE_S, transport=httpx2.AsyncHTTPTransport(uds=socket)
+        headers=headers,
+        timeout=PATIENCE_S,
+        transport=httpx2.AsyncHTTPTransport(uds=socket),
+        event_hooks={"response": [note]},
     ) as http:
         far = Client(streamable_http_client(f"{address.root}/mcp", http_client=http))
         try:
             await far.__aenter__()
         except (MCPError, httpx2.HTTPError, ExceptionGroup) as error:
-            sentence = f"The server at {address.text} does not let us in: {_why(error)}."
-            raise Unavailable(sentence) from error
+            raise Unavailable(_not_let_in(address, key, refused, error)) from error
         try:
             await over_stdio(_server(Far(far, read_only)))
         finally:
@@ -133,6 +144,31 @@ def _server(far: Far) -> Server[Any]:
         on_list_prompts=far.list_prompts,
         on_get_prompt=far.get_prompt,
     )
+
+
+def _not_let_in(
+    address: Address, key: str | None, refused: list[httpx2.Response], error: BaseException
+) -> str:
+    """What is wrong, and what to do. The SDK keeps to itself what the server answered."""
+    if not refused:
+        return (
+            f"No server answers at {address.text} ({_why(error)}): start it with `hades serve`, "
+            "or correct the address."
+        )
+    if refused[-1].status_code == HTTPStatus.UNAUTHORIZED:
+        what = "does not know your key" if key else "wants a key"
+        return (
+            f"The server at {address.text} {what}: put one into HADES_KEY; there, "
+            "`hades keys create` makes one."
+        )
+    return f"The server at {address.text} does not let us in: {_detail(refused[-1])}."
+
+
+def _detail(response: httpx2.Response) -> str:
+    """What a server says about its refusal, where it says something we understand."""
+    with suppress(ValueError, TypeError, LookupError):
+        return str(response.json()["detail"]).rstrip(".")
+    return f"it answers {response.status_code} {response.reason_phrase}"
 
 
 def _why(error: BaseException) -> str:

@@ -51,6 +51,8 @@ class Call:
     home: str | None
     """The space of calls that name none."""
     report: Report
+    may_write: bool = False
+    """Whether they are offered tools that write."""
 
     def space(self, named: str | None) -> str:
         """The space a call is about."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from hades.domain.answer import Mode
+from hades.domain.names import one_line
 from hades.domain.plain import plain
 from hades.errors import InvalidInput
 from hades.memory import Memory
@@ -152,7 +153,9 @@ async def hipporag_retrieve(
         as_of=as_of,
         known_at=known_at,
     )
-    lines = [f"[{one.rank}] {one.chunk_id} ({one.score:.2f})\n{one.text}" for one in results]
+    lines = [
+        f"[{one.rank}] {one_line(one.chunk_id)} ({one.score:.2f})\n{one.text}" for one in results
+    ]
     text = "\n\n".join(lines) or f"No passages found for query: {query}"
     return Reply(RetrievedPassages(query, results), text)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import mcp_types as types
 
+from hades.domain.names import one_line
 from hades.errors import InvalidInput
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import Call
@@ -51,7 +52,7 @@ async def _answer_from_paths(call: Call, given: Mapping[str, str]) -> str:
         call.space(given.get("space")), question, as_of=given.get("as_of"), budget=BUDGET_TOKENS
     )
     told = answers.recalled(found, found.space)
-    passages = [f"[{one.cite}] {one.text}" for one in told.passages]
+    passages = [f"[{one_line(one.cite)}] {one.text}" for one in told.passages]
     parts = [
         "Passages:",
         *(passages or ["none"]),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from hades.domain.answer import WorkingSet
+from hades.errors import NotFound
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import Call
 from hades.serve.mcp.tool import (
@@ -20,6 +24,7 @@ from hades.serve.mcp.tool import (
     Topic,
     tool,
 )
+from hades.store.port import Progress
 from hades.view import View
 
 PAGE_AT_MOST = 200
@@ -59,7 +64,9 @@ async def recall(
     wanted = {"budget": budget, "mode": mode, "tag": tag, "kind": kind, "glob": glob}
     options: dict[str, Any] = {key: one for key, one in wanted.items() if one is not None}
     found = await call.recall(where, question, as_of=as_of, known_at=known_at, **options)
-    return Reply(answers.recalled(found, where), answers.recalled_text(found))
+    return Reply(
+        answers.recalled(found, where), answers.recalled_text(found, may_write=call.may_write)
+    )
 
 
 @tool("History")
@@ -85,9 +92,10 @@ async def history(
     by its number to read it whole.
     """
     where = call.space(space)
+    nothing = _nothing(call, as_of, known_at)
 
     def read(view: View) -> answers.TopicHistory:
-        with view.snapshot():
+        with view.snapshot(), _empty_told(view, nothing):
             one = None if version is None else [view.get(topic, version)]
             states = one or view.history(topic)[::-1]
             after = states[0].version
@@ -140,7 +148,10 @@ async def topics(
         )
 
     page = await call.read(where, read, as_of=as_of, known_at=known_at)
-    return Reply(page, answers.topics_text(page))
+    nothing = _nothing(call, as_of, known_at)
+    if any((glob, tag, since, until, after)):
+        nothing = "No topic fits: ask with fewer filters, or use `recall` to find by meaning."
+    return Reply(page, answers.topics_text(page, nothing))
 
 
 @tool("Working memory")
@@ -159,10 +170,27 @@ async def working_memory(
     question rather than a topic use recall.
     """
     where = call.space(space)
-    found = await call.ask(
-        where,
-        lambda view, _told: view.working_memory(topic, budget=budget),
-        as_of=as_of,
-        known_at=known_at,
-    )
+    nothing = _nothing(call, as_of, known_at)
+
+    def ask(view: View, _told: Progress) -> WorkingSet:
+        with _empty_told(view, nothing):
+            return view.working_memory(topic, budget=budget)
+
+    found = await call.ask(where, ask, as_of=as_of, known_at=known_at)
     return Reply(answers.working_memory(found, where), answers.working_memory_text(found))
+
+
+def _nothing(call: Call, as_of: str | None, known_at: str | None) -> str:
+    past = as_of is not None or known_at is not None
+    return answers.nothing_text(past=past, may_write=call.may_write)
+
+
+@contextmanager
+def _empty_told(view: View, nothing: str) -> Iterator[None]:
+    """Where a topic is missing because nothing is there at all, say that."""
+    try:
+        yield
+    except NotFound as error:
+        if view.topics(limit=1):
+            raise
+        raise NotFound(nothing) from error

@@ -148,7 +148,8 @@ class Handlers:
         async def report(progress: float, total: float | None, words: str) -> None:
             await ctx.session.report_progress(progress, total, words)
 
-        return Call(self.desk, self._known(ctx), self.home, report)
+        caller = self._known(ctx)
+        return Call(self.desk, caller, self.home, report, self._may_write(caller))
 
 
 def build(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from hades.domain.names import one_line
 from hades.domain.trace import State
 from hades.memory import Memory
 from hades.serve.mcp import answers
@@ -71,7 +72,7 @@ async def remember(
         "expect_version": expect_version,
     }
     state = await call.write(where, lambda memory: memory.remember(topic, content, **options))
-    return Reply(answers.remembered(state, where), f"Remembered as {state.id}.")
+    return Reply(answers.remembered(state, where), f"Remembered as {one_line(state.id)}.")
 
 
 @tool("Take in a text", writes=True)
@@ -103,7 +104,8 @@ async def ingest_text(
 
     state = await call.work(where, take)
     return Reply(
-        answers.remembered(state, where), f"Taken in as {state.id}: {len(text):,} characters."
+        answers.remembered(state, where),
+        f"Taken in as {one_line(state.id)}: {len(text):,} characters.",
     )
 
 
@@ -205,4 +207,4 @@ async def forget(call: Call, topic: Topic, space: Space = None) -> Reply[answers
     """
     where = call.space(space)
     state = await call.write(where, lambda memory: memory.forget(topic))
-    return Reply(answers.remembered(state, where), f"Forgotten from {state.id} on.")
+    return Reply(answers.remembered(state, where), f"Forgotten from {one_line(state.id)} on.")

@@ -13,11 +13,12 @@ from hades.domain.graph import Edge, FactChange, Turn
 from hades.errors import Denied, InvalidInput
 from hades.memory import Memory
 from hades.serve.rest.calls import Reads, Writes
-from hades.serve.rest.paging import EDGE_KEY, PAGE, Cursor, Limit, cut, decode, edge_key
+from hades.serve.rest.paging import EDGE_KEY, PAGE, Cursor, Limit, decode, edge_key, page
 from hades.serve.rest.routes import routes
 from hades.serve.rest.states import TopicName
 from hades.serve.rest.words import NAME, Body, Content, Evidence, Name, Share, Time
 from hades.serve.wire import Page
+from hades.store.edge_pages import FIRST
 
 router = routes("/v1/spaces/{space:name}", "edges")
 
@@ -115,13 +116,11 @@ async def edges(
     limit: Limit = PAGE,
 ) -> Response:
     """The edges that hold at a time: first those that were told, then those texts state."""
-    after = decode(cursor, *EDGE_KEY)
+    told, number, mark = decode(cursor, *EDGE_KEY) or FIRST
+    after = (told, number, mark)
     return await reads.answer(
-        lambda view: cut(
-            view.edges(name, relation=relation, direction=direction, all=all),
-            limit,
-            edge_key,
-            after,
+        lambda view: page(
+            view._edges_after(name, relation, direction, all, after, limit + 1), limit, edge_key
         )
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import ConfigDict, Field
@@ -10,15 +10,18 @@ from starlette.responses import Response
 
 from hades.domain.graph import Entity, Mentioned, Related
 from hades.serve.rest.calls import Reads, Writes
-from hades.serve.rest.paging import PAGE, Cursor, Limit, cut, decode
+from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
 from hades.serve.rest.routes import routes
 from hades.serve.rest.states import TopicName
 from hades.serve.rest.words import LIMIT_AT_MOST, NAME, Body, Hint, Name
 from hades.serve.wire import Page
+from hades.view import View
 
 router = routes("/v1/spaces/{space:name}", "entities")
 
 OTHERS_AT_MOST = 1_000
+ENTITY_KEY = (str, int)
+"""A name and a number: the store keeps apart by keys, not by how names are written."""
 Most = Annotated[int, Query(ge=0, le=LIMIT_AT_MOST, description="The most items.")]
 
 
@@ -71,10 +74,14 @@ async def entities(
     limit: Limit = PAGE,
 ) -> Response:
     """The entities there are, by name, with their aliases and what was merged into them."""
-    after = decode(cursor, str)
-    return await reads.answer(
-        lambda view: cut(view.entities(glob), limit, lambda entity: [entity.name], after)
-    )
+    name, number = decode(cursor, *ENTITY_KEY) or ("", 0)
+
+    def read(view: View) -> dict[str, Any]:
+        found = view._entities_after(glob, (name, number), limit + 1)
+        told = page(found, limit, lambda one: [one[1].name, one[0]])
+        return {**told, "items": [entity for _, entity in told["items"]]}
+
+    return await reads.answer(read)
 
 
 @router.get("/entity/{name:topic}", summary="Read an entity", response_model=Entity)

@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from hades.domain.trace import State
 from hades.errors import Unavailable
-from hades.serve.jobs import Job, Jobs, Status
+from hades.serve.jobs import Job, Jobs, Kind, Status
 from hades.serve.problems import ERRORS_AT_MOST
 from hades.serve.rest import bodies
 from hades.serve.rest.calls import Reads, Writes, Writing, json_response
@@ -104,7 +104,7 @@ class ShownJob(BaseModel):
     """A piece of long work."""
 
     id: str
-    kind: str
+    kind: Kind
     space: str
     source: str | None
     by: str

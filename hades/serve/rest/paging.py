@@ -9,17 +9,18 @@ import binascii
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
 
 from hades.domain.graph import Edge
-from hades.domain.times import iso
 from hades.errors import InvalidInput
+from hades.store.edge_pages import edge_place
 
 Item = TypeVar("Item")
 
+NUMBER_BELOW = 1 << 62
+"""What a number in a cursor may be: the store's own are smaller."""
 PAGE = 100
 PAGE_AT_MOST = 1_000
 
@@ -47,10 +48,13 @@ def decode(cursor: str | None, *kinds: type) -> list[Any] | None:
     try:
         told = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True)
         key = json.loads(told)
+        json.dumps(key, ensure_ascii=False).encode()
     except (binascii.Error, ValueError, RecursionError) as error:
         raise InvalidInput("That is no cursor of ours: give `next` of the page before.") from error
     if not isinstance(key, list) or [type(part) for part in key] != list(kinds):
         raise InvalidInput("That is the cursor of another list: start again without one.")
+    if any(isinstance(part, int) and abs(part) >= NUMBER_BELOW for part in key):
+        raise InvalidInput("That is no cursor of ours: give `next` of the page before.")
     return key
 
 
@@ -74,13 +78,8 @@ def cut(
 
 
 EDGE_KEY = (int, int, str)
-_MARK_BYTES = 12
 
 
 def edge_key(edge: Edge) -> list[Any]:
-    """The place of an edge in the list: told ones by number, then stated ones."""
-    # A number may stand for several: what follows from mentions has none.
-    ends = (edge.source.name, edge.relation, edge.target.name)
-    told = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
-    mark = blake2b(told, digest_size=_MARK_BYTES).hexdigest()
-    return [int(edge.id <= 0), abs(edge.id), mark]
+    """The place of an edge in the list."""
+    return list(edge_place(edge))

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hades.errors import InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
-from hades.serve.jobs import Work
+from hades.serve.jobs import Kind, Work
 from hades.serve.rest.receiving import (
     MULTIPART,
     TARS,
@@ -98,7 +98,7 @@ class Upload(BaseModel):
 class Taken:
     """Work that can begin, and what is to be done when it ended."""
 
-    kind: str
+    kind: Kind
     work: Work
     source: str | None = None
     afterwards: Callable[[], None] = lambda: None
@@ -201,6 +201,7 @@ def _ingestion(
             summary = memory.ingest(place, **options, on_progress=told)
         finally:
             empty(place)
+            memory._clear_places()  # its topics may have been purged while it was read
         summary.skipped[:0] = skipped
         return summary
 

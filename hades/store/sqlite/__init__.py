@@ -25,6 +25,7 @@ from hades.store.sqlite.feed import SqliteFeed
 from hades.store.sqlite.links import SqliteLinks
 from hades.store.sqlite.opening import open_engine
 from hades.store.sqlite.passages import SqlitePassages
+from hades.store.sqlite.places import clear_places
 from hades.store.sqlite.proposals import SqliteProposals
 from hades.store.sqlite.sources import SqliteSources
 from hades.store.sqlite.stated import SqliteStated
@@ -137,6 +138,10 @@ class SqliteStore:
     def wipe(self) -> bool:
         """Empty the write-ahead log of erased bytes; False when somebody holds it open."""
         return purge.wipe(self.engine)
+
+    def clear_places(self) -> None:
+        """Remove the empty places beside the memory from which no topic comes any more."""
+        clear_places(self.engine)
 
     def check(self, on_progress: Progress | None = None, *, mend: bool = False) -> list[Problem]:
         """Everything that is not as it should be; with `mend`, after mending what can be."""

@@ -86,7 +86,7 @@ class SqliteEdges:
         if wanted.node is not None:
             ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}
             self._touching(ends[wanted.direction], space, wanted.node, wanted, as_of, where, values)
-        rows = self._engine.rows(f"{_SELECT} WHERE {' AND '.join(where)} ORDER BY e.id", *values)
+        rows = self._engine.rows(*_ordered(where, values, wanted))
         return self._edges(space, rows, as_of)
 
     def there_are(self, space: int) -> bool:
@@ -258,3 +258,13 @@ class SqliteEdges:
         if row is None or space not in (None, row[1]):
             raise NotFound(f"There is no edge {edge} in this space.")
         return row
+
+
+def _ordered(where: list[str], values: list[Any], wanted: EdgeFilter) -> tuple[Any, ...]:
+    """The statement that reads the edges wanted, and its values."""
+    if wanted.limit is None:
+        return f"{_SELECT} WHERE {' AND '.join(where)} ORDER BY e.id", *values
+    # The keys are sorted alone: names and evidence are read of the page only.
+    keys = f"SELECT e.row FROM edges e WHERE {' AND '.join([*where, 'e.id > ?'])} ORDER BY e.id"
+    sql = f"{_SELECT} WHERE e.row IN ({keys} LIMIT ?) ORDER BY e.id"
+    return sql, *values, wanted.beyond, wanted.limit

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.names import exact_key, name_key
@@ -19,12 +18,16 @@ from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.port import Write
 from hades.store.sqlite.engine import Engine
 from hades.store.sqlite.identity import Identity
+from hades.store.sqlite.listing import (
+    Standing,
+    aliases_of,
+    degrees_of,
+    frequency_of,
+    list_entities,
+)
 
 USERS_WORD = 0
 """The origin of an entity that somebody named; others come and go with the texts."""
-
-OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
-"""That a name `a` is not the one an entity `e` is known by."""
 
 _FIND = """
 SELECT id FROM entities WHERE space = ?1 AND key = ?4
@@ -37,13 +40,6 @@ UNION ALL SELECT entity FROM (
 LIMIT 1
 """
 """By its very letters, by its key, by another name it goes by."""
-
-_FREQUENCIES = """
-SELECT m.entity, count(DISTINCT m.chunk) FROM mentions m JOIN presences p ON p.chunk = m.chunk
-WHERE m.entity IN (SELECT value FROM json_each(?1))
-  AND p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
-  AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
-"""
 
 
 class SqliteEntities:
@@ -157,87 +153,16 @@ class SqliteEntities:
         )
         return {int(entity): str(name) for entity, name in rows}
 
-    def _merged(self, space: int, roots: dict[int, int], known: int) -> dict[int, list[str]]:
-        if not roots:
-            return {}
-        names = dict(
-            self._engine.rows(
-                "SELECT id, name FROM entities WHERE space = ? AND recorded_at <= ?", space, known
-            )
-        )
-        merged: dict[int, list[str]] = {}
-        for entity, root in sorted(roots.items()):
-            merged.setdefault(root, []).append(names.get(entity, f"entity {entity}"))
-        return merged
-
-    def _aliases(self, space: int, known: int) -> dict[int, list[str]]:
-        aliases: dict[int, list[str]] = {}
-        for entity, alias in self._engine.rows(
-            "SELECT a.entity, a.name FROM names a JOIN entities e ON e.id = a.entity "
-            f"WHERE e.space = ?1 AND {OTHER_NAME} AND a.recorded_at <= ?2 "
-            "AND (a.retired_at IS NULL OR a.retired_at > ?2) ORDER BY a.name",
-            *(space, known),
-        ):
-            aliases.setdefault(entity, []).append(alias)
-        return aliases
-
-    def _frequencies(self, entities: Sequence[int], as_of: AsOf) -> dict[int, int]:
-        """In how many passages each is mentioned."""
-        wanted = json.dumps(list(entities))
-        moment = self._engine.moment(as_of)
-        return dict(self._engine.rows(f"{_FREQUENCIES} GROUP BY m.entity", wanted, *moment))
-
-    def _frequency(self, entities: Sequence[int], as_of: AsOf) -> int:
-        """In how many passages one of them is mentioned."""
-        wanted = json.dumps(list(entities))
-        return int(self._engine.row(_FREQUENCIES, wanted, *self._engine.moment(as_of))[1])
-
-    def _degrees(self, space: int, known: int) -> dict[int, int]:
-        believed = (
-            "FROM edges WHERE space = ?1 AND recorded_at <= ?3 "
-            "AND (retired_at IS NULL OR retired_at > ?3)"
-        )
-        return dict(
-            self._engine.rows(
-                f"SELECT node >> 3, count(*) FROM (SELECT source AS node {believed} "
-                f"UNION ALL SELECT target {believed}) WHERE node & 7 = ?2 GROUP BY node",
-                *(space, int(NodeKind.ENTITY), known),
-            )
-        )
-
     def list(self, space: int, glob: str | None = None, as_of: AsOf = NOW) -> list[Entity]:
         """The entities there are, by name, each with its aliases and what was merged into it."""
-        known = self._engine.moment(as_of)[1]
-        roots = self.roots(space, as_of)
-        explained = self.identity(space, as_of).explained(space)
-        rows: list[Any] = self._engine.rows(
-            "SELECT id, name, kind, summary FROM entities "
-            "WHERE space = ?1 AND recorded_at <= ?2 AND (?3 IS NULL OR name GLOB ?3) "
-            "ORDER BY name",
-            *(space, known, glob),
-        )
-        shown = [row for row in rows if row[0] not in roots and row[0] not in explained]
-        groups: dict[int, list[int]] = {}
-        for entity, other in sorted({**roots, **explained}.items()):
-            groups.setdefault(explained.get(other, other), []).append(entity)
-        merged = self._merged(space, roots, known)
-        aliases = self._aliases(space, known)
-        degrees = self._degrees(space, known)
-        counts = self._frequencies([row[0] for row in shown], as_of)
-        return [
-            Entity(
-                name=name,
-                kind=kind,
-                aliases=tuple(aliases.get(entity, ())),
-                merged=tuple(merged.get(entity, ())),
-                summary=summary or "",
-                edges=sum(degrees.get(e, 0) for e in (entity, *groups.get(entity, ()))),
-                frequency=self._frequency([entity, *groups[entity]], as_of)
-                if entity in groups
-                else counts.get(entity, 0),
-            )
-            for entity, name, kind, summary in shown
-        ]
+        found = list_entities(self._engine, self._standing(space, as_of), glob)
+        return [entity for _, entity in found]
+
+    def page(
+        self, space: int, glob: str | None, as_of: AsOf, after: tuple[str, int], limit: int
+    ) -> Sequence[tuple[int, Entity]]:
+        """The next of that list beyond a name and id, each with its id."""
+        return list_entities(self._engine, self._standing(space, as_of), glob, after, limit)
 
     def get(self, space: int, name: str, as_of: AsOf = NOW) -> Entity:
         """The entity a name stands for, as `list` shows it, without reading the others."""
@@ -252,29 +177,22 @@ class SqliteEntities:
         roots = self.roots(space, as_of)
         group = identity.members(own)
         merged = self.names([entity for entity, root in roots.items() if root == own])
-        aliases = self._engine.rows(
-            "SELECT a.name FROM names a JOIN entities e ON e.id = a.entity "
-            f"WHERE e.id = ?1 AND {OTHER_NAME} AND a.recorded_at <= ?2 "
-            "AND (a.retired_at IS NULL OR a.retired_at > ?2) ORDER BY a.name",
-            *(own, known),
-        )
-        ends = json.dumps([self._entity_node(entity) for entity in group])
-        edges = self._engine.row(
-            "SELECT sum((source IN (SELECT value FROM json_each(?1))) "
-            "+ (target IN (SELECT value FROM json_each(?1)))) FROM edges "
-            "WHERE (source IN (SELECT value FROM json_each(?1)) "
-            "OR target IN (SELECT value FROM json_each(?1))) "
-            "AND recorded_at <= ?2 AND (retired_at IS NULL OR retired_at > ?2)",
-            *(ends, known),
-        )[0]
         return Entity(
             name=name,
             kind=kind,
-            aliases=tuple(row[0] for row in aliases),
+            aliases=tuple(aliases_of(self._engine, [own], known).get(own, ())),
             merged=tuple(merged[entity] for entity in sorted(merged)),
             summary=summary or "",
-            edges=edges or 0,
-            frequency=self._frequency(group, as_of),
+            edges=sum(degrees_of(self._engine, group, known).values()),
+            frequency=frequency_of(self._engine, group, self._engine.moment(as_of)),
+        )
+
+    def _standing(self, space: int, as_of: AsOf) -> Standing:
+        return Standing(
+            space,
+            self._engine.moment(as_of),
+            self.roots(space, as_of),
+            self.identity(space, as_of).explained(space),
         )
 
     # Which names mean the same

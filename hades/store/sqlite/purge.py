@@ -14,7 +14,9 @@ from hades.domain.names import says
 from hades.errors import NotFound
 from hades.store.port import Write
 from hades.store.sqlite.engine import Engine
-from hades.store.sqlite.entities import OTHER_NAME, SqliteEntities
+from hades.store.sqlite.entities import SqliteEntities
+from hades.store.sqlite.listing import OTHER_NAME
+from hades.store.sqlite.places import clear_places
 
 _TIED = """
 SELECT 1 FROM edges WHERE source = ?1 OR target = ?1
@@ -117,7 +119,8 @@ def erase_space(engine: Engine, write: Write, space: int) -> None:
 
 
 def wipe(engine: Engine) -> bool:
-    """Leave no erased byte in the file or its log; False when readers still hold old pages.
+    """Leave no erased byte in the file, its log or beside it; False when readers still hold
+    old pages.
 
     Deleted cells are overwritten, but cells that moved between pages leave copies in the
     unused part of a page: only writing the file anew (VACUUM) is sure to lose them.
@@ -125,6 +128,7 @@ def wipe(engine: Engine) -> bool:
     if engine.in_transaction:
         engine.afterwards(lambda: wipe(engine))
         return False
+    clear_places(engine)
     engine.run("VACUUM")
     busy = engine.row("PRAGMA wal_checkpoint(TRUNCATE)")
     return busy is not None and busy[0] == 0

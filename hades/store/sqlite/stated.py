@@ -59,6 +59,8 @@ _ENDS = {
 }
 _STATED = f"""
 SELECT l.id, l.source, r.name, l.target, l.weight, l.evidence, l.components, l.chunk, {_times("p")}
+"""
+_OF_LINKS = f"""
 FROM links l JOIN relations r ON r.id = l.relation JOIN chunks c ON c.id = l.chunk
 JOIN topics t ON t.id = c.topic JOIN presences p ON p.chunk = l.chunk
 WHERE t.space = :space AND {_there("p")} AND (:relation IS NULL OR r.name = :relation)
@@ -110,23 +112,46 @@ class SqliteStated:
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """The stated edges wanted, as of a moment, in the order they were read."""
+        links, _ = self.links(space, wanted, as_of)
+        return links + self.documents(space, wanted, as_of)
+
+    def links(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> tuple[list[Edge], int | None]:
+        """Those that stand in a text, and the last number read where there may be more."""
+        ends = "" if wanted.node is None else f" AND {_ENDS[wanted.direction]}"
+        values = self._values(space, wanted, as_of)
+        sql, keys = f"{_STATED}{_OF_LINKS}{ends}", list[int]()
+        if wanted.limit is not None:
+            found = self._engine.rows_by_name(
+                f"SELECT DISTINCT l.id {_OF_LINKS}{ends} AND l.id > :beyond "
+                "ORDER BY l.id LIMIT :limit",
+                values,
+            )
+            keys = [row[0] for row in found]
+            sql += " AND l.id IN (SELECT value FROM json_each(:keys))"
+        rows = self._engine.rows_by_name(
+            f"{sql} ORDER BY l.id, p.id", {**values, "keys": json.dumps(keys)}
+        )
+        edges = self._stated(space, rows, as_of, any_time=wanted.any_time)
+        return edges, keys[-1] if len(keys) == wanted.limit else None
+
+    def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
+        """Those that follow from mentions, from prose to code."""
+        if wanted.relation not in (None, DOCUMENTS):
+            return []
+        return self._documents(wanted, self._values(space, wanted, as_of), as_of)
+
+    def _values(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> dict[str, Any]:
         valid, known = self._engine.moment(as_of)
-        values = {
+        return {
             "space": space,
             "valid": valid,
             "known": known,
             "any": wanted.any_time,
             "relation": wanted.relation,
             "nodes": json.dumps(self._nodes(space, wanted.node, as_of)),
+            "beyond": wanted.beyond,
+            "limit": wanted.limit,
         }
-        sql = _STATED
-        if wanted.node is not None:
-            sql += f" AND {_ENDS[wanted.direction]}"
-        rows = self._engine.rows_by_name(f"{sql} ORDER BY l.id, p.id", values)
-        edges = self._stated(space, rows, as_of, any_time=wanted.any_time)
-        if wanted.relation in (None, DOCUMENTS):
-            edges += self._documents(wanted, values, as_of)
-        return edges
 
     def _nodes(self, space: int, node: int | None, as_of: AsOf) -> list[int]:
         """The node itself, what is one with it, and the topics they are the subject of."""

@@ -1,0 +1,53 @@
+"""Edges in parts: those that were told by their number, then those that texts state.
+
+Told ones and links are read from the store a page at a time. What follows from mentions has
+no number of its own, so where a page reaches it all of it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from hashlib import blake2b
+
+from hades.domain.graph import Edge
+from hades.domain.times import AsOf, iso
+from hades.store.port import EdgeFilter, Store
+
+Place = tuple[int, int, str]
+"""Where an edge stands in the list: 0 told or 1 stated, its number, what it says."""
+FIRST: Place = (0, 0, "")
+
+_MARK_BYTES = 12
+
+
+def edge_place(edge: Edge) -> Place:
+    """The place of an edge in the list."""
+    # A number may stand for several: what follows from mentions has none.
+    ends = (edge.source.name, edge.relation, edge.target.name)
+    told = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
+    mark = blake2b(told, digest_size=_MARK_BYTES).hexdigest()
+    return int(edge.id <= 0), abs(edge.id), mark
+
+
+def edges_after(
+    store: Store, space: int, wanted: EdgeFilter, as_of: AsOf, after: Place, limit: int
+) -> list[Edge]:
+    """The next edges beyond a place, at most so many."""
+    found: list[Edge] = []
+    if after[0] == 0:
+        found = store.edges.find(space, replace(wanted, beyond=after[1], limit=limit), as_of)
+        after = (1, 0, "")
+    if after[1] == 0 and len(found) < limit:
+        found += _beyond(after, store.stated.documents(space, wanted, as_of))
+    last: int | None = max(after[1] - 1, 0)
+    while last is not None and len(found) < limit:
+        part = replace(wanted, beyond=last, limit=limit)
+        links, last = store.stated.links(space, part, as_of)
+        found += _beyond(after, links)
+    return found[:limit]
+
+
+def _beyond(after: Place, edges: list[Edge]) -> list[Edge]:
+    placed = sorted((edge_place(edge), at) for at, edge in enumerate(edges))
+    return [edges[at] for place, at in placed if place > after]
