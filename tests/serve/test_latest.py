@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -85,6 +87,21 @@ def test_a_space_that_went_leaves_nothing_behind(served: Served, path: Path) -> 
         memory.create_space("two")
         assert client.get("/v1/spaces/one/states/a").status_code == 404
         assert client.get("/v1/spaces/two/states/a").status_code == 404
+
+
+def test_what_was_mended_is_read_again(served: Served, path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("two", "First.")
+        memory.remember("two", "Then.")
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(
+            "UPDATE topics AS t SET latest = "
+            "(SELECT id FROM states WHERE topic = t.id AND version = 1) WHERE name = 'two'"
+        )
+    with served.by("admin") as client:
+        assert client.get(f"{STATES}/two").json()["content"] == "First."
+        client.post("/v1/admin/mend").raise_for_status()
+        assert client.get(f"{STATES}/two").json()["content"] == "Then."
 
 
 def test_what_is_kept_is_only_for_who_may_read_it(served: Served, path: Path) -> None:
