@@ -15,6 +15,7 @@ from making import remember_story
 from served_making import STATES, Served, Serving
 
 import hades
+from hades.serve.desk.breaker import FAILURES_IN_A_ROW
 from hades.serve.desk.desk import Desk
 from hades.serve.gate.caller import Caller, Role
 from hades.serve.gate.gate import Limits
@@ -102,6 +103,18 @@ def test_what_was_mended_is_read_again(served: Served, path: Path) -> None:
         assert client.get(f"{STATES}/two").json()["content"] == "First."
         client.post("/v1/admin/mend").raise_for_status()
         assert client.get(f"{STATES}/two").json()["content"] == "Then."
+
+
+def test_a_damaged_topic_counts_once_each_time_it_is_read(served: Served, path: Path) -> None:
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(
+            "UPDATE states SET body = x'00' WHERE topic = (SELECT id FROM topics WHERE name = ?)",
+            (X,),
+        )
+    with served.by("ro") as client:
+        for _ in range(FAILURES_IN_A_ROW - 1):
+            assert client.get(f"{STATES}/{X}").status_code == 500
+        assert client.get(f"{STATES}/long").status_code == 200
 
 
 def test_what_is_kept_is_only_for_who_may_read_it(served: Served, path: Path) -> None:
