@@ -250,7 +250,10 @@ class Memory(Reviewing):
 
     def mend(self, on_progress: Progress | None = None) -> list[Problem]:
         """Mend what can be derived again (pointers, copies); the problems that remain."""
-        return self._store.check(on_progress, mend=True)
+        left = self._store.check(on_progress, mend=True)
+        with self._write("mend"):
+            pass  # whoever keeps what they read until something is written reads it again
+        return left
 
     def backup(self, path: str | Path, on_progress: Progress | None = None) -> None:
         """Copy the whole memory to a new file while others read and write it."""

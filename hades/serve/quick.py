@@ -44,7 +44,7 @@ KEPT_BYTES_AT_MOST = 16_000_000
 KEPT_BESIDE_BYTES = 1_000
 """What an answer that is kept takes beside its body, about."""
 
-_STATE = re.compile(rb"/v1/spaces/([^/]+)/states/([^?#]+)")
+_STATE = re.compile(rb"/v1/spaces/([^/?#]+)/states/([^?#]+)")
 _RECALL = re.compile(rb"/v1/spaces/([^/]+)/recall")
 _UNUSUAL = frozenset({b"hades-hold", b"if-none-match", b"if-match", b"content-encoding"})
 _LOOKED_AT = _UNUSUAL | {b"accept-encoding", b"content-type"}

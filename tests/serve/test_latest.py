@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,6 +15,7 @@ from making import remember_story
 from served_making import STATES, Served, Serving
 
 import hades
+from hades.serve.desk.breaker import FAILURES_IN_A_ROW
 from hades.serve.desk.desk import Desk
 from hades.serve.gate.caller import Caller, Role
 from hades.serve.gate.gate import Limits
@@ -22,6 +25,7 @@ pytest_plugins = ["served_fixtures"]
 
 X = "design/approach_x"
 SHOWN = f'"topic":"{X}"'
+CLOSE = "connection: close"
 OWN = {"date", "x-request-id"}
 TOPICS = [X, "a/ü b%2F", "long", "very long", "nobody", "x" * 5000, "ends"]
 
@@ -86,6 +90,33 @@ def test_a_space_that_went_leaves_nothing_behind(served: Served, path: Path) -> 
         assert client.get("/v1/spaces/two/states/a").status_code == 404
 
 
+def test_what_was_mended_is_read_again(served: Served, path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("two", "First.")
+        memory.remember("two", "Then.")
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(
+            "UPDATE topics AS t SET latest = "
+            "(SELECT id FROM states WHERE topic = t.id AND version = 1) WHERE name = 'two'"
+        )
+    with served.by("admin") as client:
+        assert client.get(f"{STATES}/two").json()["content"] == "First."
+        client.post("/v1/admin/mend").raise_for_status()
+        assert client.get(f"{STATES}/two").json()["content"] == "Then."
+
+
+def test_a_damaged_topic_counts_once_each_time_it_is_read(served: Served, path: Path) -> None:
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(
+            "UPDATE states SET body = x'00' WHERE topic = (SELECT id FROM topics WHERE name = ?)",
+            (X,),
+        )
+    with served.by("ro") as client:
+        for _ in range(FAILURES_IN_A_ROW - 1):
+            assert client.get(f"{STATES}/{X}").status_code == 500
+        assert client.get(f"{STATES}/long").status_code == 200
+
+
 def test_what_is_kept_is_only_for_who_may_read_it(served: Served, path: Path) -> None:
     address = f"{STATES}/{X}"
     with served.by("ro") as client:
@@ -104,6 +135,33 @@ def test_what_is_kept_is_only_for_who_may_read_it(served: Served, path: Path) ->
         assert client.get(address).status_code == 401
     statuses = [line["status"] for line in reversed(served.audit.tail())]
     assert statuses == [200, 403, 401, 200, 421, 401]
+
+
+@pytest.mark.parametrize("mark", ["?", "#"])
+def test_what_comes_after_a_path_is_no_part_of_a_name(
+    served: Served, path: Path, mark: str
+) -> None:
+    with hades.open(path) as memory:
+        memory.create_space(f"one{mark}")
+        memory.in_space(f"one{mark}").remember("a", "Of another space.")
+    got = _raw(served, f"GET /v1/spaces/one{mark}/states/a HTTP/1.1\r\nconnection: close\r\n\r\n")
+    kept = _raw(served, f"GET /v1/spaces/one{mark}/states/a HTTP/1.1\r\n\r\n" + _get(X, CLOSE))
+    for one in (got, kept):
+        assert one.startswith("HTTP/1.1 405 ")
+        assert "Of another space." not in one
+
+
+def test_what_goes_wrong_at_once_is_logged_and_answered_the_long_way(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Latest, "_read", fail)
+    with served.by("ro") as client:
+        assert client.get(f"{STATES}/{X}").status_code == 200
+        assert client.get(f"{STATES}/nobody").status_code == 404
+    assert [one.exc_info[0] for one in caplog.records if one.exc_info] == [ZeroDivisionError] * 2
 
 
 def test_too_many_are_refused(serving: Serving) -> None:
@@ -159,7 +217,7 @@ def _get(topic: str, *headers: str, version: str = "1.1") -> str:
 
 def test_requests_sent_in_a_row_are_answered_in_a_row(served: Served) -> None:
     row = [X, "nobody", X, "long", "nobody", X]
-    got = _raw(served, "".join(_get(topic) for topic in row) + _get(X, "connection: close"))
+    got = _raw(served, "".join(_get(topic) for topic in row) + _get(X, CLOSE))
     statuses = re.findall(r"HTTP/1.1 (\d+)", got)
     assert statuses == ["200", "404", "200", "200", "404", "200", "200"]
     assert got.count(SHOWN) == 4
@@ -168,16 +226,18 @@ def test_requests_sent_in_a_row_are_answered_in_a_row(served: Served) -> None:
 @pytest.mark.parametrize(
     "request_text",
     [
-        _get(X, "connection: close"),
+        _get(X, CLOSE),
         _get(X, version="1.0"),
-        _get(X, "content-length: 2", "connection: close") + "{}",
-        _get(X, "expect: 100-continue", "connection: close"),
+        _get(X, "connection: keep-alive", version="1.0"),
+        _get(X, "content-length: 2", CLOSE) + "{}",
+        _get(X, "expect: 100-continue", CLOSE),
     ],
-    ids=["close", "1.0", "a body", "expect"],
+    ids=["close", "1.0", "1.0, kept", "a body", "expect"],
 )
 def test_the_unusual_is_answered_too(served: Served, request_text: str) -> None:
     got = _raw(served, request_text)
     assert "HTTP/1.1 200 OK" in got
+    assert "connection: close" in got
     assert got.count(SHOWN) == 1
     assert len(served.audit.tail()) == 1
 

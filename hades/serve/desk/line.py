@@ -84,7 +84,10 @@ class Line:
             raise
 
     def at_once(self, run: Callable[[], Result]) -> Result:
-        """What `run` gives, done here and now: for what takes less time than handing it over."""
+        """What `run` gives, done here and now: for what takes less time than handing it over.
+
+        What the store fails here is not counted: it is asked again in a thread, and counts there.
+        """
         if self._closed:
             raise Unavailable(STOPPING)
         if self.breaker is None:
@@ -93,7 +96,10 @@ class Line:
         try:
             found = run()
         except BaseException as error:
-            self._tell(self.breaker, error)
+            if is_storage_fault(error):
+                self.breaker.never_mind()
+            else:
+                self.breaker.worked()
             raise
         self.breaker.worked()
         return found

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from typing import Any
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hades.serve.gate.gate import Scope
@@ -31,10 +32,25 @@ LINGER_S = 2.0
 """A client that still sends what nobody wants has so long to read why."""
 CONNECTIONS_AT_MOST = 800
 """Well below the 1,024 open files a process usually may have."""
+AT_ONCE_IN_A_ROW = 50
+"""One read may hold thousands of requests. Answering so many takes some milliseconds; the rest
+takes turns with other clients."""
 
 _TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
 _NOTHING_MORE = b"content-length: 0\r\nconnection: close\r\n\r\n"
+
+
+class _Flow(FlowControl):
+    """Nothing more is read while requests that came stand in line: they take memory."""
+
+    def __init__(self, transport: asyncio.Transport, in_line: Sized) -> None:
+        super().__init__(transport)
+        self._in_line = in_line
+
+    def resume_reading(self) -> None:
+        if not self._in_line:
+            super().resume_reading()
 
 
 class Connection(HttpToolsProtocol):
@@ -59,12 +75,14 @@ class Connection(HttpToolsProtocol):
         self._beside_bytes = 0
         self._in_head = True
         self._is_answered = False
+        self._at_once_left = AT_ONCE_IN_A_ROW
         self._way = WAYS["http"]
         self._peer: int | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody connected."""
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
         if len(self.connections) > CONNECTIONS_AT_MOST:
             self._turn_away(_FULL)
             return
@@ -91,8 +109,9 @@ class Connection(HttpToolsProtocol):
             return
         # A line without end is kept by its parser until it ends: what counts is what came.
         self._beside_bytes += 0 if self._in_head else len(data)
+        self._at_once_left = AT_ONCE_IN_A_ROW
         super().data_received(data)
-        if self._in_head and self._head_timer is None:
+        if self._head_timer is None and (self._in_head or self._is_idle()):
             self._await_head()
         if self._beside_bytes > BESIDE_BYTES_AT_MOST:
             self.transport.abort()
@@ -122,6 +141,8 @@ class Connection(HttpToolsProtocol):
             self._head_timer.cancel()
             self._head_timer = None
         if not self._answer_at_once():
+            # An answer before it in the same read has set it; this one may take longer.
+            self._unset_keepalive_if_required()
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -138,7 +159,10 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """It is answered, whether all of it was read or not."""
         super().on_response_complete()
-        if self.cycle is not None and self.cycle.more_body and not self.transport.is_closing():
+        self.flow.resume_reading()
+        # The last request that came may be another one, whose body is only on its way.
+        is_unread = self.cycle.response_complete and self.cycle.more_body
+        if is_unread and not self.transport.is_closing():
             self._linger_timer = self.loop.call_later(LINGER_S, self.transport.abort)
 
     def shutdown(self) -> None:
@@ -194,10 +218,12 @@ class Connection(HttpToolsProtocol):
         longer than a look-up and its JSON. Whether it is done."""
         is_plain = (
             self.parser.get_method() == b"GET"
+            and self.parser.get_http_version() == "1.1"
             and self.parser.should_keep_alive()
             and not self.parser.should_upgrade()
             and not self.expect_100_continue
             and not self.flow.write_paused
+            and self._at_once_left > 0
             and (self.cycle is None or self.cycle.response_complete)
         )
         if not is_plain:
@@ -212,6 +238,7 @@ class Connection(HttpToolsProtocol):
         for name, value in (*self.server_state.default_headers, *headers):
             lines += (name, b": ", value, b"\r\n")
         self._is_answered = True
+        self._at_once_left -= 1
         self.transport.write(b"".join((*lines, b"\r\n", body)))
         super().on_response_complete()
         return True
@@ -220,8 +247,19 @@ class Connection(HttpToolsProtocol):
         # One read may hold a head and the beginning of a body: only the head is bounded.
         return len(data) if b"\r\n\r\n" in data else 0
 
+    def _is_idle(self) -> bool:
+        # What comes between requests, such as empty lines, must not keep a connection for ever.
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return is_answered and self.timeout_keep_alive_task is None
+
     def _await_head(self) -> None:
-        self._head_timer = self.loop.call_later(self.head_s, self.transport.abort)
+        self._head_timer = self.loop.call_later(self.head_s, self._give_up_head)
+
+    def _give_up_head(self) -> None:
+        if self.flow.read_paused:
+            self._await_head()  # it is us who do not read on
+        else:
+            self.transport.abort()
 
     def _turn_away(self, status: bytes) -> None:
         self.transport.write(status + _NOTHING_MORE)

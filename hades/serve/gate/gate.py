@@ -164,7 +164,10 @@ class Gate:
             found = None if caller is None else self._quick(caller, scope)
             if caller is None or found is None or (way.by_key and self._asked.take(caller.name)):
                 return None
-        except Exception:  # noqa: BLE001 - it comes again the long way, and is told there
+        except (HadesError, Refused):
+            return None  # it comes again the long way, and is told there
+        except Exception:  # noqa: BLE001 - logged, and answered the long way
+            _log.exception("what could be answered at once goes the long way")
             return None
         finally:
             noted.current.reset(token)
