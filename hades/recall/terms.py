@@ -1,9 +1,8 @@
 """Terms: what a question is about, in words that can be looked for in a sentence.
 
-Words count without their endings, and a few that mean one relation count as one: `born`
-and `birth`. A letter or a number that tells one thing of a kind from the next belongs to
-the word before it: `approach Y` is neither an approach nor `Bug Y`. What is written with
-capitals is a name, and a question word says what kind of thing is wanted.
+Words count without their endings. A letter or a number that tells one thing of a kind from
+the next belongs to the word before it: `approach Y` is neither an approach nor `Bug Y`. What
+is written with capitals is a name, and a question word says what kind of thing is wanted.
 """
 
 from __future__ import annotations
@@ -51,33 +50,14 @@ _CUES = tuple(
     )
 )
 
-_ENDINGS = ("ers", "ors", "er", "or", "ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion")
+_ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion", "ions")
 _STEM_CHARACTERS_AT_LEAST = 4
-_KIN = {
-    word: first
-    for first, *others in (
-        ("born", "birth"),
-        ("die", "died", "dies", "dying", "dead", "death"),
-        ("spouse", "wife", "wives", "husband", "married", "marry", "marriage"),
-        ("child", "children", "son", "sons", "daughter", "daughters"),
-        ("parent", "parents", "father", "mother"),
-        ("write", "wrote", "written", "writer"),
-    )
-    for word in (first, *others)
-}
-"""Words of one relation, which questions and texts say in different ways."""
 
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A word without its ending, so that `director` and `directed` are one.
-
-    >>> stem("Director"), stem("directed"), stem("birth")
-    ('direct', 'direct', 'born')
-    """
+    """A word without its ending, so that `rejected` and `rejecting` are one."""
     plain = word.casefold()
-    if plain in _KIN:
-        return _KIN[plain]
     for ending in _ENDINGS:
         if plain.endswith(ending) and len(plain) - len(ending) >= _STEM_CHARACTERS_AT_LEAST:
             return plain[: -len(ending)].rstrip("e")
@@ -119,9 +99,8 @@ class Name:
         The last word is enough, as of a person, else more than half of them: `Ann Lee` does
         not name Ann Smith.
         """
-        return self.words[-1] in told or 2 * sum(word in told for word in self.words) > len(
-            self.words
-        )
+        share = sum(word in told for word in self.words) / len(self.words)
+        return self.words[-1] in told or share > 0.5
 
 
 @dataclass(frozen=True, slots=True)
