@@ -50,6 +50,9 @@ _CUES = tuple(
     )
 )
 
+_WHETHER = frozenset(
+    "is are was were am do does did has have had can could will would shall should may must".split()  # noqa: SIM905
+)
 _ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion", "ions")
 _STEM_CHARACTERS_AT_LEAST = 4
 
@@ -114,6 +117,8 @@ class Terms:
     names: tuple[Name, ...]
     wanted: re.Pattern[str] | None
     """What a sentence must have to be of the kind that the question word asks for."""
+    asks_whether: bool
+    """Whether yes or no would answer it."""
 
     def is_answered_in_kind(self, text: str) -> bool:
         """Whether a text has what is asked for, other than what the question already says."""
@@ -121,6 +126,10 @@ class Terms:
             any(stem(word) not in self.said for word in words(found.group(0)))
             for found in self.wanted.finditer(text)
         )
+
+    def only_repeated_by(self, told: frozenset[str]) -> bool:
+        """Whether what a text says is the question again, or less; said of a yes, that is news."""
+        return told <= self.said and not (self.asks_whether and told == self.said)
 
 
 def terms_of(question: str) -> Terms:
@@ -140,7 +149,8 @@ def terms_of(question: str) -> Terms:
             weight = NAME_WEIGHT if kind is _Kind.NUMBER else 1.0
             weights |= {stem(part): weight for part in parts}
     wanted = next((has for asks, has in _CUES if asks.search(question)), None)
-    return Terms(weights, said(question), tuple(names), wanted)
+    whether = bool(asked) and asked[0].casefold() in _WHETHER
+    return Terms(weights, said(question), tuple(names), wanted, whether)
 
 
 class _Kind(Enum):

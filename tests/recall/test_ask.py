@@ -162,6 +162,12 @@ def test_questions_and_headings_answer_nothing() -> None:
     assert answer(recall("Who leads the index?", [asked])).sentences == ()
 
 
+def test_what_was_asked_stated_is_a_yes() -> None:
+    note = passage("# Approach X\n\nApproach X is viable.", "design")
+    assert str(answer(recall("Is approach X viable?", [note]))) == "Approach X is viable. [1]"
+    assert answer(recall("Why is approach X viable?", [note])).sentences == ()
+
+
 def test_meaning_finds_what_no_word_says() -> None:
     guide = passage("The weather was mild. Reset the login secret in the account page.", "guide")
     question = recall("How do I change my password?", [guide])
