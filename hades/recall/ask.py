@@ -49,7 +49,7 @@ HEADING_SHARE = 0.5
 """What only the heading or the topic's name says counts for so much."""
 TITLE_WEIGHT, NAMED_WEIGHT = 0.2, 0.1
 """For a second sentence in a passage that is called what the first names, or that only
-names it too. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; .15 to .4 gave much the same."""
+names it too. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both is much the same."""
 
 _NAME = r"[A-Z](?!['’])[\w'’.-]*"  # not the I of I'm
 _NAMES = re.compile(rf"{_NAME}(?:\s+(?:(?:of|the|de|von|van|and)\s+)?{_NAME})*")
