@@ -137,8 +137,9 @@ def answer(console: Console, found: Answer) -> None:
     """The sentences that answer, then the places they stand in."""
     for sentence in found.sentences:
         console.print(f"{flat(sentence.text)} [dim]\\[{sentence.citation}][/]")
+    if found.shortfall:
+        console.print(flat(found.shortfall))
     if not found.sentences:
-        console.print("nothing found that answers this")
         return
     console.print()
     for number in sorted({sentence.citation for sentence in found.sentences}):

@@ -14,7 +14,7 @@ from hades.cli.door import Door, command, console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.evals import Measured
+    from hades.evals import Answers, Measured
 
 
 @command(app, "eval", of_memory=False)
@@ -49,16 +49,22 @@ def evaluate(
     report: Annotated[
         Path | None, typer.Option("--report", help="Write a page, data and picture here.")
     ] = None,
+    answers: Annotated[
+        bool, typer.Option("--answers", help="Measure `ask` instead: do its sentences answer?")
+    ] = False,
 ) -> None:
     """Measure how well the questions of a set are answered, system by system.
 
     The set's memory is made once and kept in the cache (HADES_CACHE).
     """
-    from hades.evals import load_set, measure, open_set
+    from hades.errors import InvalidInput
+    from hades.evals import load_set, measure, measure_answers, open_set
     from hades.evals.measure import chosen_systems
     from hades.recall.ranker import Ranker
     from hades.settings import load_settings
 
+    if answers and (systems or report or held_out):
+        raise InvalidInput("--answers measures `ask` alone: no --systems, --report or --held-out.")
     chosen = chosen_systems(_named(systems))
     eval_set = load_set(folder, questions)
     if fold is not None:
@@ -76,6 +82,10 @@ def evaluate(
             on_progress=progress,
         ) as opened,
     ):
+        if answers:
+            told = measure_answers(eval_set, opened, progress)
+            door.show(told.plain(), lambda out: show_answers(told, out))
+            return
         rankers = None
         if held_out is not None:
             rankers = Ranker.load(held_out[0]), Ranker.load(held_out[1])
@@ -124,6 +134,19 @@ def show_measured(measured: Measured, out: Console) -> None:
             f"{scores.context_tokens:.0f}",
             "–" if scores.ece is None else f"{scores.ece:.3f}",
         )
+    out.print(rows)
+
+
+def show_answers(told: Answers, out: Console) -> None:
+    """What asking is worth, a number a line; shares in per cent."""
+    from hades.cli import show
+
+    rows = show.table("measure", show.clean(told.dataset))
+    for name, value in told.plain().items():
+        if name in ("held", "reachable", "cited", "empty", "silent_without"):
+            value = "–" if value is None else f"{100 * float(str(value)):.1f} %"
+        if name != "dataset":
+            rows.add_row(name.replace("_", " "), str(value))
     out.print(rows)
 
 

@@ -303,6 +303,17 @@ class Answer:
     question: str
     sentences: tuple[Sentence, ...]
     recall: Recall
+    unsaid: tuple[str, ...] = ()
+    """What the question names and none of the recalled passages does."""
+
+    @property
+    def shortfall(self) -> str:
+        """A plain sentence about what is not answered; empty when the sentences answer."""
+        if self.unsaid:
+            named = ", ".join(f"“{name}”" for name in self.unsaid)
+            return f"Nothing found says anything of {named}."
+        return "" if self.sentences else "Nothing found answers this."
 
     def __str__(self) -> str:
-        return " ".join(f"{one.text} [{one.citation}]" for one in self.sentences)
+        told = [f"{one.text} [{one.citation}]" for one in self.sentences]
+        return " ".join([*told, self.shortfall]).rstrip()

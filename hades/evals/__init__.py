@@ -3,15 +3,18 @@
 A set is a corpus, questions and which passages answer each (its gold). The room calls only
 Memory and View, as any caller would: it makes a memory of the corpus once and keeps it,
 asks every question of every system of the ladder, from plain vectors to full recall, and
-says what was found, how fast, and how true the stated beliefs were.
+says what was found, how fast, and how true the stated beliefs were. `ask` is measured apart:
+by the sentences it gives.
 """
 
+from hades.evals.answers import Answers, measure_answers
 from hades.evals.measure import SYSTEMS, Measured, Scores, measure
 from hades.evals.memories import Index, OpenSet, open_set
 from hades.evals.sets import EvalSet, Question, load_set
 
 __all__ = [
     "SYSTEMS",
+    "Answers",
     "EvalSet",
     "Index",
     "Measured",
@@ -20,5 +23,6 @@ __all__ = [
     "Scores",
     "load_set",
     "measure",
+    "measure_answers",
     "open_set",
 ]

@@ -2,7 +2,8 @@
 
 `corpus.jsonl` has a passage a line, `{id, title, text}`, or `turns.jsonl` a turn of a
 conversation a line, `{id, conversation, session, when, speaker, text}`. `questions.jsonl`
-has `{id, question, gold: [ids]}`, and for turns the conversation it is about.
+has `{id, question, gold: [ids]}`, for turns the conversation it is about, and the `answer`
+where somebody knows it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Question:
     gold: frozenset[str]
     conversation: str | None = None
     """The conversation it is about; None where the set has none."""
+    answer: str = ""
+    """The answer itself, where the set tells it."""
 
     @property
     def fold(self) -> int:
@@ -160,4 +163,5 @@ def _questions(path: Path) -> Iterator[Question]:
             text=text,
             gold=frozenset(map(str, gold)),
             conversation=None if about is None else str(about),
+            answer=str(row.get("answer", "")),
         )

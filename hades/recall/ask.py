@@ -2,20 +2,24 @@
 
 No language model writes here. A sentence counts by how much of the question it says, by
 how near it is in meaning, by the rank of its passage, and by whether it has what the
-question word asks for: a name for who, a date for when, a reason for why. When no
-sentence says enough, the answer is empty, and that is an answer too.
+question word asks for: a name for who, a date for when, a reason for why. Many questions
+lead through something else, so two sentences are also read as one: the first says part of
+the question and names what the second is about, and the second says the rest. When no
+sentence says enough, or nothing found names what the question names, the answer is empty,
+and that is an answer too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hades.domain.answer import Answer, Passage, Recall, Sentence
-from hades.domain.names import STOP_WORDS, without_parenthesis, words
+from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
+from hades.domain.names import without_parenthesis, words
 from hades.domain.sentences import sentences
+from hades.recall.terms import Name, Terms, said, stem, terms_of
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder
@@ -23,59 +27,32 @@ if TYPE_CHECKING:
 SENTENCES_AT_MOST = 3
 SENTENCES_READ = 200
 """Of all passages together, in the order of their rank."""
-SENTENCES_ENCODED = 12
-"""The built-in encoder reads about 230 short sentences a second and core."""
+SENTENCES_ENCODED = 8
+"""Most of what asking costs: the built-in encoder takes about 10 ms of a core for each. Of 203
+held-out questions 12 answered one fewer, 6 three fewer and 4 six fewer (docs/answers.md)."""
+FIRST_STEPS = 12
+"""So many of the best sentences are tried as the first of two."""
 SENTENCE_CHARACTERS_AT_MOST = 500
 """What is longer is a table or a block of code: its beginning is shown."""
 
 COVERAGE_WEIGHT, MEANING_WEIGHT, CUE_WEIGHT, RANK_WEIGHT = 0.45, 0.3, 0.15, 0.1
 COVERAGE_AT_LEAST = 0.34
 """The share of the question's words a sentence and its heading must say: more than one
-word of three. Measured with five random passages for 60 questions: at .34 the answer was
-empty for 50 (2Wiki), 57 (MuSiQue) and 59 (HotpotQA) with the encoder …"""
+word of three …"""
 MEANING_AT_LEAST = 0.4
 """… unless it means the same by its vector's cosine."""
 SHARE_OF_BEST = 0.6
 """A further sentence must score at least this share of the best."""
 ALIKE = 0.7
 """Two sentences that share this much of their words say the same."""
-LINK_WEIGHT = 0.15
-"""For a passage about something that the passage with the best sentence names."""
 HEADING_SHARE = 0.5
 """What only the heading or the topic's name says counts for so much."""
-NAME_WEIGHT = 2.0
-"""A name or a number in a question is asked about more than a plain word."""
+TITLE_WEIGHT, NAMED_WEIGHT = 0.2, 0.1
+"""For a second sentence in a passage that is called what the first names, or that only
+names it too. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both is much the same."""
 
-_MONTH = (
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?|january|february|march|april|"
-    r"june|july|august|september|october|november|december"
-)
-_DATE = (
-    rf"\b(?:1\d{{3}}|20\d{{2}})\b|\b\d{{1,2}}\s+(?:{_MONTH})\b|\b(?:{_MONTH})\s+\d{{1,2}}\b|"
-    r"\b(?:yesterday|today|tomorrow|last (?:week|month|year)|next (?:week|month|year)|"
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|century)\b"
-)
-_NUMBER = (
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|"
-    r"thousand|million|billion|half|none|both|several)\b"
-)
-_REASON = (
-    r"\b(?:because|due to|since|caused? by|causes?|reason|so that|in order to|as a result|"
-    r"therefore|leads? to|led to|owing to|thanks to|to avoid|otherwise|rejected|triggers?)\b"
-)
-_PLACE = r"\b(?:in|at|from|near|to|of)\s+(?:the\s+)?(?-i:[A-Z])\w+"
-_NAME = r"(?-i:(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+)"
-
-_CUES = tuple(
-    (re.compile(asks, re.IGNORECASE), re.compile(has, re.IGNORECASE))
-    for asks, has in (
-        (r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b", _NUMBER),
-        (r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b", _DATE),
-        (r"\bwhy\b|\breasons?\b|\bhow come\b|\bwhat caused\b", _REASON),
-        (r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town)\b|\bplace of\b", _PLACE),
-        (r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|company|team|author|director)\b", _NAME),
-    )
-)
+_NAME = r"[A-Z](?!['’])[\w'’.-]*"  # not the I of I'm
+_NAMES = re.compile(rf"{_NAME}(?:\s+(?:(?:of|the|de|von|van|and)\s+)?{_NAME})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,99 +62,91 @@ class _Read:
     text: str
     number: int
     """Of its passage, from 1."""
+    said: frozenset[str]
+    around: frozenset[str]
+    """What the heading and the topic's name say."""
     coverage: float
     cue: float
     meaning: float = 0.0
-    linked: float = 0.0
 
     @property
     def score(self) -> float:
-        return (
-            COVERAGE_WEIGHT * self.coverage
-            + MEANING_WEIGHT * max(self.meaning, 0.0)
-            + CUE_WEIGHT * self.cue * (1 + self.linked)
-            + LINK_WEIGHT * self.linked
-            + RANK_WEIGHT / self.number
-        )
+        return _score(self.coverage, self.meaning, self.cue, self.number)
 
     @property
     def speaks(self) -> bool:
-        enough = self.coverage >= COVERAGE_AT_LEAST or self.meaning >= MEANING_AT_LEAST
-        return enough or self.linked * self.cue > 0
+        return self.coverage >= COVERAGE_AT_LEAST or self.meaning >= MEANING_AT_LEAST
+
+
+def _score(coverage: float, meaning: float, cue: float, number: int) -> float:
+    return (
+        COVERAGE_WEIGHT * coverage
+        + MEANING_WEIGHT * max(meaning, 0.0)
+        + CUE_WEIGHT * cue
+        + RANK_WEIGHT / number
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """A sentence, or two that are read as one."""
+
+    score: float
+    steps: tuple[_Read, ...]
 
 
 def answer(
     recall: Recall, encoder: Encoder | None = None, at_most: int = SENTENCES_AT_MOST
 ) -> Answer:
     """The best few sentences of a recall, each with the number of its passage."""
-    weights = _weights(recall.question)
-    has = next((has for asks, has in _CUES if asks.search(recall.question)), None)
-    read: list[_Read] = []
+    terms = terms_of(recall.question)
+    unsaid = _unsaid(terms.names, recall.passages)
+    if unsaid and len(unsaid) == len(terms.names):
+        return Answer(recall.question, (), recall, tuple(name.text for name in unsaid))
+    read: dict[str, _Read] = {}
     for number, passage in enumerate(recall.passages, start=1):
-        read += _read(passage, number, weights, has)
-    ranked = _in_order(_linked(_in_order(read[:SENTENCES_READ]), recall.passages))
+        for one in _read(passage, number, terms):
+            read.setdefault(one.text, one)  # the same words again are no second sentence
+    ranked = _in_order(list(read.values())[:SENTENCES_READ])
     if encoder is not None and ranked:
-        ranked = _in_order(_nearer(recall.question, ranked[:SENTENCES_ENCODED], encoder))
-    chosen = _chosen([one for one in ranked if one.speaks], at_most)
-    found = (Sentence(_shown(one.text), round(one.score, 4), one.number) for one in chosen)
-    return Answer(recall.question, tuple(found), recall)
+        ranked = _in_order(_nearer(recall.question, ranked, encoder))
+    replies = [_Reply(one.score, (one,)) for one in ranked if one.speaks]
+    compares = recall.intent is Intent.COMPARE
+    if not compares:
+        replies += _in_two_steps(ranked, terms, recall)
+    chosen = _chosen(replies, at_most, one_each=compares)
+    found = (Sentence(_shown(one.text), round(score, 4), one.number) for score, one in chosen)
+    return Answer(recall.question, tuple(found), recall, tuple(name.text for name in unsaid))
 
 
-def _weights(question: str) -> dict[str, float]:
-    """What the question is about: its words without endings, names and numbers for more."""
-    weights: dict[str, float] = {}
-    for at, word in enumerate(words(question)):
-        if word.casefold() in STOP_WORDS:
-            continue
-        named = not word.islower() and (at > 0 or not word[1:].islower())
-        weights[_stem(word)] = NAME_WEIGHT if named else 1.0
-    return weights
+def _unsaid(names: Sequence[Name], passages: Sequence[Passage]) -> list[Name]:
+    """What the question names and nothing found does."""
+    told = [said(f"{one.chunk.text} {one.chunk.heading} {one.chunk.topic}") for one in passages]
+    missing = [name for name in names if not any(name.stands_in(one) for one in told)]
+    # Found by another name than the one that was asked with: it is known after all.
+    by_alias = any("names" in one.doors for one in passages)
+    return [] if by_alias and len(missing) == len(names) else missing
 
 
-_ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion", "ions")
-_STEM_CHARACTERS_AT_LEAST = 4
-
-
-def _stem(word: str) -> str:
-    """A word without its ending, so that `rejected` and `rejecting` are one."""
-    plain = word.casefold()
-    for ending in _ENDINGS:
-        if plain.endswith(ending) and len(plain) - len(ending) >= _STEM_CHARACTERS_AT_LEAST:
-            return plain[: -len(ending)].rstrip("e")
-    return plain.rstrip("e") if len(plain) > _STEM_CHARACTERS_AT_LEAST else plain
-
-
-def _read(
-    passage: Passage, number: int, weights: dict[str, float], has: re.Pattern[str] | None
-) -> list[_Read]:
-    whole = sum(weights.values()) or 1.0
-    around = _said(f"{passage.chunk.heading} {passage.chunk.topic}")
-    found = []
+def _read(passage: Passage, number: int, terms: Terms) -> Iterator[_Read]:
+    around = said(f"{passage.chunk.heading} {passage.chunk.topic}")
     for text in sentences(passage.chunk.text):
         plain = _bare(text)
-        said = _said(plain)
+        told = said(plain)
         # A title, a question, or what only says the question again answers nothing.
-        if text.startswith("#") or plain.endswith(("?", ":")) or not said - weights.keys():
+        if text.startswith("#") or plain.endswith(("?", ":")) or terms.only_repeated_by(told):
             continue
-        covered = sum(
-            weight if word in said else weight * HEADING_SHARE if word in around else 0.0
-            for word, weight in weights.items()
-        )
-        cue = 1.0 if has is not None and _has(has, plain, weights) else 0.0
-        found.append(_Read(plain, number, covered / whole, cue))
-    return found
+        cue = 1.0 if terms.is_answered_in_kind(plain) else 0.0
+        yield _Read(plain, number, told, around, _coverage(terms, told, around), cue)
 
 
-def _said(text: str) -> set[str]:
-    return {_stem(word) for word in words(text) if word.casefold() not in STOP_WORDS}
-
-
-def _has(has: re.Pattern[str], text: str, weights: dict[str, float]) -> bool:
-    """Whether it has what is asked for, other than what the question already says."""
-    return any(
-        any(_stem(word) not in weights for word in words(found.group(0)))
-        for found in has.finditer(text)
+def _coverage(terms: Terms, told: frozenset[str], around: frozenset[str]) -> float:
+    """The share of the question that is said, by weight."""
+    covered = sum(
+        weight if term in told else weight * HEADING_SHARE if term in around else 0.0
+        for term, weight in terms.weights.items()
     )
+    return covered / (sum(terms.weights.values()) or 1.0)
 
 
 _MARKS = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
@@ -199,37 +168,86 @@ def _in_order(read: Sequence[_Read]) -> list[_Read]:
     return sorted(read, key=lambda one: -one.score)
 
 
-def _nearer(question: str, read: Sequence[_Read], encoder: Encoder) -> list[_Read]:
-    vectors = encoder.encode([question, *(one.text for one in read)])
+def _nearer(question: str, ranked: Sequence[_Read], encoder: Encoder) -> list[_Read]:
+    """The same, the best of them with their nearness in meaning."""
+    best, rest = ranked[:SENTENCES_ENCODED], ranked[SENTENCES_ENCODED:]
+    vectors = encoder.encode([question, *(one.text for one in best)])
     cosines = vectors[1:] @ vectors[0]
-    return [replace(one, meaning=float(cosine)) for one, cosine in zip(read, cosines, strict=True)]
+    near = (replace(one, meaning=float(near)) for one, near in zip(best, cosines, strict=True))
+    return [*near, *rest]
 
 
-def _linked(ranked: Sequence[_Read], passages: Sequence[Passage]) -> list[_Read]:
-    """The same, with the second step of a question that leads through something else."""
-    if not ranked:
-        return []
-    best = ranked[0]
-    named = _said(passages[best.number - 1].chunk.text)
-    about = [_said(without_parenthesis(passage.chunk.topic)) for passage in passages]
-    return [
-        replace(one, linked=1.0)
-        if one.number != best.number and about[one.number - 1] and about[one.number - 1] <= named
-        else one
-        for one in ranked
+def _in_two_steps(ranked: Sequence[_Read], terms: Terms, recall: Recall) -> Iterator[_Reply]:
+    """For each sentence the best way to it through another: read as one, what do they say?"""
+    titles = [_titles(passage, terms) for passage in recall.passages]
+    # A plain question seldom leads further: for it, sharing a name is no link.
+    plain = recall.intent is Intent.LOOKUP
+    first_steps = [(one, [] if plain else _named(one.text, terms)) for one in ranked if one.speaks][
+        :FIRST_STEPS
     ]
+    for last in ranked:
+        ways = [
+            _Reply(score, (first, last))
+            for first, names in first_steps
+            if (link := _link(first, names, last, titles[last.number - 1]))
+            and (score := _together(first, last, link, terms))
+        ]
+        if ways:
+            yield max(ways, key=lambda way: way.score)
 
 
-def _chosen(ranked: Sequence[_Read], at_most: int) -> list[_Read]:
+def _together(first: _Read, last: _Read, link: float, terms: Terms) -> float:
+    """What two sentences are worth as one; 0 when the last adds nothing to the first."""
+    both = _coverage(terms, first.said | last.said, first.around)
+    if both <= first.coverage and not last.cue:
+        return 0.0
+    return link + _score(both, first.meaning, last.cue, last.number)
+
+
+def _titles(passage: Passage, terms: Terms) -> list[frozenset[str]]:
+    """What a passage is called, where the question does not call it so."""
+    chunk = passage.chunk
+    called = (chunk.heading.rsplit(" > ", 1)[-1], chunk.topic.rsplit("/", 1)[-1])
+    told = (said(without_parenthesis(one).split(",")[0]) for one in called)
+    return [one for one in told if not one <= terms.said]
+
+
+def _named(text: str, terms: Terms) -> list[frozenset[str]]:
+    """What a sentence names, other than what the question names already."""
+    told = (said(found.group(0)) for found in _NAMES.finditer(text))
+    return [one for one in told if not one <= terms.said]
+
+
+def _link(
+    first: _Read, names: Sequence[frozenset[str]], last: _Read, titles: Sequence[frozenset[str]]
+) -> float:
+    """How a sentence leads to one of another passage; 0 when it does not."""
+    if first.number == last.number:
+        return 0.0
+    if any(title <= first.said for title in titles):
+        return TITLE_WEIGHT
+    return NAMED_WEIGHT if any(name <= last.said | last.around for name in names) else 0.0
+
+
+def _chosen(
+    replies: Sequence[_Reply], at_most: int, *, one_each: bool
+) -> Iterator[tuple[float, _Read]]:
+    """The sentences of the best replies, nothing said twice; one of each passage if so asked."""
+    ranked = sorted(replies, key=lambda reply: -reply.score)
     chosen: list[_Read] = []
-    for one in ranked:
-        if len(chosen) == at_most or one.score < SHARE_OF_BEST * ranked[0].score:
-            break
-        if not any(_alike(one.text, other.text) for other in chosen):
-            chosen.append(one)
-    return chosen
+    for reply in ranked:
+        if reply.score < SHARE_OF_BEST * ranked[0].score:
+            return
+        for one in reply.steps:
+            if len(chosen) == at_most:
+                return
+            if one_each and any(one.number == other.number for other in chosen):
+                continue
+            if not any(_alike(one.text, other.text) for other in chosen):
+                chosen.append(one)
+                yield reply.score, one
 
 
 def _alike(one: str, other: str) -> bool:
-    first, second = ({_stem(word) for word in words(text)} for text in (one, other))
+    first, second = ({stem(word) for word in words(text)} for text in (one, other))
     return len(first & second) >= ALIKE * min(len(first), len(second))

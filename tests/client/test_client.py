@@ -97,6 +97,14 @@ def test_a_snapshot_sees_one_moment(client: hades.Memory, server: Server) -> Non
     assert client.get("a").content == "two"
 
 
+def test_what_nothing_found_says_is_told_over_the_wire_too(client: hades.Memory) -> None:
+    client.remember("design/approach_x", "Approach X is viable.")
+    assert str(client.ask("Is approach X viable?")) == "Approach X is viable. [1]"
+    unknown = client.ask("Is approach Y viable?")
+    assert (unknown.sentences, unknown.unsaid) == ((), ("approach Y",))
+    assert str(unknown) == "Nothing found says anything of “approach Y”."
+
+
 def test_a_question_inside_a_batch_is_refused_as_in_a_memory(client: hades.Memory) -> None:
     with client.batch():
         for call in (

@@ -334,6 +334,26 @@ def test_the_command_prints_a_table_or_json(coast: Path, tmp_path: Path, run: An
     assert data["systems"]["words"]["recall@5"] == 1.0
 
 
+def test_asking_is_measured_by_its_sentences(coast: Path, run: Any) -> None:
+    write(
+        coast / "questions.jsonl",
+        [
+            {**QUESTIONS[0], "answer": "ada brook"},
+            {**QUESTIONS[1], "answer": "gold"},
+            {"id": "q5", "question": "Is Gull Point a cape?", "answer": "yes", "gold": ["p2"]},
+        ],
+    )
+    told = json.loads(run(coast, "--answers", "--json").stdout)
+    assert (told["questions"], told["with_answer"]) == (3, 2)
+    assert (told["held"], told["reachable"]) == (0.5, 0.5)
+    assert told["cited"] == 1.0
+    assert 1 <= told["sentences"] <= 3
+    assert told["tokens"] > 5
+    out = run(coast, "--answers", "--limit", "1").stdout
+    assert re.search(r"held +100\.0 %", out)
+    assert run(coast, "--answers", "--systems", "full").exit_code == 2
+
+
 def test_the_command_refuses_in_one_sentence(coast: Path, tmp_path: Path, run: Any) -> None:
     for words in (
         (tmp_path / "no",),

@@ -76,7 +76,12 @@ def test_an_answer_names_its_places() -> None:
         "[1] design/x@2:1–2  2024-03-01  belief 0.80 (0.60–0.90)",
     ]
     none = Answer("Why?", (), FOUND)
-    assert shown(lambda out: answers.answer(out, none)) == "nothing found that answers this\n"
+    assert shown(lambda out: answers.answer(out, none)) == "Nothing found answers this.\n"
+    half = replace(said, unsaid=("approach Y",))
+    assert shown(lambda out: answers.answer(out, half)).splitlines()[:2] == [
+        "So it was rejected. [1]",
+        "Nothing found says anything of “approach Y”.",
+    ]
 
 
 def test_paths_and_neighbours() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import passage, recall
+from making import passage, recall, remember_story
 
+import hades
+from hades.domain.answer import Intent
 from hades.models.encoder import load_encoder
 from hades.recall.ask import answer
 
@@ -32,19 +37,116 @@ def test_the_sentence_that_has_what_is_asked_for_comes_first(question: str, expe
     assert str(found).startswith(expected)
 
 
-def test_a_question_that_leads_through_something_else() -> None:
-    film = passage("Titanic is a 1997 film directed by James Cameron.", "Titanic (film)")
-    man = passage("He makes films. He was born in Kapuskasing in Ontario.", "James Cameron")
-    found = answer(recall("Where was the director of Titanic born?", [film, man]))
-    assert ("He was born in Kapuskasing in Ontario.", 2) in [
-        (one.text, one.citation) for one in found.sentences
+FILM = passage(
+    "Lantern Bay is a film about a ferry. It was shown in Tallinn in 1987. "
+    "The film was directed by Mira Oks.",
+    "film/17",
+    heading="Lantern Bay (film)",
+)
+WOMAN = passage(
+    "She makes films. She was born in Narva in Estonia. She has two dogs.",
+    "person/4",
+    heading="Mira Oks",
+)
+OTHER = passage("Lantern Bay was built in Riga.", "ship/2", heading="Lantern Bay (ship)")
+
+
+@pytest.mark.parametrize("intent", [Intent.BRIDGE, Intent.LOOKUP])
+def test_a_question_that_leads_through_something_else(intent: Intent) -> None:
+    asked = recall("Where was the director of the film Lantern Bay born?", [FILM, OTHER, WOMAN])
+    found = answer(replace(asked, intent=intent))
+    assert [(one.text, one.citation) for one in found.sentences[:2]] == [
+        ("The film was directed by Mira Oks.", 1),
+        ("She was born in Narva in Estonia.", 3),
     ]
+
+
+def test_a_passage_that_names_the_same_leads_on_too() -> None:
+    company = passage("The Oakfield bridge was built by Harrow Works.", "bridges")
+    leader = passage("The chair of Harrow Works is Ines Falk.", "people")
+    asked = recall(
+        "Who is the chair of the firm that built the Oakfield bridge?", [company, leader]
+    )
+    found = answer(replace(asked, intent=Intent.BRIDGE))
+    assert [one.citation for one in found.sentences] == [1, 2]
+
+
+def test_a_comparison_hears_each_side_once() -> None:
+    first = passage("The Alma is 40 m long. The Alma was built in 1900.", "ships/alma")
+    second = passage("The Berta was built in 1910. The Berta is red.", "ships/berta")
+    asked = recall("Which was built first, the Alma or the Berta?", [first, second])
+    found = answer(replace(asked, intent=Intent.COMPARE))
+    assert {one.text for one in found.sentences} == {
+        "The Alma was built in 1900.",
+        "The Berta was built in 1910.",
+    }
 
 
 def test_nothing_found_is_an_empty_answer() -> None:
     assert answer(recall("Who won the cup in 1998?", [DECISION, BUG])).sentences == ()
     assert answer(recall("Who fixed the kitchen sink?", [DECISION, BUG])).sentences == ()
-    assert str(answer(recall("Why?"))) == ""
+    assert str(answer(recall("Why?"))) == "Nothing found answers this."
+
+
+@pytest.fixture
+def story(path: Path) -> hades.Memory:
+    memory = hades.open(path)
+    remember_story(memory)
+    return memory
+
+
+def test_a_neighbour_is_not_passed_off_as_the_answer(story: hades.Memory) -> None:
+    assert "Approach X is viable" in str(story.ask("Is approach X viable?"))
+    for question in (
+        "Is approach Y viable?",
+        "is approach y viable",
+        "Why was approach Y rejected?",
+    ):
+        found = story.ask(question)
+        assert found.sentences == ()
+        assert found.recall.passages
+        assert str(found).casefold() == "nothing found says anything of “approach y”."
+
+
+def test_of_several_things_named_the_unknown_are_told(story: hades.Memory) -> None:
+    found = story.ask("Does approach X run on Kubernetes?")
+    assert found.sentences
+    assert found.unsaid == ("Kubernetes",)
+    assert str(found).endswith("Nothing found says anything of “Kubernetes”.")
+
+
+def test_the_one_of_a_kind_that_is_named_is_preferred() -> None:
+    plans = passage(
+        "Plan 3 was dropped because of Phase 2. Plan 2 was dropped because of the cost.", "plans"
+    )
+    found = answer(recall("Why was Plan 2 dropped?", [plans]))
+    assert found.sentences[0].text == "Plan 2 was dropped because of the cost."
+
+
+@pytest.mark.parametrize(
+    ("question", "unsaid"),
+    [
+        ("Who is Ann Smith?", ("Ann Smith",)),
+        ("Who is Ann Lee?", ()),
+        ("Who is Dr Bo Ek?", ()),
+        ("Who won 3 cups?", ()),
+        ("Who turned 30?", ()),
+        ("Who leads the index?", ()),
+        ("WHO LEADS THE INDEX?", ()),
+        ("誰?", ()),
+    ],
+)
+def test_what_counts_as_named(question: str, unsaid: tuple[str, ...]) -> None:
+    assert answer(recall(question, [TEAM])).unsaid == unsaid
+
+
+def test_another_name_for_it_is_known(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("team", "Bo Ek leads the Knowledge Index since May.")
+        memory.relate("team", "works_on", "Knowledge Index")
+        memory.add_alias("Knowledge Index", "KGX")
+        assert memory.ask("Who leads KGX?").unsaid == ()
+        assert memory.ask("Who leads KGZ?").unsaid == ("KGZ",)
 
 
 def test_nothing_is_said_twice() -> None:
@@ -58,6 +160,12 @@ def test_nothing_is_said_twice() -> None:
 def test_questions_and_headings_answer_nothing() -> None:
     asked = passage("# Who leads the index?\n\nWho leads the index?", "faq")
     assert answer(recall("Who leads the index?", [asked])).sentences == ()
+
+
+def test_what_was_asked_stated_is_a_yes() -> None:
+    note = passage("# Approach X\n\nApproach X is viable.", "design")
+    assert str(answer(recall("Is approach X viable?", [note]))) == "Approach X is viable. [1]"
+    assert answer(recall("Why is approach X viable?", [note])).sentences == ()
 
 
 def test_meaning_finds_what_no_word_says() -> None:

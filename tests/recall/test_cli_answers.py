@@ -76,6 +76,13 @@ def test_ask(shell: Shell) -> None:
     assert "rejected because it triggers Bug Y. [1]" in out
     found = shell.json("ask", "Why was approach X rejected?")
     assert found["sentences"][0]["citation"] == 1
+    assert found["unsaid"] == []
+
+
+def test_asked_about_something_unknown(shell: Shell) -> None:
+    assert shell("ask", "Is approach Z viable?") == "Nothing found says anything of “approach Z”.\n"
+    found = shell.json("ask", "Is approach Z viable?")
+    assert (found["sentences"], found["unsaid"]) == ([], ["approach Z"])
 
 
 def test_paths_and_neighbours(shell: Shell) -> None:

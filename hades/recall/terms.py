@@ -1,0 +1,191 @@
+"""Terms: what a question is about, in words that can be looked for in a sentence.
+
+Words count without their endings. A letter or a number that tells one thing of a kind from
+the next belongs to the word before it: `approach Y` is neither an approach nor `Bug Y`. What
+is written with capitals is a name, and a question word says what kind of thing is wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from itertools import groupby
+
+from hades.domain.names import STOP_WORDS, words
+
+NAME_WEIGHT = 2.0
+"""A name or a number in a question is asked about more than a plain word."""
+
+_MONTH = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?|january|february|march|april|"
+    r"june|july|august|september|october|november|december"
+)
+_DATE = (
+    rf"\b(?:1\d{{3}}|20\d{{2}})\b|\b\d{{1,2}}\s+(?:{_MONTH})\b|\b(?:{_MONTH})\s+\d{{1,2}}\b|"
+    r"\b(?:yesterday|today|tomorrow|last (?:week|month|year)|next (?:week|month|year)|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|century)\b"
+)
+_NUMBER = (
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|"
+    r"thousand|million|billion|half|none|both|several)\b"
+)
+_REASON = (
+    r"\b(?:because|due to|since|caused? by|causes?|reason|so that|in order to|as a result|"
+    r"therefore|leads? to|led to|owing to|thanks to|to avoid|otherwise|rejected|triggers?)\b"
+)
+_PLACE = r"\b(?:in|at|from|near|to|of)\s+(?:the\s+)?(?-i:[A-Z])\w+"
+_NAME = r"(?-i:(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+)"
+
+_CUES = tuple(
+    (re.compile(asks, re.IGNORECASE), re.compile(has, re.IGNORECASE))
+    for asks, has in (
+        (r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b", _NUMBER),
+        (r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b", _DATE),
+        (r"\bwhy\b|\breasons?\b|\bhow come\b|\bwhat caused\b", _REASON),
+        (r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town)\b|\bplace of\b", _PLACE),
+        (r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|company|team|author|director)\b", _NAME),
+    )
+)
+
+_WHETHER = frozenset(
+    "is are was were am do does did has have had can could will would shall should may must".split()  # noqa: SIM905
+)
+_ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion", "ions")
+_STEM_CHARACTERS_AT_LEAST = 4
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """A word without its ending, so that `rejected` and `rejecting` are one."""
+    plain = word.casefold()
+    for ending in _ENDINGS:
+        if plain.endswith(ending) and len(plain) - len(ending) >= _STEM_CHARACTERS_AT_LEAST:
+            return plain[: -len(ending)].rstrip("e")
+    return plain.rstrip("e") if len(plain) > _STEM_CHARACTERS_AT_LEAST else plain
+
+
+def said(text: str) -> frozenset[str]:
+    """What a text says: its words, and those that a letter or number belongs to with it.
+
+    >>> sorted(said("It fixed Bug Y."))
+    ['bug', 'bug y', 'fix', 'y']
+    """
+    found = set()
+    before = ""
+    for word in words(text):
+        plain = "" if word.casefold() in STOP_WORDS else stem(word)
+        if plain:
+            found.add(plain)
+            if before and _tells_apart(word):
+                found.add(f"{before} {plain}")
+        before = plain
+    return frozenset(found)
+
+
+def _tells_apart(word: str) -> bool:
+    return len(word) == 1 or (len(word) == 2 and word.isdigit())
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Something a question names: as it is written, and the words to look for."""
+
+    text: str
+    words: tuple[str, ...]
+
+    def stands_in(self, told: Collection[str]) -> bool:
+        """Whether a text that says these words names it.
+
+        The last word is enough, as of a person, else more than half of them: `Ann Lee` does
+        not name Ann Smith.
+        """
+        share = sum(word in told for word in self.words) / len(self.words)
+        return self.words[-1] in told or share > 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a question is about."""
+
+    weights: Mapping[str, float]
+    """What to look for, and how much each counts."""
+    said: frozenset[str]
+    """All that the question itself says: no news in an answer."""
+    names: tuple[Name, ...]
+    wanted: re.Pattern[str] | None
+    """What a sentence must have to be of the kind that the question word asks for."""
+    asks_whether: bool
+    """Whether yes or no would answer it."""
+
+    def is_answered_in_kind(self, text: str) -> bool:
+        """Whether a text has what is asked for, other than what the question already says."""
+        return self.wanted is not None and any(
+            any(stem(word) not in self.said for word in words(found.group(0)))
+            for found in self.wanted.finditer(text)
+        )
+
+    def only_repeated_by(self, told: frozenset[str]) -> bool:
+        """Whether what a text says is the question again, or less; said of a yes, that is news."""
+        return told <= self.said and not (self.asks_whether and told == self.said)
+
+
+def terms_of(question: str) -> Terms:
+    """What a question is about: its words, what it names, what its question word wants."""
+    weights: dict[str, float] = {}
+    names: list[Name] = []
+    asked = words(question)
+    for kind, group in groupby(enumerate(asked), lambda one: _kind(asked, one[0])):
+        parts = [word for _, word in group]
+        if kind is _Kind.NAME:
+            looked_for = _joined(parts)
+            weights |= dict.fromkeys(looked_for, NAME_WEIGHT)
+            # `turned 30` names nothing, though it should be said as it stands.
+            if not (parts[-1].isdigit() and all(part.islower() for part in parts[:-1])):
+                names.append(Name(" ".join(parts), looked_for))
+        elif kind is not _Kind.STOP:
+            weight = NAME_WEIGHT if kind is _Kind.NUMBER else 1.0
+            weights |= {stem(part): weight for part in parts}
+    wanted = next((has for asks, has in _CUES if asks.search(question)), None)
+    whether = bool(asked) and asked[0].casefold() in _WHETHER
+    return Terms(weights, said(question), tuple(names), wanted, whether)
+
+
+class _Kind(Enum):
+    STOP = "stop"
+    PLAIN = "plain"
+    NUMBER = "number"
+    NAME = "name"
+
+
+def _kind(asked: Sequence[str], at: int) -> _Kind:
+    word = asked[at]
+    if word.casefold() in STOP_WORDS:
+        return _Kind.STOP
+    if _belongs(asked, at) or _belongs(asked, at + 1):
+        return _Kind.NAME
+    if word.isdigit():
+        return _Kind.NUMBER
+    # A capital at the beginning is everybody's.
+    capital = word != word.lower() and (at > 0 or not word[1:].islower())
+    return _Kind.NAME if capital else _Kind.PLAIN
+
+
+def _belongs(asked: Sequence[str], at: int) -> bool:
+    """Whether a letter or number belongs to the word before it: not the 3 of `won 3 cups`."""
+    if not 0 < at < len(asked) or not _tells_apart(asked[at]):
+        return False
+    if any(word.casefold() in STOP_WORDS for word in asked[at - 1 : at + 1]):
+        return False
+    last = at + 1 == len(asked) or asked[at + 1].casefold() in STOP_WORDS
+    return last or not asked[at].isdigit() or not asked[at - 1].islower()
+
+
+def _joined(parts: Sequence[str]) -> tuple[str, ...]:
+    """The words of a name to look for; a letter or number at its end with the word before."""
+    stems = [stem(part) for part in parts]
+    if len(parts) > 1 and _tells_apart(parts[-1]):
+        return (*stems[:-2], " ".join(stems[-2:]))
+    return tuple(stems)
