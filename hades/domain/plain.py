@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from operator import attrgetter
 from typing import Any
 
 from hades.domain.times import iso
@@ -46,11 +45,8 @@ def _of_dataclass(kind: type) -> Callable[[Any], Any]:
     names = tuple(field.name for field in fields(kind))
     if kind in (State, Chunk):
         names = ("id", *names)
-    if len(names) < 2:
-        return lambda value: {name: plain(getattr(value, name)) for name in names}
-    values = attrgetter(*names)
-    # Most values are shown as they are: a call for each would take twice as long.
+    # Most values are shown as they are: a call for each would take longer.
     return lambda value: {
-        name: one if type(one) in _AS_THEY_ARE else plain(one)
-        for name, one in zip(names, values(value), strict=True)
+        name: one if type(one := getattr(value, name)) in _AS_THEY_ARE else plain(one)
+        for name in names
     }

@@ -29,7 +29,8 @@ SENTENCES_READ = 200
 """Of all passages together, in the order of their rank."""
 SENTENCES_ENCODED = 8
 """Most of what asking costs: the built-in encoder takes about 10 ms of a core for each. Of 203
-held-out questions 12 answered one fewer, 6 three fewer and 4 six fewer (docs/answers.md)."""
+questions of half 1, 12 answered one fewer, 6 three fewer and 4 six fewer; of 218 of half 0,
+12 answered four more (docs/answers.md)."""
 FIRST_STEPS = 12
 """So many of the best sentences are tried as the first of two."""
 SENTENCE_CHARACTERS_AT_MOST = 500

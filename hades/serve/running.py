@@ -164,7 +164,8 @@ def _server(
     def ready() -> None:
         say(_started(options, listening, audit, link))
         warming.start()
-        opened.callback(_leave, warming.join, options.grace_s)
+        # Given up on, it takes nothing along: that is no failure.
+        opened.callback(_leave, warming.join, options.grace_s, status=0)
 
     def leave() -> None:
         readiness.leaving = True
@@ -241,6 +242,6 @@ class _written_down:
                 _log.warning("%s", error)
 
 
-def _leave(close: Callable[[], object], grace_s: float) -> None:
+def _leave(close: Callable[[], object], grace_s: float, *, status: int = 1) -> None:
     if not close_within(close, grace_s):
-        os._exit(1)  # a thread that does not end would keep the process for ever
+        os._exit(status)  # a thread that does not end would keep the process for ever

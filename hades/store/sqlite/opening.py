@@ -147,8 +147,8 @@ def _migrate(engine: Engine) -> None:
         return
     if engine.read_only:
         raise Unavailable(
-            f"{engine.path} was written by an older HADES: open it for writing once, which "
-            "brings it up to date."
+            f"{engine.path} was written by an older HADES: open it for writing once, as "
+            "`hades warm` does, which brings it up to date."
         )
     with engine.transaction():
         _apply(engine.connection, version(), engine.clock)
