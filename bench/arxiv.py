@@ -25,7 +25,7 @@ import hades
 from bench.ingest import ROOT
 from bench.table import note
 from hades.settings import load_settings
-from hades.store.port import Cut, Draft, Mention
+from hades.store.records import Cut, Draft, Mention
 
 REAL_AT_MOST = 10_000
 BATCH_PAPERS = 1_000
@@ -105,24 +105,24 @@ def _copy_some(memory: hades.Memory, topics: Sequence[str], number: int) -> None
         for name in topics:
             before[f"{name}/{number}"] = list(memory.chunks(name))
             tail = f"\n\nThis is copy {number}."
-            store.traces.add(
+            store.topics.add(
                 write, 1, f"{name}/{number}", Draft(content=memory.get(name).content + tail)
             )
         olds: list[int] = []
         news: list[int] = []
-        for pending in store.passages.pending(1, 1, len(topics)):
-            own = store.passages.of_topic(1, pending.topic.rpartition("/")[0])
+        for pending in store.chunks.pending(1, 1, len(topics)):
+            own = store.chunks.of_topic(1, pending.topic.rpartition("/")[0])
             cuts = [Cut(c.start, c.end, c.text, c.tokens, c.heading) for c in before[pending.topic]]
-            news += [chunk for chunk, _ in store.passages.place(write, pending.state, cuts)]
+            news += [chunk for chunk, _ in store.chunks.place(write, pending.state, cuts)]
             olds += own
-            store.passages.advance(pending.state, None)
+            store.chunks.advance(pending.state, None)
         _copy_what_was_read(memory, write, olds, news)
         vectors = memory._engine.finder.catalogue.vectors_of(_numbers(memory, olds))
         noise = generator.normal(size=vectors.shape) * NOISE / np.sqrt(vectors.shape[1])
         moved = vectors + noise
         moved = (moved / np.linalg.norm(moved, axis=1, keepdims=True)).astype(np.float16)
         rows = [(chunk << 3 | 2, row.tobytes()) for chunk, row in zip(news, moved, strict=True)]
-        store.passages.put_vectors(write, encoder.model, encoder.dims, rows)
+        store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
 
 
 def _copy_what_was_read(
@@ -136,7 +136,7 @@ def _copy_what_was_read(
         json.dumps(list(olds)),
     )
     found = [Mention(place[chunk], *rest) for chunk, *rest in rows]
-    memory._store.links.put_mentions(write, found)
+    memory._store.mentions.put_mentions(write, found)
 
 
 def _numbers(memory: hades.Memory, chunks: Sequence[int]) -> Any:

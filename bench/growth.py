@@ -23,7 +23,7 @@ import numpy as np
 import hades
 from bench.table import note, percentiles, seconds, show
 from hades.domain.times import NOW
-from hades.store.port import Cut, Draft
+from hades.store.records import Cut, Draft
 
 DIMS = 384
 QUESTIONS = 20
@@ -46,14 +46,14 @@ def _fill_batch(memory: hades.Memory, first: int, count: int) -> None:
     with store.transaction(), store.write("bench", "fill", 1) as write:
         rows = []
         for number, text in enumerate(texts, start=first):
-            store.traces.add(write, 1, f"t/{number}", Draft(content=text))
-        for pending in store.passages.pending(1, 1, count):
+            store.topics.add(write, 1, f"t/{number}", Draft(content=text))
+        for pending in store.chunks.pending(1, 1, count):
             text = texts[int(pending.topic[2:]) - first]
             cut = Cut(0, len(text), text, 60)
-            ((chunk, _),) = store.passages.place(write, pending.state, [cut])
+            ((chunk, _),) = store.chunks.place(write, pending.state, [cut])
             rows.append((chunk << 3 | 2, vectors[len(rows)].tobytes()))
-            store.passages.advance(pending.state, None)
-        store.passages.put_vectors(write, encoder.model, encoder.dims, rows)
+            store.chunks.advance(pending.state, None)
+        store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
 
 
 def _text(number: int) -> str:

@@ -151,7 +151,7 @@ def _workers(path: Path, asked: Sequence[str], size: int, seconds: float = 15.0)
 
 
 def _after_writes(path: Path, asked: Sequence[str], size: int) -> None:
-    """A note between two questions: it is cut, embedded, linked, and the graph mended."""
+    """A note between two questions: it is cut, embedded, linked, and the graph repaired."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.hades"
         with hades.open(path) as memory:

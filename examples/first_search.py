@@ -29,8 +29,8 @@ def main() -> None:
             print(f"ingested {done.added} files: {m.stats()['chunks']} passages, ", end="")
             print(f"{len(m.entities())} names, {m.stats()['mentions']} mentions")
             show(
-                "Who mended the glass after the gale?",
-                m.search("Who mended the glass after the gale?", 2),
+                "Who repaired the glass after the gale?",
+                m.search("Who repaired the glass after the gale?", 2),
             )
             show("Harbour Board (by name)", m.search("Harbour Board", 3, door="names"))
             show(

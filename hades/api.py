@@ -50,7 +50,7 @@ from hades.errors import (
     Unavailable,
 )
 from hades.memory import Memory, open
-from hades.store.port import Problem
+from hades.store.records import Problem
 from hades.view import View
 
 if TYPE_CHECKING:

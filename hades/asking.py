@@ -16,7 +16,8 @@ from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.times import AsOf
 from hades.domain.trace import TOPIC_KINDS, Chunk, Hit
 from hades.errors import InvalidInput, NotFound, Unavailable
-from hades.store.port import Progress, Store
+from hades.store.records import Progress
+from hades.store.store import Store
 
 if TYPE_CHECKING:
     from hades.recall.engine import Engine, Where
@@ -243,7 +244,7 @@ class Asking:
 
     def _index_pending(self, on_progress: Progress | None) -> None:
         """Cut, embed and link what was remembered since, where this may be written."""
-        if self._store.read_only or not self._store.passages.pending_count(self._space_id):
+        if self._store.read_only or not self._store.chunks.pending_count(self._space_id):
             return
         from hades.ingest.pipeline import Pipeline
         from hades.ingest.summary import Summary

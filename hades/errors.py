@@ -37,4 +37,4 @@ class Unavailable(HadesError):
 
 
 class Corrupt(HadesError):
-    """The stored data is damaged; `hades check` says how to mend it."""
+    """The stored data is damaged; `hades check` says how to repair it."""

@@ -21,7 +21,8 @@ from hades.domain.trace import Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
 from hades.reviewing import Reviewing
-from hades.store.port import Problem, Progress, Store
+from hades.store.records import Problem, Progress
+from hades.store.store import Store
 
 if TYPE_CHECKING:
     from hades.ingest.readers.triples import Triple
@@ -237,7 +238,7 @@ class Memory(Reviewing):
                 for name, aliases in graph.aliases.items():
                     kind = graph.kinds[name]
                     self._store.entities.ensure(write, self._space_id, clean_name(name), kind)
-                    if self._store.traces.exists(self._space_id, name):
+                    if self._store.topics.exists(self._space_id, name):
                         continue  # a topic goes by its name alone
                     for alias in aliases:
                         clean_name(alias, "alias")
@@ -248,10 +249,10 @@ class Memory(Reviewing):
             "edges": len(graph.edges),
         }
 
-    def mend(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Mend what can be derived again (pointers, copies); the problems that remain."""
-        left = self._store.check(on_progress, mend=True)
-        with self._write("mend"):
+    def repair(self, on_progress: Progress | None = None) -> list[Problem]:
+        """Repair what can be derived again (pointers, copies); the problems that remain."""
+        left = self._store.check(on_progress, repair=True)
+        with self._write("repair"):
             pass  # whoever keeps what they read until something is written reads it again
         return left
 
@@ -344,9 +345,9 @@ def open(
         raise InvalidInput(f"{path} is not a file, nor an address: http://, https:// or unix://.")
     if key is not None or timeout_s is not None or retries is not None:
         raise InvalidInput("A file needs no key, timeout_s or retries: they are for a server.")
-    from hades.store.sqlite import SqliteStore
+    from hades.store.store import Store
 
-    store = SqliteStore(
+    store = Store(
         Path(path),
         create=create,
         read_only=read_only,

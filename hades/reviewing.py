@@ -48,16 +48,16 @@ class Reviewing(Writing):
         with self.batch():
             self._require_space()
             oldest = self._store.now() - ANSWERS_KEPT_DAYS * _DAY_MICROSECONDS
-            kept = self._store.answers.get(self._space_id, self._actor, key, oldest)
+            kept = self._store.idempotency.get(self._space_id, self._actor, key, oldest)
             if kept is not None:
                 if kept[0] != digest:
                     raise Conflict(f"The key {key!r} came with another request: choose a new key.")
                 return json.loads(kept[1]), True
             answer = _json(do())
-            self._store.answers.drop(oldest)
+            self._store.idempotency.drop(oldest)
             if self._is_there():
                 now = self._store.now()
-                self._store.answers.put(self._space_id, self._actor, key, digest, answer, now)
+                self._store.idempotency.put(self._space_id, self._actor, key, digest, answer, now)
         return json.loads(answer), False
 
     def propose(

@@ -24,7 +24,8 @@ from hades.exchange.snapshot import GraphSnapshot
 from hades.exploring import Exploring
 from hades.lifecycle import facts
 from hades.store.edge_pages import Place, edges_after
-from hades.store.port import Direction, EdgeFilter, Problem, Progress, Store, TopicFilter
+from hades.store.records import Direction, EdgeFilter, Problem, Progress, TopicFilter
+from hades.store.store import Store
 
 if TYPE_CHECKING:
     from hades.recall.engine import Engine
@@ -84,16 +85,16 @@ class View(Exploring):
         """The state of a topic: current, as of this view's time, or one version."""
         if version is not None:
             clean_number(version, "version", least=1)
-            return self._store.traces.version(self._space_id, topic, version, self.as_of)
+            return self._store.topics.version(self._space_id, topic, version, self.as_of)
         if not isinstance(topic, str):
             clean_name(topic)
-        return self._store.traces.state(self._space_id, topic, self.as_of)
+        return self._store.topics.state(self._space_id, topic, self.as_of)
 
     def history(self, topic: str) -> list[State]:
         """Every state of a topic in the order they were recorded, forgetting included."""
         clean_name(topic)
         with self._store.snapshot():
-            states = list(self._store.traces.trace(self._space_id, topic, self.as_of))
+            states = list(self._store.topics.trace(self._space_id, topic, self.as_of))
         if not states:
             raise NotFound(f"There is no topic {topic!r} at that time.")
         return states
@@ -132,7 +133,7 @@ class View(Exploring):
             after=after,
             limit=limit,
         )
-        return self._store.traces.topics(self._space_id, wanted, self.as_of)
+        return self._store.topics.topics(self._space_id, wanted, self.as_of)
 
     # Edges and entities
 
@@ -154,7 +155,7 @@ class View(Exploring):
         with self._store.snapshot():
             wanted = self._wanted_edges(name, relation, direction, all)
             told = self._store.edges.find(self._space_id, wanted, self.as_of)
-            return told + self._store.stated.find(self._space_id, wanted, self.as_of)
+            return told + self._store.derived_edges.find(self._space_id, wanted, self.as_of)
 
     def _edges_after(
         self,
@@ -227,7 +228,7 @@ class View(Exploring):
         self._index_pending(None)
         with self._store.snapshot():
             own, valid, known = self._own_entities(name)
-            rows = self._store.links.together(own, valid, known, limit)
+            rows = self._store.mentions.together(own, valid, known, limit)
         return [Related(*row) for row in rows]
 
     def mentions(self, name: str, limit: int = 100) -> list[Mentioned]:
@@ -236,12 +237,12 @@ class View(Exploring):
         self._index_pending(None)
         with self._store.snapshot():
             own, valid, known = self._own_entities(name)
-            rows = self._store.links.mentions(own, valid, known, limit)
-            chunks = self._store.passages.find([chunk for chunk, _ in rows], self.as_of)
+            rows = self._store.mentions.mentions(own, valid, known, limit)
+            chunks = self._store.chunks.find([chunk for chunk, _ in rows], self.as_of)
             return [
                 Mentioned(
                     chunk=chunks[chunk],
-                    line=self._store.passages.line(chunk, chunks[chunk].start),
+                    line=self._store.chunks.line(chunk, chunks[chunk].start),
                     positions=tuple(characters_at(chunks[chunk].text, places)),
                 )
                 for chunk, places in rows
@@ -255,7 +256,7 @@ class View(Exploring):
     def chunks(self, topic: str, version: int | None = None) -> list[Chunk]:
         """The passages of a topic's state, current or of one version."""
         version = self.get(topic).version if version is None else version
-        return self._store.passages.chunks(self._space_id, topic, version)
+        return self._store.chunks.chunks(self._space_id, topic, version)
 
     def proposals(
         self, status: str | None = "waiting", *, after: int = 0, limit: int | None = None
@@ -315,14 +316,14 @@ class View(Exploring):
         return self._store.log(self._space_id, limit)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Look for damage; each problem says where it is and how to mend it."""
-        return self._store.check(on_progress, mend=False)
+        """Look for damage; each problem says where it is and how to repair it."""
+        return self._store.check(on_progress, repair=False)
 
     @property
     def pending(self) -> int:
         """How many states of this space wait to be indexed; a search for writing does it."""
         self._require_space()
-        return self._store.passages.pending_count(self._space_id)
+        return self._store.chunks.pending_count(self._space_id)
 
     @property
     def change(self) -> int:

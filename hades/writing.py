@@ -24,7 +24,7 @@ from hades.domain.times import NOW, TimeLike, from_micros
 from hades.domain.trace import State
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.lifecycle import facts
-from hades.store.port import Draft, EdgeDraft, EdgeFilter, Progress, Write
+from hades.store.records import Draft, EdgeDraft, EdgeFilter, Progress, Write
 from hades.view import View
 
 
@@ -72,7 +72,7 @@ class Writing(View):
         )
         clean_name(topic)
         with self._write("remember") as write:
-            state, appended = self._store.traces.add(write, self._space_id, topic, draft)
+            state, appended = self._store.topics.add(write, self._space_id, topic, draft)
             write.cancelled = not appended
         return state
 
@@ -80,7 +80,7 @@ class Writing(View):
         """Let a topic be gone from now on, with its edges. Its history is kept."""
         clean_name(topic)
         with self._write("forget") as write:
-            state, _ = self._store.traces.add(write, self._space_id, topic, Draft(content=None))
+            state, _ = self._store.topics.add(write, self._space_id, topic, Draft(content=None))
             for node in self._store.entities.own_nodes(self._space_id, topic):
                 facts.end_edges_of(self._store, write, self._space_id, node, state.valid_from)
             return state
@@ -285,7 +285,7 @@ class Writing(View):
         if self._store.in_transaction:
             self._store.afterwards(self._drop_indexes)
         if self._store.index_folder.exists():
-            from hades.index.shelf import drop_files
+            from hades.index.array_store import drop_files
 
             drop_files(self._store.index_folder)
         for engine in self._engines.values():

@@ -13,8 +13,8 @@ import uvicorn
 
 from hades.domain.times import Clock, system_clock
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 from hades.serve.uploads import Uploads
 
 ANN = Caller("ann", Role.ADMIN, local=True)
@@ -23,7 +23,7 @@ ANN = Caller("ann", Role.ADMIN, local=True)
 class InTurn:
     """One desk after the other. An app takes longer to make than most tests to run."""
 
-    now: Desk
+    now: Executor
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.now, name)
@@ -69,9 +69,9 @@ class Server:
             self._server = self._thread = None
 
     @contextmanager
-    def serving(self, path: Path, clock: Clock = system_clock, **given: Any) -> Iterator[Desk]:
+    def serving(self, path: Path, clock: Clock = system_clock, **given: Any) -> Iterator[Executor]:
         """Serve a memory for a while."""
-        desk = self._desk.now = Desk.open(path, clock=clock, **given)
+        desk = self._desk.now = Executor.open(path, clock=clock, **given)
         if self._app is None:
             self._app = build(self._desk, graphql=False, mcp=False)  # type: ignore[arg-type]
         self._app.state.uploads = Uploads(desk.uploads)

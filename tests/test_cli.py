@@ -211,8 +211,8 @@ def test_check_says_what_is_wrong_and_mends_it(shell: Shell) -> None:
     raw.close()
     result = shell.run("check")
     assert result.exit_code == 1
-    assert "--mend" in result.output
-    shell("check", "--mend")
+    assert "--repair" in result.output
+    shell("check", "--repair")
     assert "two" in shell("get", "a")
 
 

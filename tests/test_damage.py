@@ -115,7 +115,7 @@ def test_a_damaged_content_is_named_by_check(path: Path) -> None:
     with hades.open(path) as memory:
         (problem,) = [p for p in memory.check() if "@" in p.where]
         assert problem.where.startswith("topic/10@")
-        assert "restore" in problem.mend
+        assert "restore" in problem.repair
         with pytest.raises(hades.Corrupt):
             memory.history("topic/10")
         assert memory.get("topic/11").content
@@ -142,8 +142,8 @@ def test_what_is_derived_can_be_mended(path: Path, damage: str) -> None:
     with hades.open(path) as memory:
         problems = memory.check()
         assert problems
-        assert all("--mend" in p.mend for p in problems)
-        assert memory.mend() == []
+        assert all("--repair" in p.repair for p in problems)
+        assert memory.repair() == []
         assert {t: memory.get(t).content for t in contents} == contents
 
 

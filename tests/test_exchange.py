@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.store.port import Cut, Store
+from hades.store.records import Cut
+from hades.store.store import Store
 from tests.conftest import HeldClock
 
 
@@ -45,7 +46,7 @@ def full(memory: hades.Memory, path: Path, clock: HeldClock) -> hades.Memory:
 
 def _put_chunk(store: Store) -> None:
     """A chunk with a vector and a mention, made by hand."""
-    passages = store.passages
+    passages = store.chunks
     with store.write("ann", "ingest", 1) as write:
         (state,) = [
             p.state for p in passages.pending(1, 1, 99) if p.topic == "design/x" and p.version == 2
@@ -53,7 +54,7 @@ def _put_chunk(store: Store) -> None:
         cut = Cut(0, 6, "Viable", 2, heading="Top")
         ((chunk, _),) = passages.place(write, state, [cut])
         passages.put_vectors(write, "tiny", 2, [(chunk << 3 | 2, b"\x01\x02")])
-        store.links.introduce(write, 1, "Viability", "concept", 7, [chunk])
+        store.mentions.introduce(write, 1, "Viability", "concept", 7, [chunk])
 
 
 def _dump(memory: hades.Memory) -> str:

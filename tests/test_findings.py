@@ -1,4 +1,4 @@
-"""What a careful reader once broke, each as a test that it stays mended."""
+"""What a careful reader once broke, each as a test that it stays repaired."""
 
 from __future__ import annotations
 

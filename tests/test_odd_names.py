@@ -14,7 +14,7 @@ from test_cli import Shell
 
 import hades
 from hades.domain.names import one_line
-from hades.serve.desk.desk import Desk
+from hades.serve.executor.executor import Executor
 
 FORGED = "FORGED@9"
 ODD = f"plan\n{FORGED}, since 2020\r\x1b[31m\u202e\u2028tail"
@@ -77,7 +77,7 @@ def test_a_command_shows_an_odd_name_on_one_line(path: Path, words: tuple[str, .
     ],
 )
 def test_a_tool_tells_an_odd_name_on_one_line(path: Path, tool: str, arguments: Any) -> None:
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     told = text_of(talk(desk, lambda client: client.call_tool(tool, arguments)))
     desk.close()
     assert not any(line.lstrip().startswith(FORGED) for line in told.splitlines())

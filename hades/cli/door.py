@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hades.memory import Memory
-    from hades.store.port import Progress
+    from hades.store.records import Progress
     from hades.view import View
 
 MEMORY = Annotated[

@@ -16,7 +16,7 @@ from hades.cli.door import Door, command
 from hades.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from hades.store.port import Progress
+    from hades.store.records import Progress
     from hades.view import View
 
 QUESTION = Annotated[str, typer.Argument(help="What to ask.")]

@@ -17,7 +17,7 @@ from hades.errors import Unavailable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.serve.gate.keys import Keys
+    from hades.serve.auth.keys import Keys
     from hades.serve.running import Started
 
 keys_app = typer.Typer(help="Make, list and revoke the server's API keys.", no_args_is_help=True)
@@ -77,7 +77,7 @@ def serve(
     """
     _require_extra()
     from hades.serve.running import Options, run
-    from hades.serve.watch.logs import logging_to
+    from hades.serve.telemetry.logs import logging_to
     from hades.settings import load_settings
 
     settings = load_settings()
@@ -123,7 +123,7 @@ def create_key(
     ] = None,
 ) -> None:
     """Make an API key; it is shown this once. A running server knows it at once."""
-    from hades.serve.gate.keys import role_named
+    from hades.serve.auth.keys import role_named
 
     key, token = _keys(door).create(name, role_named(role), space)
 
@@ -151,7 +151,7 @@ def revoke_key(
 
 
 def _keys(door: Door) -> Keys:
-    from hades.serve.gate.keys import Keys, keys_beside
+    from hades.serve.auth.keys import Keys, keys_beside
 
     return Keys(keys_beside(door.file()))
 

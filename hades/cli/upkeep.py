@@ -130,17 +130,19 @@ def restore(
 @command(app, "check")
 def check(
     door: Door,
-    mend: Annotated[bool, typer.Option("--mend", help="Mend what can be derived again.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Repair what can be derived again.")
+    ] = False,
 ) -> None:
-    """Look for damage, and say how to mend it. Exit code 1 when there is any."""
-    with door.opened(read_only=not mend) as memory, door.progress() as progress:
-        problems = memory.mend(progress) if mend else memory.check(progress)
+    """Look for damage, and say how to repair it. Exit code 1 when there is any."""
+    with door.opened(read_only=not repair) as memory, door.progress() as progress:
+        problems = memory.repair(progress) if repair else memory.check(progress)
     from hades.cli import show
 
     def render(out: object) -> None:
         for problem in problems:
             line = f"[red]{show.clean(problem.where)}[/]: {show.clean(problem.what)}"
-            out.print(f"{line}\n  to mend: {show.clean(problem.mend)}")  # type: ignore[attr-defined]
+            out.print(f"{line}\n  to repair: {show.clean(problem.repair)}")  # type: ignore[attr-defined]
         if not problems:
             out.print("everything is as it should be")  # type: ignore[attr-defined]
 

@@ -13,7 +13,7 @@ from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.trace import TOPIC_KINDS, Chunk, Hit
 from hades.errors import InvalidInput, Unavailable
-from hades.store.port import Progress
+from hades.store.records import Progress
 
 if TYPE_CHECKING:
     from hades.recall.plan import Plan

@@ -31,7 +31,7 @@ from hades.domain.graph import Resolution
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.store.port import Problem, Progress
+from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
     from hades.ingest.summary import Summary
@@ -123,11 +123,11 @@ class Client(RemoteReviewing):
         call = Call("POST", path_of("admin", "import"), {"into": into})
         return dict(upload(self._connection, call, source, None))
 
-    def mend(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Mend what can be derived again; the problems that remain. At the admin socket only."""
+    def repair(self, on_progress: Progress | None = None) -> list[Problem]:
+        """Repair what can be derived again; the problems that remain. At the admin socket only."""
         self._refuse_reading_only()
-        self._connection.require_outside("Mend")
-        left = self._connection.write("POST", "admin", "mend", patient=True)
+        self._connection.require_outside("Repair")
+        left = self._connection.write("POST", "admin", "repair", patient=True)
         return rebuild(list[Problem], left["items"])
 
     def backup(self, path: str | Path, on_progress: Progress | None = None) -> None:

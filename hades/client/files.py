@@ -16,7 +16,7 @@ from hades.client.moments import sent_as_of
 from hades.domain.times import AsOf
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import formats
-from hades.store.port import Progress
+from hades.store.records import Progress
 
 PART_BYTES = 256 * 1024
 """How much of a file is in memory at once."""

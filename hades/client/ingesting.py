@@ -16,7 +16,7 @@ from hades.domain.rebuild import rebuild
 from hades.errors import Denied, InvalidInput
 from hades.ingest.summary import Summary
 from hades.ingest.walk import Unwalkable, walk
-from hades.store.port import Progress
+from hades.store.records import Progress
 
 TAR = "application/x-tar"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hades.client.connection import BrokenOff, Call, Connection, path_of, refusal
 from hades.errors import Unavailable
-from hades.store.port import Progress
+from hades.store.records import Progress
 
 
 @dataclass(frozen=True, slots=True)

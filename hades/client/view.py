@@ -23,7 +23,7 @@ from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import AsOf, TimeLike
 from hades.domain.trace import Change, Chunk, Diff, Space, State, Topic
 from hades.errors import InvalidInput
-from hades.store.port import Direction, Problem, Progress
+from hades.store.records import Direction, Problem, Progress
 from hades.view import View
 
 Thing = TypeVar("Thing")
@@ -206,7 +206,7 @@ class RemoteView(RemoteExploring, View):
         return self._listed(Change, "log", limit=limit)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Look for damage; each problem says where it is and how to mend it (admin socket)."""
+        """Look for damage; each problem says where it is and its repair (admin socket)."""
         found = self._connection.ask("admin", "check", body={}, patient=True)
         return rebuild(list[Problem], found["items"])
 

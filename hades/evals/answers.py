@@ -20,7 +20,7 @@ from hades.evals.memories import OpenSet
 from hades.evals.sets import EvalSet, Question
 from hades.models.encoder import count_tokens
 from hades.recall.ask import answer
-from hades.store.port import Progress
+from hades.store.records import Progress
 
 _UNSAID_ANSWERS = ("", "yes", "no")
 

@@ -21,7 +21,7 @@ from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
 from hades.evals.sets import LOST_NAMED_AT_MOST, EvalSet, Lost, Question
 from hades.recall.ranker import Ranker
-from hades.store.port import Progress
+from hades.store.records import Progress
 from hades.view import View
 
 SYSTEMS = ("dense", "words", "hybrid", "ppr", "paths", "full")

@@ -25,7 +25,7 @@ from hades.evals.sets import CORPUS, TRIPLES, EvalSet, Question, read_rows
 from hades.memory import DEFAULT_SPACE, Memory
 from hades.memory import open as open_memory
 from hades.recall.ranker import Ranker
-from hades.store.port import Progress
+from hades.store.records import Progress
 from hades.view import View
 
 FORMAT = 2

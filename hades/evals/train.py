@@ -16,7 +16,7 @@ from hades.errors import InvalidInput
 from hades.evals.memories import open_set
 from hades.evals.sets import EvalSet
 from hades.recall.ranker import Asked, Ranker
-from hades.store.port import Progress
+from hades.store.records import Progress
 
 
 def examples(

@@ -1,6 +1,6 @@
 """A web as files: the graph of now is there at once when a large memory is opened.
 
-Weaving the web of 100,000 chunks takes seconds. Saved, it is mapped and mended by what was
+Weaving the web of 100,000 chunks takes seconds. Saved, it is mapped and repaired by what was
 written since.
 """
 
@@ -13,13 +13,13 @@ import numpy as np
 
 from hades.graph.adjacency import Adjacency
 from hades.index.columns import mapped
-from hades.index.weaving import finished
-from hades.index.web import Moment, Names, Stated, Web
+from hades.index.graph_build import finished
+from hades.index.graph_view import GraphView, Moment, Names, Stated
 
 _ARRAYS = ("chunks", "entities", "roots", "frequency", "title_of", "previous", "next", "spoken")
 
 
-def save_web(web: Web, folder: Path) -> None:
+def save_web(web: GraphView, folder: Path) -> None:
     """Write a web to files."""
     graph = web.graph.compacted()
     rows = graph.rows
@@ -40,7 +40,7 @@ def save_web(web: Web, folder: Path) -> None:
         np.save(folder / f"{name}.npy", array)
 
 
-def load_web(folder: Path, space: int) -> Web:
+def load_web(folder: Path, space: int) -> GraphView:
     """Read what `save_web` wrote, mapped rather than copied; its moment is long past."""
 
     def read(name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hades.index.web import Names
+from hades.index.graph_view import Names
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

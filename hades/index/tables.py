@@ -1,6 +1,6 @@
 """The rows the graph is made of, as arrays: who is mentioned where, what is related.
 
-They hold everything at all times; `Web` reads from them what counts at one moment. They
+They hold everything at all times; `GraphView` reads from them what counts at one moment. They
 stand at a change number and catch up like the rest of the index.
 """
 
@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
+from hades.index.array_store import ArrayStore, locked
 from hades.index.columns import Columns, mapped
-from hades.index.shelf import Shelf, locked
 from hades.index.terms import Terms
 from hades.index.words import stems
-from hades.store.port import Progress, Store
+from hades.store.records import Progress
+from hades.store.store import Store
 
 FORMAT = 4
 SAVED_AFTER_ROWS = 5_000
@@ -88,7 +89,7 @@ _NONE: npt.NDArray[np.int32] = np.zeros(0, np.int32)
 
 @dataclass(slots=True)
 class Changed:
-    """What a catching up brought: enough to mend a web instead of making it anew."""
+    """What a catching up brought: enough to repair a web instead of making it anew."""
 
     chunks: list[npt.NDArray[np.int32]] = field(default_factory=list)
     """The numbers of chunks with new mentions."""
@@ -109,10 +110,10 @@ class Tables:
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
         self._folder = folder
-        self._shelf = Shelf(folder, "links")
+        self._shelf = ArrayStore(folder, "links")
         self._places: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
         self._forget("")
-        generation, now = store.feed.stand()
+        generation, now = store.changefeed.stand()
         with locked(folder):
             change = self._shelf.load(self._stand(generation), now, self._read)
         if change is None:
@@ -139,7 +140,7 @@ class Tables:
         self, chunks: npt.NDArray[np.int64], on_progress: Progress | None = None
     ) -> Changed | None:
         """Read what was written since, None when there was nothing; `chunks` are all ids."""
-        generation, change = self._store.feed.stand()
+        generation, change = self._store.changefeed.stand()
         if (generation, change) == (self._generation, self.change):
             return None
         changed = Changed(everything=generation != self._generation)
@@ -147,7 +148,7 @@ class Tables:
             self._forget(generation)
         new = 0
         for name, columns in self._columns.items():
-            rows = self._store.feed.since(name, self.change)
+            rows = self._store.changefeed.since(name, self.change)
             columns.put(rows)
             new += 0 if name == "subjects" else len(rows)  # those are read whole each time
             changed.everything |= name == "merges" and bool(rows)
@@ -164,7 +165,7 @@ class Tables:
         self, ids: npt.NDArray[np.int64], changed: Changed, on_progress: Progress | None
     ) -> int:
         after, new = (0, 0), 0
-        while rows := self._store.feed.mentions(self.change, after, _BATCH_ROWS):
+        while rows := self._store.changefeed.mentions(self.change, after, _BATCH_ROWS):
             changed.chunks.append(self._put_mentions(rows, ids))
             after, new = (rows[-1][0], rows[-1][1]), new + len(rows)
             if on_progress is not None and new >= _BATCH_ROWS:
@@ -174,12 +175,12 @@ class Tables:
         return new
 
     def _catch_up_terms(self, on_progress: Progress | None) -> int:
-        chunks = [row[0] for row in self._store.feed.since("chunks", self.change)]
+        chunks = [row[0] for row in self._store.changefeed.since("chunks", self.change)]
         for first in range(0, len(chunks), _BATCH_TEXTS):
             batch = chunks[first : first + _BATCH_TEXTS]
             texts, headings = (
-                self._store.passages.texts(batch),
-                self._store.passages.headings(batch),
+                self._store.chunks.texts(batch),
+                self._store.chunks.headings(batch),
             )
             self.terms.put((one, stems(f"{headings[one]} {texts.get(one, '')}")) for one in batch)
             if on_progress is not None and len(chunks) > _BATCH_TEXTS:
@@ -218,7 +219,7 @@ class Tables:
     def _drop_purged(self, ids: npt.NDArray[np.int64]) -> bool:
         """Let go of what was purged; whether there was anything. Numbers move up then."""
         nodes = np.array(
-            [row[0] for row in self._store.feed.since("purged", self.change)], np.int64
+            [row[0] for row in self._store.changefeed.since("purged", self.change)], np.int64
         )
         if not len(nodes):
             return False

@@ -19,7 +19,8 @@ from hades.ingest.outline import pack_document
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.git_history import FileAtCommit, read_history
 from hades.ingest.summary import Summary
-from hades.store.port import Draft, Progress, Store
+from hades.store.records import Draft, Progress
+from hades.store.store import Store
 
 BATCH_STATES = 200
 
@@ -80,16 +81,16 @@ class History:
 
     def _is_there(self, topic: str, when: datetime) -> bool:
         try:
-            self._store.traces.state(self._space, topic, AsOf(valid=when))
+            self._store.topics.state(self._space, topic, AsOf(valid=when))
         except NotFound:
             return False
         return True
 
     def _take(self, repo: Path, prefix: str, found: FileAtCommit, summary: Summary) -> None:
         topic = f"{prefix}/{found.path}"
-        exists = self._store.traces.exists(self._space, topic)
+        exists = self._store.topics.exists(self._space, topic)
         old = f"{prefix}/{found.renamed_from}" if found.renamed_from else None
-        if old is not None and not exists and self._store.traces.exists(self._space, old):
+        if old is not None and not exists and self._store.topics.exists(self._space, old):
             with self._store.write(self._actor, "rename", self._space) as write:
                 self._store.sources.rename(write, self._space, old, topic)
             summary.renamed += 1
@@ -99,7 +100,7 @@ class History:
             if exists and self._is_there(topic, found.when):
                 with self._store.write(self._actor, "remove", self._space) as write:
                     gone = Draft(content=None, valid_from=found.when)
-                    self._store.traces.add(write, self._space, topic, gone)
+                    self._store.topics.add(write, self._space, topic, gone)
                 summary.removed += 1
             return
         if reader is None or not found.data:
@@ -114,13 +115,13 @@ class History:
                 metadata=dict(document.metadata),
                 valid_from=found.when,
             )
-            state, appended = self._store.traces.add(write, self._space, topic, draft)
+            state, appended = self._store.topics.add(write, self._space, topic, draft)
             mark = fingerprint(found.data)
             self._store.sources.put(
                 self._space, topic, str(repo), mark, document.kind, document.title
             )
             if appended:
-                self._store.passages.outline(
+                self._store.chunks.outline(
                     self._space, topic, state.version, pack_document(document)
                 )
         if not exists:

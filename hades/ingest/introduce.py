@@ -17,7 +17,8 @@ from hades.domain.weights import initial_weight
 from hades.ingest.document import Link, Name, Origin
 from hades.ingest.names import is_name, long_forms, short_symbols
 from hades.ingest.outline import Stated
-from hades.store.port import Store, Write
+from hades.store.records import Write
+from hades.store.store import Store
 
 COREF = "coref"
 Found = Sequence[Sequence[tuple[str, str]]]
@@ -66,7 +67,7 @@ class Introducer:
     def _stated_name(self, write: Write, name: Name, chunks: Sequence[int]) -> int | None:
         if not chunks or not is_name(name_key(name.text)):
             return None
-        links = self._store.links
+        links = self._store.mentions
         entity = links.introduce(
             write,
             self._space,
@@ -86,7 +87,7 @@ class Introducer:
 
         Others may speak of the id alone, before or after: what they mean is this document.
         """
-        links = self._store.links
+        links = self._store.mentions
         links.add_alias(write, self._space, entity, name.text, Origin.ALIAS, chunk)
         other = links.entity(write, self._space, name.text, name.kind, Origin.EXTRACTED)
         self._same(write, chunk, other, entity)
@@ -99,7 +100,7 @@ class Introducer:
         for ordinal, names in here.items():
             for bare, relation, full in short_symbols(names):
                 ends = [
-                    self._store.links.entity(
+                    self._store.mentions.entity(
                         write, self._space, end, "code_symbol", Origin.SYMBOL, symbol=True
                     )
                     for end in (bare, full)
@@ -109,7 +110,7 @@ class Introducer:
     def _found_names(
         self, write: Write, chunk: int, text: str, names: Sequence[tuple[str, str]]
     ) -> None:
-        links, space = self._store.links, self._space
+        links, space = self._store.mentions, self._space
         for name, kind in names:
             links.introduce(write, space, name, kind, Origin.EXTRACTED, [chunk])
         for long, short in long_forms(text):
@@ -125,7 +126,7 @@ class Introducer:
         if mention == meant:
             return
         weight = initial_weight(relation)
-        self._store.links.put_link(
+        self._store.mentions.put_link(
             write,
             chunk,
             mention << 3 | NodeKind.ENTITY,
@@ -148,7 +149,7 @@ class Introducer:
             weight = initial_weight(
                 link.relation, certainty=link.weight, similarity=nearness(link, at)
             )
-            self._store.links.put_link(
+            self._store.mentions.put_link(
                 write,
                 chunks[at],
                 source,
@@ -161,10 +162,10 @@ class Introducer:
 
     def _end(self, write: Write, name: str, stated: Stated) -> int:
         if name.startswith("topic:"):
-            return self._store.links.topic_node(self._space, name.removeprefix("topic:"))
+            return self._store.mentions.topic_node(self._space, name.removeprefix("topic:"))
         symbol = stated.kind == "code"
         kind = "code_symbol" if symbol else "concept"
-        entity = self._store.links.entity(
+        entity = self._store.mentions.entity(
             write, self._space, name, kind, Origin.EXTRACTED, symbol=symbol
         )
         return entity << 3 | NodeKind.ENTITY
@@ -179,7 +180,7 @@ class Introducer:
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
         nodes = [chunk << 3 | NodeKind.CHUNK for chunk in chunks]
-        packed = self._store.links.vectors(self._model(), nodes) if self._model else {}
+        packed = self._store.mentions.vectors(self._model(), nodes) if self._model else {}
         vectors = {node: np.frombuffer(raw, np.float16) for node, raw in packed.items()}
 
         def near(link: Link, at: int) -> float | None:

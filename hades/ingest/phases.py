@@ -26,7 +26,8 @@ from hades.ingest.readers.outline import name_of, stem_of
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.models.names_extractor import WORDS_AT_MOST
-from hades.store.port import Cut, Mention, Pending, Progress, Store, Write
+from hades.store.records import Cut, Mention, Pending, Progress, Write
+from hades.store.store import Store
 
 BATCH_STATES = 200
 BATCH_TEXTS = 256
@@ -76,7 +77,7 @@ class Phases:
 
     def cut(self) -> int:
         """Cut states into chunks; how many states."""
-        done, total = 0, self._store.passages.pending_count(self._space, Phase.CHUNKS)
+        done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         for batch in self._waiting(Phase.CHUNKS):
             with self._store.transaction():
                 for pending in batch:
@@ -87,12 +88,12 @@ class Phases:
         return done
 
     def _cut(self, write: Write, pending: Pending) -> None:
-        passages = self._store.passages
+        passages = self._store.chunks
         if passages.is_forgotten(pending.state):
             passages.place(write, pending.state, [])
             passages.advance(pending.state, None)
             return
-        content = self._store.traces.content(pending.state)
+        content = self._store.topics.content(pending.state)
         document = _document(pending, content)
         found = chunk(document, count_tokens) if content.strip() else []
         cuts = [Cut(p.start, p.end, content[p.start : p.end], p.tokens, p.heading) for p in found]
@@ -103,22 +104,22 @@ class Phases:
 
     def embed(self, encoder: Encoder) -> int:
         """Give every chunk a vector; how many got one."""
-        last = self._store.passages.embedded(encoder.model)
-        done, total = 0, len(self._store.passages.unembedded(encoder.model, last, 1 << 30))
-        while batch := self._store.passages.unembedded(encoder.model, last, BATCH_TEXTS):
+        last = self._store.chunks.embedded(encoder.model)
+        done, total = 0, len(self._store.chunks.unembedded(encoder.model, last, 1 << 30))
+        while batch := self._store.chunks.unembedded(encoder.model, last, BATCH_TEXTS):
             vectors = self._encoded(encoder, self._embedded_texts(batch), done, total)
             rows = (
                 (chunk_id << 3 | NodeKind.CHUNK, vector.tobytes())
                 for chunk_id, vector in zip(batch, vectors, strict=True)
             )
             with self._store.write(self._actor, "embed", self._space) as write:
-                self._store.passages.put_vectors(write, encoder.model, encoder.dims, rows)
+                self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
             done, last = done + len(batch), batch[-1]
             self._told("embedding", done, total)
         # Every commit waits for the disk, and most often there is one note to index.
         waiting = self._waiting(Phase.EMBEDDINGS)
         with self._store.transaction():
-            self._store.passages.set_embedded(encoder.model)
+            self._store.chunks.set_embedded(encoder.model)
             self._advance(next(waiting, []))
         for batch_of_states in waiting:
             with self._store.transaction():
@@ -127,7 +128,7 @@ class Phases:
 
     def _advance(self, waiting: Sequence[Pending]) -> None:
         for pending in waiting:
-            self._store.passages.advance(pending.state, Phase.EDGES, pending.outline)
+            self._store.chunks.advance(pending.state, Phase.EDGES, pending.outline)
 
     def _encoded(
         self, encoder: Encoder, texts: Sequence[str], done: int, total: int
@@ -140,8 +141,8 @@ class Phases:
         return np.concatenate(parts)
 
     def _embedded_texts(self, chunks: Sequence[int]) -> list[str]:
-        texts = self._store.passages.texts(chunks)
-        headings = self._store.passages.headings(chunks)
+        texts = self._store.chunks.texts(chunks)
+        headings = self._store.chunks.headings(chunks)
         return [with_heading(headings[one], texts.get(one, "")) for one in chunks]
 
     # Edges
@@ -150,9 +151,9 @@ class Phases:
         """Find names and links in the texts; how many states."""
         model = None if encoder is None else lambda: encoder().model
         introducer = Introducer(self._store, self._space, model)
-        done, total = 0, self._store.passages.pending_count(self._space, Phase.EDGES)
+        done, total = 0, self._store.chunks.pending_count(self._space, Phase.EDGES)
         for batch in self._waiting(Phase.EDGES):
-            chunks = [self._store.passages.placed(pending.state) for pending in batch]
+            chunks = [self._store.chunks.placed(pending.state) for pending in batch]
             texts = [self._texts(placed) for placed in chunks]
             found = self._found(texts)
             with self._store.transaction():
@@ -160,7 +161,7 @@ class Phases:
                     stated = unpack_stated(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
                         introducer.introduce(write, stated, chunks[one], texts[one], found[one])
-                        self._store.passages.advance(pending.state, None)
+                        self._store.chunks.advance(pending.state, None)
             done += len(batch)
             self._told("reading names", done, total)
         if done:
@@ -168,7 +169,7 @@ class Phases:
         return done
 
     def _texts(self, chunks: Sequence[int]) -> list[str]:
-        texts = self._store.passages.texts(chunks)
+        texts = self._store.chunks.texts(chunks)
         return [texts.get(one, "") for one in chunks]
 
     def _found(self, texts: Sequence[Sequence[str]]) -> list[Found]:
@@ -179,7 +180,7 @@ class Phases:
 
     def _match(self) -> None:
         """Match new chunks with all names, and old chunks with new names."""
-        links = self._store.links
+        links = self._store.mentions
         chunk_mark, name_mark = links.matched(self._space)
         new = links.names(self._space, name_mark)
         last_name = new[-1][0] if new else name_mark
@@ -193,17 +194,19 @@ class Phases:
 
     def _names_of(self, after: int, up_to: int) -> _Dictionary:
         """The names that chunks may mention: of a few, those that go by words they have."""
-        links = self._store.links
+        links = self._store.mentions
         few = links.chunks_between(self._space, after, up_to, NAMES_LOOKED_UP_CHUNKS + 1)
         if len(few) > NAMES_LOOKED_UP_CHUNKS:
             return _Dictionary(links.names(self._space))
-        texts = self._store.passages.texts(few).values()
+        texts = self._store.chunks.texts(few).values()
         keys = {key for text in texts for key in _rows_of_words(text)}
         return _Dictionary(links.going_by(self._space, sorted(keys)))
 
     def _match_old(self, new: Sequence[tuple[int, int, str]], up_to: int) -> None:
         names = _Dictionary(new)
-        many = len(self._store.links.chunks_between(self._space, 0, up_to, OLD_CHUNKS_READ_AGAIN))
+        many = len(
+            self._store.mentions.chunks_between(self._space, 0, up_to, OLD_CHUNKS_READ_AGAIN)
+        )
         # Inside a batch the word index must not see what may still be undone.
         saying = None if self._store.in_transaction else self._saying
         if saying is None or many < OLD_CHUNKS_READ_AGAIN or len(new) > NEW_NAMES_LOOKED_UP:
@@ -221,25 +224,25 @@ class Phases:
         `noted` is the newest of all names, where how far this came is to be noted.
         """
         at, done = after, 0
-        total = len(self._store.links.chunks_between(self._space, after, up_to, 1 << 30))
-        while batch := self._store.links.chunks_between(self._space, at, up_to, BATCH_CHUNKS):
+        total = len(self._store.mentions.chunks_between(self._space, after, up_to, 1 << 30))
+        while batch := self._store.mentions.chunks_between(self._space, at, up_to, BATCH_CHUNKS):
             with self._store.transaction():
                 self._match_batch(names, batch)
                 if noted is not None:
-                    self._store.links.set_matched(self._space, batch[-1], noted)
+                    self._store.mentions.set_matched(self._space, batch[-1], noted)
             at, done = batch[-1], done + len(batch)
             self._told(what, done, total)
 
     def _match_batch(self, names: _Dictionary, batch: Sequence[int]) -> None:
-        links = self._store.links
-        texts = self._store.passages.texts(batch)
+        links = self._store.mentions
+        texts = self._store.chunks.texts(batch)
         known = links.positions(batch)
         found = names.mentions(batch, [texts.get(one, "") for one in batch], known)
         with self._store.write(self._actor, "match", self._space) as write:
             write.cancelled = not links.put_mentions(write, found)
 
     def _waiting(self, phase: Phase) -> Iterator[list[Pending]]:
-        while batch := self._store.passages.pending(phase, self._space, BATCH_STATES):
+        while batch := self._store.chunks.pending(phase, self._space, BATCH_STATES):
             yield batch
 
 

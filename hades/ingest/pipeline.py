@@ -16,7 +16,8 @@ from hades.ingest.phases import Phases, Saying
 from hades.ingest.readers.records import Bad
 from hades.ingest.summary import Summary
 from hades.models.encoder import Encoder
-from hades.store.port import Draft, Progress, Store
+from hades.store.records import Draft, Progress
+from hades.store.store import Store
 
 PHASES = ("nodes", "chunks", "embeddings", "edges")
 BATCH_DOCUMENTS = 200
@@ -106,7 +107,7 @@ class Pipeline:
         for topic in gone.keys() - set(renamed.values()):
             if not dry_run:
                 with self._store.write(self._actor, "remove", self._space) as write:
-                    self._store.traces.add(write, self._space, topic, Draft(content=None))
+                    self._store.topics.add(write, self._space, topic, Draft(content=None))
             summary.removed += 1
 
     def _look(
@@ -145,7 +146,7 @@ class Pipeline:
         by_fingerprint = {mark: topic for topic, mark in gone.items()}
         renamed = {}
         for item in fresh:
-            is_new = not self._store.traces.exists(self._space, item.topic)
+            is_new = not self._store.topics.exists(self._space, item.topic)
             if is_new and item.fingerprint in by_fingerprint:
                 renamed[item.topic] = by_fingerprint.pop(item.fingerprint)
         return renamed
@@ -184,7 +185,7 @@ class Pipeline:
                     old = renamed[item.topic]
                     self._store.sources.rename(write, self._space, old, item.topic)
             with self._store.write(self._actor, "ingest", self._space) as write:
-                state, appended = self._store.traces.add(
+                state, appended = self._store.topics.add(
                     write, self._space, clean_name(document.topic), _draft(document)
                 )
                 self._store.sources.put(
@@ -197,7 +198,7 @@ class Pipeline:
                 )
                 # Headings and links may hold the name of the file: renamed, it is cut anew.
                 if appended or item.topic in renamed:
-                    self._store.passages.outline(
+                    self._store.chunks.outline(
                         self._space, document.topic, state.version, pack_document(document)
                     )
         except (Unreadable, HadesError) as error:
@@ -207,7 +208,7 @@ class Pipeline:
 
     def _refuse_foreign(self, root: Root, topic: str) -> None:
         """Do not write over what came from elsewhere under the same name."""
-        if not self._store.traces.exists(self._space, topic):
+        if not self._store.topics.exists(self._space, topic):
             return
         owner = self._store.sources.root_of(self._space, topic)
         if owner == root.name or (owner is not None and not Path(owner).exists()):

@@ -16,7 +16,8 @@ from hades.ingest.readers.records import Bad
 from hades.ingest.readers.triples import Triple, read_triples
 from hades.ingest.summary import Summary
 from hades.models.names_extractor import is_name
-from hades.store.port import Progress, Store, Write
+from hades.store.records import Progress, Write
+from hades.store.store import Store
 
 TOLD_EVERY = 500
 
@@ -60,13 +61,13 @@ class ToldMentions:
                 continue
             saying = [chunk for chunk, said in chunks if f" {key} " in said]
             where = saying or [chunks[0][0]]
-            links = self._store.links
+            links = self._store.mentions
             links.introduce(write, self._space, name, "concept", Origin.TOLD, where)
 
     def _chunks(self, topic: str) -> list[tuple[int, str]]:
         if topic not in self._said:
-            ids = self._store.passages.of_topic(self._space, topic)
-            texts = self._store.passages.texts(ids)
+            ids = self._store.chunks.of_topic(self._space, topic)
+            texts = self._store.chunks.texts(ids)
             self._said[topic] = [
                 (one, f" {' '.join(words(texts.get(one, ''))).casefold()} ") for one in ids
             ]

@@ -12,7 +12,8 @@ from datetime import datetime
 from hades.domain.graph import Edge, FactChange, Turn
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import InvalidInput, NotFound
-from hades.store.port import Draft, EdgeDraft, EdgeFilter, Store, Write
+from hades.store.records import Draft, EdgeDraft, EdgeFilter, Write
+from hades.store.store import Store
 
 FALLBACK_INVERSE = "relates_to"
 """What a relation without an inverse turns into when nothing else is said."""
@@ -80,7 +81,7 @@ def change_fact(
         raise NotFound(f"There is no topic or entity {subject!r}.")
     state = None
     if content is not None:
-        state, _ = store.traces.add(write, space, subject, Draft(content=content, valid_from=at))
+        state, _ = store.topics.add(write, space, subject, Draft(content=content, valid_from=at))
     inverses = store.edges.inverses()
     opened: dict[tuple[str, int], int] = {}
     for edge in closing:

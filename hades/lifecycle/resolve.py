@@ -20,7 +20,8 @@ from hades.domain.likeness import candidates, is_comparable, jaccard, numbers, s
 from hades.domain.names import name_key
 from hades.domain.times import NOW
 from hades.models.encoder import Encoder
-from hades.store.port import EdgeDraft, EdgeFilter, Named, Progress, Store
+from hades.store.records import EdgeDraft, EdgeFilter, Named, Progress
+from hades.store.store import Store
 
 ACTION = "resolve"
 """What the change log calls it."""
@@ -72,7 +73,7 @@ class Resolver:
 
     def _named(self) -> list[Named]:
         self.told("reading names", 0, 1)
-        found = self.store.links.standing(self.space, NOW)
+        found = self.store.mentions.standing(self.space, NOW)
         return [one for one in found if one.kind not in _NOT_COMPARED and not _is_exact(one)]
 
     # Spelling
@@ -117,7 +118,7 @@ class Resolver:
             return "both are titles"
         if keep.kind != other.kind and "concept" not in (keep.kind, other.kind):
             return f"one is a {keep.kind}, one a {other.kind}"
-        if self.store.links.told_apart(keep.entity, other.entity, NOW):
+        if self.store.mentions.told_apart(keep.entity, other.entity, NOW):
             return "they stand in one passage"
         return None
 
@@ -132,7 +133,7 @@ class Resolver:
     def _embed(self, chosen: Sequence[Named]) -> int:
         """Give names a vector, batch by batch: a run that is stopped goes on from there."""
         encoder = self.encoder()
-        known = self.store.links.vectors(encoder.model, [one.node for one in chosen])
+        known = self.store.mentions.vectors(encoder.model, [one.node for one in chosen])
         missing = [one for one in chosen if one.node not in known]
         if self.dry_run:
             return len(missing)
@@ -141,7 +142,7 @@ class Resolver:
             vectors = encoder.encode([one.name for one in batch]).astype(np.float16)
             rows = [(one.node, raw.tobytes()) for one, raw in zip(batch, vectors, strict=True)]
             with self.store.write(self.actor, ACTION, self.space) as write:
-                self.store.passages.put_vectors(write, encoder.model, encoder.dims, rows)
+                self.store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
             self.told("embedding names", first + len(batch), len(missing))
         return len(missing)
 
@@ -150,7 +151,7 @@ class Resolver:
     ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
         """Edges to write, as (pair, source, target), and edges of earlier runs to end."""
         encoder = self.encoder()
-        known = self.store.links.vectors(encoder.model, [one.node for one in chosen])
+        known = self.store.mentions.vectors(encoder.model, [one.node for one in chosen])
         named = [one for one in chosen if one.node in known]
         wanted: dict[tuple[str, str], tuple[Likeness, int, int]] = {}
         if named:

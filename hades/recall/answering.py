@@ -10,22 +10,24 @@ import numpy.typing as npt
 from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall
 from hades.domain.graph import Reason
-from hades.recall import belief, past
+from hades.recall import belief, history
 from hades.recall.conveyance import conveyance
-from hades.recall.look import Look
 from hades.recall.pathways import Pathways
+from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
-from hades.store.port import Standing
+from hades.store.records import Standing
 
 Ints = npt.NDArray[np.int64]
 
 
-def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, space: str) -> Recall:
+def answer(
+    run: Run, look: Retrieved, intent: Intent, evidence: str, mode: Mode, space: str
+) -> Recall:
     """The answer object for what was found."""
     numbers: dict[str, int] = {}
     chosen = _passages(run, look, numbers)
     paths = _paths(run, look, chosen, numbers)
-    chosen += past.earlier(run, look, chosen, intent)
+    chosen += history.earlier(run, look, chosen, intent)
     with run.stage("pack") as stage:
         plan = run.plan
         packed = pack(
@@ -68,7 +70,7 @@ def answer(run: Run, look: Look, intent: Intent, evidence: str, mode: Mode, spac
     )
 
 
-def _passages(run: Run, look: Look, numbers: dict[str, int]) -> list[Passage]:
+def _passages(run: Run, look: Retrieved, numbers: dict[str, int]) -> list[Passage]:
     """The best candidates as passages, without doubles; no more than the plan has room for."""
     with run.stage("read") as stage:
         wanted = run.plan.final_context
@@ -95,25 +97,25 @@ def _passages(run: Run, look: Look, numbers: dict[str, int]) -> list[Passage]:
         return made
 
 
-def _say_what_is_missing(stage: Stage, look: Look, made: Sequence[Passage]) -> None:
+def _say_what_is_missing(stage: Stage, look: Retrieved, made: Sequence[Passage]) -> None:
     scene = look.scene
     if not made and not scene.web.size and not scene.web.graph.arcs_count:
         stage.note(Reason.NOTHING_KNOWN, "nothing was known at that time")
-    waiting = scene.store.passages.pending_count(scene.space)
+    waiting = scene.store.chunks.pending_count(scene.space)
     if waiting:
         why = "open the memory for writing once" if scene.store.read_only else "ask again later"
         stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
 
 
-def _read(look: Look, ids: Sequence[int], at_once: int) -> Iterator[Standing | None]:
+def _read(look: Retrieved, ids: Sequence[int], at_once: int) -> Iterator[Standing | None]:
     """The chunks in their order, read a few at a time: most are never asked for."""
     for first in range(0, len(ids), at_once):
         part = ids[first : first + at_once]
-        found = look.scene.store.passages.standing(part, look.scene.as_of)
+        found = look.scene.store.chunks.standing(part, look.scene.as_of)
         yield from (found.get(one) for one in part)
 
 
-def _passage(look: Look, place: int, found: Standing, doors: tuple[str, ...]) -> Passage:
+def _passage(look: Retrieved, place: int, found: Standing, doors: tuple[str, ...]) -> Passage:
     signals = look.signals
     number = int(look.numbers[place])
     walked = float(signals.walked[number]) / max(1e-12, float(signals.walked.max(initial=0.0)))
@@ -141,13 +143,13 @@ def _passage(look: Look, place: int, found: Standing, doors: tuple[str, ...]) ->
     )
 
 
-def _score(look: Look, place: int) -> float:
+def _score(look: Retrieved, place: int) -> float:
     """What the ranker says on a scale of 0 to 1: the best candidate is 1, the last 0."""
     low, high = float(look.scores.min()), float(look.scores.max())
     return (float(look.scores[place]) - low) / (high - low) if high > low else 1.0
 
 
-def _doors(look: Look, number: int) -> tuple[str, ...]:
+def _doors(look: Retrieved, number: int) -> tuple[str, ...]:
     """Which doors led to a passage."""
     signals = look.signals
     doors = [
@@ -163,7 +165,9 @@ def _doors(look: Look, number: int) -> tuple[str, ...]:
     return tuple(doors)
 
 
-def _paths(run: Run, look: Look, chosen: Sequence[Passage], numbers: dict[str, int]) -> list[Path]:
+def _paths(
+    run: Run, look: Retrieved, chosen: Sequence[Passage], numbers: dict[str, int]
+) -> list[Path]:
     plan = run.plan.graph
     with run.stage("paths", plan.timeout_ms) as stage:
         if not plan.flow or not run.plan.paths or not plan.hops:
@@ -182,7 +186,7 @@ def _of(passages: Sequence[Passage], numbers: dict[str, int]) -> Ints:
     return np.array([numbers[one.id] for one in passages if one.id in numbers], np.int64)
 
 
-def _coverage(look: Look, numbers: Ints) -> float:
+def _coverage(look: Retrieved, numbers: Ints) -> float:
     """The share of the question's words, by weight, that passages have."""
     if not look.terms or not len(numbers):
         return 0.0

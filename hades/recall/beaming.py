@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hades.domain.graph import Reason
 from hades.graph.beam import Caps, beam
 from hades.index.vectors import product
-from hades.recall.look import Look
+from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run
 
 Ints = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ _BEYOND = {
 """What a trim of the beam means, by the cap it names."""
 
 
-def spread(run: Run, look: Look) -> None:
+def spread(run: Run, look: Retrieved) -> None:
     """Run the beam; its paths and what they come to are noted in the look."""
     plan, web = run.plan.graph, look.scene.web
     with run.stage("beam", plan.timeout_ms) as stage:
@@ -79,7 +79,7 @@ def spread(run: Run, look: Look) -> None:
         stage.added = int((look.signals.prior[np.array(look.beamed, np.int64)] <= 0).sum())
 
 
-def _seeds(look: Look, count: int, mmr: float) -> Ints:
+def _seeds(look: Retrieved, count: int, mmr: float) -> Ints:
     """The best by prior that differ from each other: maximal marginal relevance."""
     signals = look.signals
     pool = signals.top[:SEEDS_FROM]

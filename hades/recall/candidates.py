@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.recall.features import Candidates, features
-from hades.recall.scene import Scene
+from hades.recall.query_context import QueryContext
 from hades.recall.signals import Signals, best
 
 Floats = npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ def strongest(signals: Signals) -> Ints:
     return there[np.lexsort((there, -both[there]))][:STRONGEST]
 
 
-def second_hop(scene: Scene, vector: npt.NDArray[np.float32] | None, strong: Ints) -> Floats:
+def second_hop(scene: QueryContext, vector: npt.NDArray[np.float32] | None, strong: Ints) -> Floats:
     """How near each passage is to the question and the strongest together."""
     if vector is None or not len(strong):
         return np.zeros(len(scene.mask))
@@ -68,7 +68,7 @@ def gathered(signals: Signals, second: Floats, least: Mapping[str, float]) -> li
 
 
 def read(
-    scene: Scene,
+    scene: QueryContext,
     signals: Signals,
     numbers: Ints,
     strong: Ints,
@@ -91,7 +91,7 @@ def read(
     return features(scene.web, signals, found)
 
 
-def _title_coverage(scene: Scene, numbers: Ints, terms: list[str]) -> Floats:
+def _title_coverage(scene: QueryContext, numbers: Ints, terms: list[str]) -> Floats:
     """How much of each candidate's title the question says."""
     titles = scene.web.title_of[numbers]
     each, asked = np.unique(titles[titles >= 0]), set(terms)

@@ -22,18 +22,19 @@ from hades.domain.graph import Reason
 from hades.domain.times import AsOf
 from hades.domain.trace import Chunk, Hit
 from hades.errors import InvalidInput
-from hades.index.webs import Webs
-from hades.recall import answering, around, beaming, look
+from hades.index.graph_cache import GraphCache
+from hades.recall import answering, beaming, neighbourhood, retrieve
 from hades.recall.features import FEATURES
 from hades.recall.intent import choose_mode, default_plan, read_intent
 from hades.recall.pathways import flowing
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan
+from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranker, Table, shipped_ranker
 from hades.recall.run import Clock, Run
-from hades.recall.scene import Scene
 from hades.recall.search import Finder
 from hades.recall.signals import scaled
-from hades.store.port import Progress, Store
+from hades.store.records import Progress
+from hades.store.store import Store
 
 System = Literal["dense", "words", "hybrid", "ppr", "paths", "tiers", "full"]
 SYSTEMS: tuple[System, ...] = ("dense", "words", "hybrid", "ppr", "paths", "tiers", "full")
@@ -67,9 +68,9 @@ class Engine:
         self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
 
     @cached_property
-    def webs(self) -> Webs:
+    def webs(self) -> GraphCache:
         """The graph arrays, as they were saved."""
-        return Webs(self._store, self.finder.catalogue.folder)
+        return GraphCache(self._store, self.finder.catalogue.folder)
 
     def recall(
         self,
@@ -92,7 +93,7 @@ class Engine:
         if budget is not None:
             made, notes = make_plan(made, {"budget": {"tokens": budget}})
         run = Run(made, clock, list(notes))
-        encoded = look.encoding(run, self.finder.encoder, asked)
+        encoded = retrieve.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:
             with run.stage("scene") as stage:
                 scene = moment.enter_context(self.scene(where, on_progress))
@@ -124,7 +125,7 @@ class Engine:
         with self.scene(where) as scene:
             found = self.look(Run(UNHURRIED), scene, asked, 10_000)
             ids = scene.web.chunks[found.numbers].tolist()
-            chunks = self._store.passages.find(ids, where.as_of)
+            chunks = self._store.chunks.find(ids, where.as_of)
             if found.features is None:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
             return [chunks[one] for one in ids], found.features
@@ -132,23 +133,23 @@ class Engine:
     def look(
         self,
         run: Run,
-        scene: Scene,
+        scene: QueryContext,
         question: str,
         limit: int,
-        encoded: Callable[[], look.Encoded] | None = None,
+        encoded: Callable[[], retrieve.Encoded] | None = None,
         *,
         recent: bool = False,
-    ) -> look.Look:
+    ) -> retrieve.Retrieved:
         """Doors, walks and ranking."""
-        encoded = encoded or look.encoding(run, self.finder.encoder, question)
-        found = look.enter(run, scene, encoded, question)
-        with look.wandering(run, found):
+        encoded = encoded or retrieve.encoding(run, self.finder.encoder, question)
+        found = retrieve.enter(run, scene, encoded, question)
+        with retrieve.wandering(run, found):
             beaming.spread(run, found)
-        look.choose(run, found, self.ranker, limit, recent=recent)
+        retrieve.choose(run, found, self.ranker, limit, recent=recent)
         return found
 
     @contextmanager
-    def scene(self, where: Where, on_progress: Progress | None = None) -> Iterator[Scene]:
+    def scene(self, where: Where, on_progress: Progress | None = None) -> Iterator[QueryContext]:
         """The memory at the moment of a question, narrowed to what may be shown.
 
         Inside, the store and the picture of the indexes stay at that moment.
@@ -163,7 +164,9 @@ class Engine:
             mask = web.visible
             if topics is not None:
                 mask = mask & catalogue.of_topics(topics)
-            yield Scene(self._store, where.space, where.as_of, catalogue, terms, web, mask, topics)
+            yield QueryContext(
+                self._store, where.space, where.as_of, catalogue, terms, web, mask, topics
+            )
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often what is kept was used again; loads nothing. By cache, by outcome."""
@@ -180,22 +183,22 @@ class Engine:
     def paths(self, where: Where, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
         """The best paths between two nodes."""
         with self.scene(where) as scene:
-            return around.paths(scene, source, target, limit=limit, hops=hops)
+            return neighbourhood.paths(scene, source, target, limit=limit, hops=hops)
 
     def neighbours(self, where: Where, node: int, *, limit: int, hops: int) -> list[Neighbour]:
         """What a node is joined with, nearest first."""
         with self.scene(where) as scene:
-            return around.neighbours(scene, node, limit=limit, hops=hops)
+            return neighbourhood.neighbours(scene, node, limit=limit, hops=hops)
 
     def subgraph(self, where: Where, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
         """The part of the graph around some nodes."""
         with self.scene(where) as scene:
-            return around.subgraph(scene, nodes, limit=limit, hops=hops)
+            return neighbourhood.subgraph(scene, nodes, limit=limit, hops=hops)
 
     def related_topics(self, where: Where, node: int, *, limit: int) -> list[tuple[str, Path]]:
         """The topics next to a node, nearest first, and how the graph joins them."""
         with self.scene(where) as scene:
-            return around.related_topics(scene, node, limit=limit)
+            return neighbourhood.related_topics(scene, node, limit=limit)
 
 
 UNHURRIED = Plan(
@@ -207,7 +210,7 @@ UNHURRIED = Plan(
 """The default plan without its hurry: what evaluation and training use."""
 
 
-def system_scores(found: look.Look, system: str) -> Any:
+def system_scores(found: retrieve.Retrieved, system: str) -> Any:
     """What one system says of every passage, by chunk number; -inf: not found."""
     signals = found.signals
     if system == "full":
@@ -233,7 +236,7 @@ def system_scores(found: look.Look, system: str) -> Any:
     return np.where(signals.mask, scores, -np.inf)
 
 
-def _believed(found: look.Look) -> Any:
+def _believed(found: retrieve.Retrieved) -> Any:
     believed = np.zeros(len(found.signals.mask))
     believed[found.numbers] = found.belief
     return believed

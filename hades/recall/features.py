@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hades.index.graph_view import GraphView
 from hades.index.vectors import product
-from hades.index.web import Web
 from hades.recall.signals import Signals, lent, lent_to, minmax, scaled
 
 Floats = npt.NDArray[np.float64]
@@ -56,7 +56,7 @@ class Candidates:
     title_coverage: Floats
 
 
-def features(web: Web, signals: Signals, found: Candidates) -> npt.NDArray[np.float32]:
+def features(web: GraphView, signals: Signals, found: Candidates) -> npt.NDArray[np.float32]:
     """One row a candidate, one column a feature, in the order of FEATURES."""
     chosen: dict[str, Any] = {}
     _walk_features(chosen, signals, found.numbers)
@@ -81,7 +81,9 @@ def _walk_features(chosen: dict[str, Any], signals: Signals, at: Ints) -> None:
     chosen["far_rank"] = _ranks(signals.far[at])
 
 
-def _door_features(chosen: dict[str, Any], web: Web, signals: Signals, found: Candidates) -> None:
+def _door_features(
+    chosen: dict[str, Any], web: GraphView, signals: Signals, found: Candidates
+) -> None:
     at = found.numbers
     chosen["prior"] = signals.prior[at]
     chosen["prior_rank"] = _ranks(signals.prior[at])
@@ -99,7 +101,7 @@ def _door_features(chosen: dict[str, Any], web: Web, signals: Signals, found: Ca
 class _CandidateGraph:
     """Who mentions whom among the candidates."""
 
-    def __init__(self, web: Web, signals: Signals, at: Ints) -> None:
+    def __init__(self, web: GraphView, signals: Signals, at: Ints) -> None:
         counts, targets, _ = web.graph.of(at)
         row = np.repeat(np.arange(len(at)), counts)
         entity = targets - web.first_entity
@@ -112,7 +114,7 @@ class _CandidateGraph:
         self.mentions_title = self._mentions_title(web, len(at))
         self.shared = self._shared(signals.named, len(at))
 
-    def _mentions_title(self, web: Web, m: int) -> npt.NDArray[np.float32]:
+    def _mentions_title(self, web: GraphView, m: int) -> npt.NDArray[np.float32]:
         """[i, j] is 1 where candidate j mentions the title of candidate i, another's."""
         usable = self.title >= 0
         usable[usable] = ~web.hub[self.title[usable]]
@@ -152,7 +154,7 @@ class _CandidateGraph:
 
 
 def _name_features(
-    chosen: dict[str, Any], web: Web, signals: Signals, graph: _CandidateGraph
+    chosen: dict[str, Any], web: GraphView, signals: Signals, graph: _CandidateGraph
 ) -> None:
     named = signals.named
     asked = np.isin(graph.entity, named)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import STOP_WORDS, words
+from hades.index.graph_view import GraphView
 from hades.index.longest import CAPITAL_SHARE, longest_first
-from hades.index.web import Web
 
 WORDS_AT_MOST = 8
 QUESTION_WORDS_AT_MOST = 400
@@ -27,7 +27,7 @@ Lookup = Callable[[Sequence[str]], list[tuple[str, int]]]
 """The entities that go by keys: (key, entity)."""
 
 
-def names_in(question: str, web: Web, lookup: Lookup) -> npt.NDArray[np.int64]:
+def names_in(question: str, web: GraphView, lookup: Lookup) -> npt.NDArray[np.int64]:
     """The numbers of the entities a question names; hubs and the unheard-of are left out."""
     own = words(question)[:QUESTION_WORDS_AT_MOST]
     row = [word.casefold() for word in own]
@@ -49,7 +49,7 @@ def names_in(question: str, web: Web, lookup: Lookup) -> npt.NDArray[np.int64]:
     return _longest(web, usable)
 
 
-def _numbers(web: Web, entities: Sequence[int]) -> list[int]:
+def _numbers(web: GraphView, entities: Sequence[int]) -> list[int]:
     """The entities' numbers; -1 for hubs and for what nothing is said of."""
     nodes = np.array(entities, np.int64) << 3 | NodeKind.ENTITY
     numbers = web.numbers(nodes)
@@ -64,7 +64,7 @@ def _numbers(web: Web, entities: Sequence[int]) -> list[int]:
 
 
 def _is_usable(
-    web: Web, number: int, _start: int, length: int, capital: bool, *, small: bool
+    web: GraphView, number: int, _start: int, length: int, capital: bool, *, small: bool
 ) -> bool:
     titled = bool(web.titled[number])
     if length > 1:
@@ -74,7 +74,7 @@ def _is_usable(
     return capital and (titled or bool(web.capital_share[number] >= CAPITAL_SHARE))
 
 
-def _longest(web: Web, found: list[tuple[int, int, int, bool]]) -> npt.NDArray[np.int64]:
+def _longest(web: GraphView, found: list[tuple[int, int, int, bool]]) -> npt.NDArray[np.int64]:
     if not found:
         return np.zeros(0, np.int64)
     entity = np.array([one[0] for one in found], np.int64)

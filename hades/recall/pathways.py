@@ -16,10 +16,10 @@ from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
 from hades.graph.flow import FlowPath, best_paths, flow
-from hades.index.web import is_at
-from hades.recall.look import Look
+from hades.index.graph_view import is_at
+from hades.recall.path_text import Teller
+from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
-from hades.recall.telling import Teller
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,7 +36,7 @@ FLOW_LEAST = 0.005
 so the paper's .05, meant for graphs of a few neighbours a node, would end at the first."""
 
 
-def flowing(look: Look) -> npt.NDArray[np.float64]:
+def flowing(look: Retrieved) -> npt.NDArray[np.float64]:
     """By chunk number: what flows to it from the names of the question, or the best passage."""
     held = np.zeros(len(look.signals.mask))
     if not len(look.numbers):
@@ -55,7 +55,7 @@ def flowing(look: Look) -> npt.NDArray[np.float64]:
 class Pathways:
     """Paths from the question to the passages chosen for it."""
 
-    def __init__(self, run: Run, stage: Stage, look: Look) -> None:
+    def __init__(self, run: Run, stage: Stage, look: Retrieved) -> None:
         self._run = run
         self._stage = stage
         self._look = look
@@ -128,7 +128,7 @@ class Pathways:
         return len(nodes) == 2 and is_mention and web.first_entity + web.title_of[chunk] == name
 
 
-def found_graph(look: Look, passages: Ints) -> tuple[Ints, Adjacency]:
+def found_graph(look: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
     """The graph of what was found: its nodes, and their arcs among each other."""
     web = look.scene.web
     chunks = np.union1d(look.numbers, passages)
@@ -157,7 +157,7 @@ def found_graph(look: Look, passages: Ints) -> tuple[Ints, Adjacency]:
     return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
 
 
-def related_to(look: Look, named: Ints) -> Ints:
+def related_to(look: Retrieved, named: Ints) -> Ints:
     """What is stated of the names in the question: entities and topics next to them."""
     web = look.scene.web
     _, targets, weights = web.graph.of(named)
@@ -166,7 +166,7 @@ def related_to(look: Look, named: Ints) -> Ints:
     return np.unique(targets[np.lexsort((targets, -weights))][:RELATED_AT_MOST])
 
 
-def sources_of(look: Look, passages: Ints) -> list[int]:
+def sources_of(look: Retrieved, passages: Ints) -> list[int]:
     """Where paths start: the names of the question, rarest first, else the best passage."""
     web, named = look.scene.web, look.signals.named
     rarest = named[np.lexsort((named, web.frequency[named]))][:SOURCES_AT_MOST]

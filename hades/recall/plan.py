@@ -95,15 +95,15 @@ class Plan(_Part):
         """Clamp what is out of range; `reasons` say what was."""
         if not isinstance(data, Mapping):
             return validated(data)
-        mended, notes = _merged({}, data), list[Note]()
+        repaired, notes = _merged({}, data), list[Note]()
         while True:
             try:
-                return validated(mended)
+                return validated(repaired)
             except ValidationError as error:
                 for problem in error.errors():
-                    _mend(mended, dict(problem), notes)
+                    _mend(repaired, dict(problem), notes)
                 told = (*data.get("reasons", ()), *(str(note) for note in notes))
-                mended["reasons"] = tuple(dict.fromkeys(told))
+                repaired["reasons"] = tuple(dict.fromkeys(told))
 
 
 def make_plan(base: Plan, wanted: Plan | Mapping[str, Any] | None) -> tuple[Plan, tuple[Note, ...]]:
@@ -124,7 +124,7 @@ def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
         nested = isinstance(inner, dict) and isinstance(value, Mapping)
         merged[key] = _merged(inner, value) if isinstance(inner, dict) and nested else value
         if isinstance(merged[key], Mapping):
-            merged[key] = dict(merged[key])  # what is mended is ours
+            merged[key] = dict(merged[key])  # what is repaired is ours
     return merged
 
 

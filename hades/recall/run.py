@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from hades.domain.answer import Note, StageReport
 from hades.domain.graph import Reason
-from hades.recall.beside import Result, beside
+from hades.recall.background import Result, beside
 from hades.recall.plan import Plan
 from hades.settings import cores
 

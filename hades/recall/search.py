@@ -17,10 +17,11 @@ from hades.domain.names import name_key, words
 from hades.domain.times import AsOf
 from hades.domain.trace import Hit
 from hades.errors import InvalidInput
-from hades.index.catalogue import Catalogue
+from hades.index.indexes import Indexes
 from hades.index.vectors import Mask
 from hades.models.encoder import Encoder, load_encoder
-from hades.store.port import Progress, Store
+from hades.store.records import Progress
+from hades.store.store import Store
 
 Door = Literal["meaning", "words", "names"]
 DOORS: tuple[Door, ...] = ("meaning", "words", "names")
@@ -47,9 +48,9 @@ class Finder:
         return load_encoder(self._encoder_setting)
 
     @cached_property
-    def catalogue(self) -> Catalogue:
+    def catalogue(self) -> Indexes:
         """The indexes, as they were saved."""
-        return Catalogue(self._store, self.encoder.model, self.encoder.dims)
+        return Indexes(self._store, self.encoder.model, self.encoder.dims)
 
     def forget(self) -> None:
         """Let go of the indexes: their files are gone."""
@@ -59,11 +60,11 @@ class Finder:
     @contextmanager
     def caught_up(
         self, moment: ExitStack, on_progress: Progress | None = None
-    ) -> Iterator[Catalogue]:
+    ) -> Iterator[Indexes]:
         """The indexes up to date with the store, which `moment` holds from here on.
 
         One thread at a time, so that no snapshot is older than the indexes. What is looked
-        at afterwards must be held (`Catalogue.held`): the next to ask brings them further.
+        at afterwards must be held (`Indexes.held`): the next to ask brings them further.
         """
         with self._catching_up:
             moment.enter_context(self._store.snapshot())
@@ -116,14 +117,14 @@ class Finder:
         """The topics filters leave; None: there is no filter."""
         chosen: set[int] | None = None
         if tag is not None:
-            chosen = set(self._store.feed.tagged(space, tag, *self._store.moment(as_of)))
+            chosen = set(self._store.changefeed.tagged(space, tag, *self._store.moment(as_of)))
         if kind is not None or glob is not None:
-            like = set(self._store.feed.topics_like(space, glob, kind))
+            like = set(self._store.changefeed.topics_like(space, glob, kind))
             chosen = like if chosen is None else chosen & like
         return None if chosen is None else sorted(chosen)
 
     def _by_name(
-        self, space: int, question: str, catalogue: Catalogue, mask: Mask, known: int
+        self, space: int, question: str, catalogue: Indexes, mask: Mask, known: int
     ) -> dict[int, float]:
         """Chunks that mention what the question names; a rarer name counts for more."""
         row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
@@ -133,7 +134,7 @@ class Finder:
             for first in range(len(row) - length + 1)
         }
         keys |= {name_key(key) for key in keys}
-        mentioned = self._store.links.mentioned(space, sorted(keys), known)
+        mentioned = self._store.mentions.mentioned(space, sorted(keys), known)
         there = catalogue.among(mask, [chunk for _, chunk in mentioned])
         chunks: dict[int, list[int]] = {}
         for (entity, chunk), is_there in zip(mentioned, there, strict=True):
@@ -152,7 +153,7 @@ class Finder:
             for chunk, score in scores.items():
                 total[chunk] = total.get(chunk, 0.0) + score / max(1, len(scaled))
         best = sorted(total, key=lambda chunk: (-total[chunk], chunk))[:limit]
-        chunks = self._store.passages.find(best, as_of)
+        chunks = self._store.chunks.find(best, as_of)
         return [
             Hit(
                 chunk=chunks[one],
@@ -166,7 +167,7 @@ class Finder:
 
     def hits(self, scores: dict[int, float], as_of: AsOf) -> list[Hit]:
         """Chunks with their scores as hits, in the order given."""
-        chunks = self._store.passages.find(list(scores), as_of)
+        chunks = self._store.chunks.find(list(scores), as_of)
         return [
             Hit(chunks[one], score, {}, self._line(one, chunks[one].start))
             for one, score in scores.items()
@@ -174,7 +175,7 @@ class Finder:
         ]
 
     def _line(self, chunk: int, start: int) -> int:
-        return self._store.passages.line(chunk, start)
+        return self._store.chunks.line(chunk, start)
 
 
 def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:

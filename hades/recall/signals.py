@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hades.domain.graph import Reason
 from hades.graph.ppr import Query, Walk, walk_many
-from hades.index.web import Web
+from hades.index.graph_view import GraphView
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -71,7 +71,7 @@ def scaled(scores: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
     return made
 
 
-def lent(web: Web, scores: Floats) -> Floats:
+def lent(web: GraphView, scores: Floats) -> Floats:
     """Scores joined with those up to two turns away in the same conversation.
 
     Squares are added, so one strong neighbour counts for more than two weak ones. Passages
@@ -86,7 +86,7 @@ def lent(web: Web, scores: Floats) -> Floats:
     return joined
 
 
-def lent_to(web: Web, scores: Floats, chunks: Ints) -> Floats:
+def lent_to(web: GraphView, scores: Floats, chunks: Ints) -> Floats:
     """The same, of some chunks only."""
     square = np.maximum(scores, 0) ** 2
     own = square[chunks]
@@ -96,7 +96,7 @@ def lent_to(web: Web, scores: Floats, chunks: Ints) -> Floats:
     return joined
 
 
-def _joined(web: Web, square: Floats, chunks: Ints) -> Floats:
+def _joined(web: GraphView, square: Floats, chunks: Ints) -> Floats:
     """The squares of chunks and, in part, of their neighbours."""
     before, after = web.previous[chunks], web.next[chunks]
     near = _at(square, before) + _at(square, after)
@@ -113,7 +113,7 @@ def _step(to: Ints, chunks: Ints) -> Ints:
     return np.where(chunks >= 0, to[chunks], -1)
 
 
-def prior_of(web: Web, signals: Signals) -> Floats:
+def prior_of(web: GraphView, signals: Signals) -> Floats:
     """Meaning and words on one scale, lent to the neighbours in a document."""
     mask = signals.mask
     signals.scaled = scaled(signals.cosine, mask), scaled(signals.words, mask)
@@ -137,7 +137,7 @@ def best(scores: Floats, mask: npt.NDArray[np.bool_], limit: int, least: float =
 
 
 def walks(
-    web: Web,
+    web: GraphView,
     signals: Signals,
     damping: float,
     deadline: Callable[[], bool] | None,
@@ -180,7 +180,7 @@ def walks(
     return wait
 
 
-def _by_chunk(web: Web, found: Walk) -> Floats:
+def _by_chunk(web: GraphView, found: Walk) -> Floats:
     scores = np.zeros(len(web.chunks))
     chunk = found.nodes < web.first_entity
     scores[found.nodes[chunk]] = found.scores[chunk]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from hades.store.port import Progress
+from hades.store.records import Progress
 
 
 def load_kernels() -> None:

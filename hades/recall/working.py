@@ -18,7 +18,7 @@ from hades.domain.graph import Reason
 from hades.domain.trace import State
 from hades.errors import NotFound
 from hades.recall.engine import Where
-from hades.store.port import Store
+from hades.store.store import Store
 
 STAGE = "working memory"
 RECENT_AT_MOST = 10
@@ -41,7 +41,7 @@ def gather(
     store: Store, where: Where, topic: str, near: Sequence[tuple[str, Path]], budget: int
 ) -> WorkingSet:
     """What belongs to a topic, as much of it as the budget has room for."""
-    latest = store.traces.state(where.space, topic, where.as_of)
+    latest = store.topics.state(where.space, topic, where.as_of)
     parts = _before(store, where, latest)
     parts["related"] = list(_related(store, where, near))
     return _Packing(load_tokenizer(), budget).packed(latest, parts)
@@ -51,7 +51,7 @@ def _before(store: Store, where: Where, latest: State) -> dict[str, list[tuple[S
     """The states before the latest: the last ones, and the most important of the others."""
     recent: deque[State] = deque(maxlen=RECENT_AT_MOST)
     important: list[tuple[float, int, State]] = []
-    for state in store.traces.trace(where.space, latest.topic, where.as_of):
+    for state in store.topics.trace(where.space, latest.topic, where.as_of):
         if state.forgotten or state.version == latest.version:
             continue
         if len(recent) == RECENT_AT_MOST and recent[0].importance >= IMPORTANT_FROM:
@@ -71,7 +71,7 @@ def _related(
 ) -> Iterator[tuple[State, str]]:
     for topic, path in near:
         with suppress(NotFound):  # forgotten, or not there yet at that time
-            yield store.traces.state(where.space, topic, where.as_of), str(path)
+            yield store.topics.state(where.space, topic, where.as_of), str(path)
 
 
 class _Packing:

@@ -9,21 +9,21 @@ from starlette.routing import Route
 import hades
 from hades.serve import graphql as queries
 from hades.serve import problems
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.audit import Audit
-from hades.serve.gate.keys import Keys
+from hades.serve.auth.audit import Audit
+from hades.serve.auth.keys import Keys
+from hades.serve.executor.executor import Executor
 from hades.serve.jobs import Jobs
 from hades.serve.mcp import http as agents
 from hades.serve.quick import GZIP_BYTES_AT_LEAST, GZIP_LEVEL, Quick
 from hades.serve.rest import ROUTERS, openapi
 from hades.serve.rest.addresses import Undecoded
+from hades.serve.telemetry.health import PATHS, Pages, Readiness, readiness_of
+from hades.serve.telemetry.telemetry import Telemetry
 from hades.serve.uploads import Uploads
-from hades.serve.watch.health import PATHS, Pages, Readiness, readiness_of
-from hades.serve.watch.telemetry import Telemetry
 
 
 def build(
-    desk: Desk,
+    desk: Executor,
     *,
     telemetry: Telemetry | None = None,
     readiness: Readiness | None = None,

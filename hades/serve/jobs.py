@@ -21,9 +21,9 @@ from typing import Any, Literal
 from hades.domain.plain import plain
 from hades.errors import Conflict, HadesError, NotFound, Unavailable
 from hades.memory import Memory
-from hades.serve.desk.desk import Desk, Overloaded
-from hades.serve.gate.caller import Caller, Role
-from hades.store.port import Progress
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor, Overloaded
+from hades.store.records import Progress
 
 Kind = Literal["ingest", "triples", "import-node-link", "resolve"]
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -98,7 +98,7 @@ _SHOWN = (
 class Jobs:
     """The jobs of one desk. Everything here happens in the loop but `_told`."""
 
-    def __init__(self, desk: Desk, *, heartbeat_s: float = HEARTBEAT_S) -> None:
+    def __init__(self, desk: Executor, *, heartbeat_s: float = HEARTBEAT_S) -> None:
         self._desk = desk
         self._jobs: dict[str, Job] = {}
         self._asked: dict[tuple[str, str, str], tuple[str, str]] = {}

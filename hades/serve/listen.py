@@ -21,10 +21,10 @@ from typing import Any
 
 import uvicorn
 
-from hades.serve.gate.connection import HEAD_S, READ_S, Connection
-from hades.serve.gate.gate import App, Scope
-from hades.serve.gate.reply import Whole
-from hades.serve.gate.sockets import BACKLOG, Listening
+from hades.serve.auth.connection import HEAD_S, READ_S, Connection
+from hades.serve.auth.middleware import App, Scope
+from hades.serve.auth.reply import Whole
+from hades.serve.auth.sockets import BACKLOG, Listening
 
 GRACE_S = 10.0
 KEEP_ALIVE_S = 15

@@ -22,9 +22,9 @@ from pydantic import ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hades.errors import HadesError
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller
-from hades.serve.gate.reply import Whole
+from hades.serve.auth.caller import Caller
+from hades.serve.auth.reply import Whole
+from hades.serve.executor.executor import Executor
 from hades.serve.problems import problem_of
 from hades.serve.rest.asking import Recalling
 from hades.serve.rest.bodies import SHORT_BYTES
@@ -71,7 +71,7 @@ class Latest:
     time that is known already, is not kept.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Executor) -> None:
         self._desk = desk
         self._kept: dict[tuple[str, str, bool], Whole] = {}
         self._kept_bytes = 0
@@ -120,7 +120,7 @@ class Latest:
 class Quick:
     """The app, with a short way for questions."""
 
-    def __init__(self, app: ASGIApp, desk: Desk) -> None:
+    def __init__(self, app: ASGIApp, desk: Executor) -> None:
         self._app = app
         self._desk = desk
 

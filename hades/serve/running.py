@@ -17,19 +17,19 @@ from starlette.middleware.cors import CORSMiddleware
 
 from hades.errors import HadesError, InvalidInput
 from hades.serve.app import build
-from hades.serve.desk.desk import READERS, TIMEOUT_S, WAITING, Desk
-from hades.serve.gate.audit import Audit, audit_beside
-from hades.serve.gate.gate import LOOPBACK_NAMES, App, Gate, Limits
-from hades.serve.gate.keys import Keys, keys_beside
-from hades.serve.gate.limits import BODY_BYTES_AT_MOST, REQUESTS_PER_S
-from hades.serve.gate.link import PATH, VALID_S, FirstLink
-from hades.serve.gate.sockets import Listening, handed_sockets, listen_tcp, listen_unix
-from hades.serve.gate.way import WAYS
+from hades.serve.auth.audit import Audit, audit_beside
+from hades.serve.auth.keys import Keys, keys_beside
+from hades.serve.auth.limits import BODY_BYTES_AT_MOST, REQUESTS_PER_S
+from hades.serve.auth.link import PATH, VALID_S, FirstLink
+from hades.serve.auth.listener import WAYS
+from hades.serve.auth.middleware import LOOPBACK_NAMES, App, Gate, Limits
+from hades.serve.auth.sockets import Listening, handed_sockets, listen_tcp, listen_unix
+from hades.serve.executor.executor import READERS, TIMEOUT_S, WAITING, Executor
 from hades.serve.listen import GRACE_S, Server, close_within
 from hades.serve.quick import Latest
-from hades.serve.watch.health import readiness_of
-from hades.serve.watch.telemetry import Telemetry
-from hades.serve.watch.traces import open_traces
+from hades.serve.telemetry.health import readiness_of
+from hades.serve.telemetry.telemetry import Telemetry
+from hades.serve.telemetry.traces import open_traces
 
 HOST = "127.0.0.1"
 PORT = 8674
@@ -82,7 +82,7 @@ def run(options: Options, say: Callable[[Started], object]) -> None:
     """Serve until told to stop. What cannot be begun is a HadesError."""
     with ExitStack() as opened:
         listening = _listen(options, opened)
-        desk = Desk.open(
+        desk = Executor.open(
             options.memory,
             read_only=options.read_only,
             encoder=options.encoder,
@@ -120,7 +120,7 @@ def _listen(options: Options, opened: ExitStack) -> list[Listening]:
 
 def _server(
     options: Options,
-    desk: Desk,
+    desk: Executor,
     keys: Keys,
     audit: Audit,
     listening: list[Listening],

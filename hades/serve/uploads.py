@@ -30,7 +30,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeVar
 
 from hades.errors import InvalidInput, Unavailable
-from hades.serve.desk.line import Overloaded
+from hades.serve.executor.pool import Overloaded
 
 Result = TypeVar("Result")
 

@@ -12,7 +12,8 @@ from hashlib import blake2b
 
 from hades.domain.graph import Edge
 from hades.domain.times import AsOf, iso
-from hades.store.port import EdgeFilter, Store
+from hades.store.records import EdgeFilter
+from hades.store.store import Store
 
 Place = tuple[int, int, str]
 """Where an edge stands in the list: 0 told or 1 stated, its number, what it says."""
@@ -39,11 +40,11 @@ def edges_after(
         found = store.edges.find(space, replace(wanted, beyond=after[1], limit=limit), as_of)
         after = (1, 0, "")
     if after[1] == 0 and len(found) < limit:
-        found += _beyond(after, store.stated.documents(space, wanted, as_of))
+        found += _beyond(after, store.derived_edges.documents(space, wanted, as_of))
     last: int | None = max(after[1] - 1, 0)
     while last is not None and len(found) < limit:
         part = replace(wanted, beyond=last, limit=limit)
-        links, last = store.stated.links(space, part, as_of)
+        links, last = store.derived_edges.links(space, part, as_of)
         found += _beyond(after, links)
     return found[:limit]
 

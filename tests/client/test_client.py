@@ -14,7 +14,7 @@ import pytest
 from serving import Server
 
 import hades
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
 
 LEAKS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """httpcore 1.0 leaves a unix socket that nobody listens at to the garbage collector."""

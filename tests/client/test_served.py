@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import hades
 from hades.cli import app
-from hades.serve.gate.caller import Role
-from hades.serve.gate.keys import Keys, keys_beside
+from hades.serve.auth.caller import Role
+from hades.serve.auth.keys import Keys, keys_beside
 
 NOWHERE = "http://127.0.0.1:9"
 HADES = [sys.executable, "-c", "from hades.cli import main; main()"]
@@ -116,7 +116,7 @@ def test_a_backup_goes_out_and_comes_back(served: Served, tmp_path: Path) -> Non
         assert (tmp_path / "b.hades").stat().st_mode & 0o777 == 0o600
         client.restore(tmp_path / "b.hades", lambda what, _done, _total: told.append(what))
         assert client.get("kept").content == "before"
-        assert client.check() == client.mend() == []
+        assert client.check() == client.repair() == []
         with pytest.raises(hades.InvalidInput, match="exists already"):
             client.backup(tmp_path / "b.hades")
         (tmp_path / "no.hades").write_bytes(b"no memory at all" * 100)

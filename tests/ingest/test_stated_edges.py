@@ -10,7 +10,7 @@ import pytest
 
 import hades
 from hades.domain.names import name_key
-from hades.store.sqlite.migrations import MIGRATIONS, statements
+from hades.store.migrations import MIGRATIONS, statements
 from tests.conftest import HeldClock
 from tests.ingest.test_pipeline import FILES
 

@@ -306,7 +306,7 @@ def test_a_scene_stays_as_it_was(story: hades.Memory) -> None:
         vector = engine.finder.encoder.encode(["approach X"])[0]
         assert before.tolist() == after.tolist()
         assert len(scene.cosine(vector)) == len(scene.mask) == len(before)
-        assert set(story._store.passages.find(scene.web.chunks.tolist(), where.as_of))
+        assert set(story._store.chunks.find(scene.web.chunks.tolist(), where.as_of))
 
 
 _WRITER = """

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hades.graph.beam import _most_common
-from hades.index.web import Web
+from hades.index.graph_view import GraphView
 from hades.recall.candidates import strongest
-from hades.recall.look import FOUND_BY_DOOR, nth_best
+from hades.recall.retrieve import FOUND_BY_DOOR, nth_best
 from hades.recall.signals import LEND, LEND_FAR, PRIOR_SEEDS, Signals, best, lent, lent_to
 
 SCORES = st.lists(st.sampled_from([-0.5, 0.0, 0.1, 0.25, 0.7, 1.0]), min_size=1, max_size=80)
@@ -55,7 +55,7 @@ def _lent_slowly(lengths: list[int], scores: Any) -> list[float]:
 def test_a_turn_lends_to_those_up_to_two_away(lengths: list[int], data: st.DataObject) -> None:
     size = sum(lengths)
     scores = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=size, max_size=size)))
-    web = cast(Web, _documents(lengths))
+    web = cast(GraphView, _documents(lengths))
     joined = lent(web, scores)
     assert np.allclose(joined, _lent_slowly(lengths, scores), atol=1e-12)
     some = np.arange(0, size, 2)

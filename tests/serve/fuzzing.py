@@ -18,13 +18,13 @@ from rest_making import serving
 
 import hades
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
-from hades.serve.gate import gate as gates
-from hades.serve.gate.audit import Audit
-from hades.serve.gate.caller import Role
-from hades.serve.gate.gate import Gate, Limits
-from hades.serve.gate.keys import Keys
-from hades.serve.gate.way import Way
+from hades.serve.auth import middleware as gates
+from hades.serve.auth.audit import Audit
+from hades.serve.auth.caller import Role
+from hades.serve.auth.keys import Keys
+from hades.serve.auth.listener import Way
+from hades.serve.auth.middleware import Gate, Limits
+from hades.serve.executor.executor import Executor
 
 HERE = Way("http", Role.ADMIN, by_key=True, local=True)
 """By a key, as far as the admin socket goes."""
@@ -42,7 +42,7 @@ def fuzz(folder: Path, examples: int, phases: str, seed: int = 1) -> subprocess.
         remember_story(memory)
     keys, audit = Keys(folder / "keys"), Audit(folder / "audit")
     _, words = keys.create("fuzz", Role.ADMIN)
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     gates.WRONG_KEYS_PER_S = 0  # it tries many
     limits = Limits(requests_per_s=0, hosts=None)
     gate = Gate(build(desk, keys=keys, audit=audit), keys, audit=audit, limits=limits)

@@ -12,8 +12,8 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 from hades.serve.graphql import mounted
 
 ANN = Caller("key:ann", Role.WRITER)
@@ -36,7 +36,7 @@ def gated(app: ASGIApp) -> ASGIApp:
 
 
 @contextmanager
-def served(desk: Desk, **options: Any) -> Iterator[httpx.Client]:
+def served(desk: Executor, **options: Any) -> Iterator[httpx.Client]:
     """A client of a server that stops at the end."""
     app = gated(mounted(desk, **options))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))

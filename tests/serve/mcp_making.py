@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from mcp import Client, MCPError, StdioServerParameters
 
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 from hades.serve.mcp.server import build
 
 ROOT = Path(__file__).parent.parent.parent
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 Life = Callable[[Client], Awaitable[Result]]
 
 
-def talk(desk: Desk, life: Life[Result], *, caller: Caller = ANN, **options: Any) -> Result:
+def talk(desk: Executor, life: Life[Result], *, caller: Caller = ANN, **options: Any) -> Result:
     """What a client does with a server in the same process."""
 
     server = build(desk, lambda _: caller, home="default", **options)

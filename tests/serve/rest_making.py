@@ -15,8 +15,8 @@ import uvicorn
 
 from hades.domain.times import Clock, system_clock
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 
 ADMIN = Caller("key:ann", Role.ADMIN)
 WRITER = Caller("key:will", Role.WRITER, frozenset({"default"}))
@@ -73,7 +73,7 @@ class Asker:
 @contextmanager
 def asking(path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN) -> Iterator[Asker]:
     """The app over a memory, asked in this process."""
-    desk = Desk.open(path, clock=clock)
+    desk = Executor.open(path, clock=clock)
     asker = Asker(Door(build(desk), caller))
     try:
         yield asker
@@ -83,7 +83,7 @@ def asking(path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN) -
 
 
 @contextmanager
-def serving(desk: Desk, app: Any = None) -> Iterator[str]:
+def serving(desk: Executor, app: Any = None) -> Iterator[str]:
     """The app behind a real server at a real port; its address."""
     config = uvicorn.Config(
         app or Door(build(desk)), port=0, log_config=None, loop="asyncio", ws="none"

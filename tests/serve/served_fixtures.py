@@ -15,13 +15,13 @@ import pytest
 from served_making import Served, Serving
 
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.audit import Audit
-from hades.serve.gate.gate import Gate, Limits
-from hades.serve.gate.keys import Keys
-from hades.serve.gate.link import FirstLink
-from hades.serve.gate.sockets import listen_tcp, listen_unix
-from hades.serve.gate.way import WAYS
+from hades.serve.auth.audit import Audit
+from hades.serve.auth.keys import Keys
+from hades.serve.auth.link import FirstLink
+from hades.serve.auth.listener import WAYS
+from hades.serve.auth.middleware import Gate, Limits
+from hades.serve.auth.sockets import listen_tcp, listen_unix
+from hades.serve.executor.executor import Executor
 from hades.serve.listen import Server
 from hades.serve.quick import Latest
 
@@ -32,7 +32,7 @@ def serving(path: Path, tmp_path: Path) -> Serving:
 
     @contextmanager
     def run(*, limits: Limits | None = None, app: Any = None, **options: Any) -> Iterator[Served]:
-        desk = Desk.open(path)
+        desk = Executor.open(path)
         keys, audit = Keys(tmp_path / "notes.hades.keys"), Audit(tmp_path / "audit")
         listening = {
             name: listen_unix(tmp_path / f"{name}.sock", WAYS[name])

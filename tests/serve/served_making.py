@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import httpx
 
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.audit import Audit
-from hades.serve.gate.caller import Role
-from hades.serve.gate.keys import Keys
-from hades.serve.gate.link import FirstLink
-from hades.serve.gate.sockets import Listening
+from hades.serve.auth.audit import Audit
+from hades.serve.auth.caller import Role
+from hades.serve.auth.keys import Keys
+from hades.serve.auth.link import FirstLink
+from hades.serve.auth.sockets import Listening
+from hades.serve.executor.executor import Executor
 
 STATES = "/v1/spaces/default/states"
 
@@ -22,7 +22,7 @@ STATES = "/v1/spaces/default/states"
 class Served:
     """A server that runs, and what it stands on."""
 
-    desk: Desk
+    desk: Executor
     keys: Keys
     audit: Audit
     listening: dict[str, Listening]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from served_making import STATES, Served
 
-from hades.serve.gate.audit import Audit, Mode
-from hades.serve.gate.caller import Role
+from hades.serve.auth.audit import Audit, Mode
+from hades.serve.auth.caller import Role
 
 pytest_plugins = ["served_fixtures"]
 

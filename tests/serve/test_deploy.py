@@ -18,8 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import hades
 from hades.domain.graph import Reason
-from hades.serve.desk.desk import Desk
-from hades.serve.watch.telemetry import Telemetry
+from hades.serve.executor.executor import Executor
+from hades.serve.telemetry.telemetry import Telemetry
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "deploy"
@@ -55,7 +55,7 @@ def names_in(query: str) -> set[str]:
 @pytest.fixture
 def exposed(path: Path) -> dict[str, set[str]]:
     """Every series a server that was used shows, with its labels."""
-    desk, telemetry = Desk.open(path), Telemetry()
+    desk, telemetry = Executor.open(path), Telemetry()
     telemetry.watch(desk, lambda: {"done": 1})
     asked = made_recall("Why?")
     telemetry.observe_recall(asked, "default")

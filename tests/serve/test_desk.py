@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 
 ANN = Caller("key:ann", Role.WRITER, frozenset({"default"}))
 EVE = Caller("key:eve", Role.READER, frozenset({"default"}))
@@ -21,7 +21,7 @@ def test_what_is_written_is_found_at_once(path: Path) -> None:
         found = await desk.read(EVE, "default", lambda v: v.search("apples"), fresh=True)
         return [hit.chunk.topic for hit in found]
 
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     assert asyncio.run(life()) == ["fruit/apple"]
     desk.close()
     with hades.open(path) as memory:
@@ -29,7 +29,7 @@ def test_what_is_written_is_found_at_once(path: Path) -> None:
 
 
 def test_a_reader_writes_nothing_and_nobody_enters_a_space_of_others(path: Path) -> None:
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     with pytest.raises(hades.Denied, match="role writer"):
         asyncio.run(desk.write(EVE, "default", lambda m: m.remember("a", "x")))
     with pytest.raises(hades.Denied, match="the space 'secret'"):

@@ -19,12 +19,12 @@ import httpx
 import pytest
 from served_making import STATES, Served, Serving
 
-from hades.serve.gate import connection
-from hades.serve.gate.caller import Role
-from hades.serve.gate.gate import Limits
-from hades.serve.gate.keys import Keys
-from hades.serve.gate.limits import Buckets
-from hades.serve.gate.link import FirstLink
+from hades.serve.auth import connection
+from hades.serve.auth.caller import Role
+from hades.serve.auth.keys import Keys
+from hades.serve.auth.limits import Buckets
+from hades.serve.auth.link import FirstLink
+from hades.serve.auth.middleware import Limits
 
 pytest_plugins = ["served_fixtures"]
 
@@ -459,7 +459,7 @@ def test_whoever_watches_over_the_server_needs_no_key(served: Served) -> None:
 
 
 def test_what_no_gate_let_in_is_refused(served: Served) -> None:
-    from hades.serve.gate.gate import Gate
+    from hades.serve.auth.middleware import Gate
 
     said: list[dict[str, Any]] = []
 

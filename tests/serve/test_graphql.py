@@ -12,7 +12,7 @@ import pytest
 
 import hades
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
+from hades.serve.executor.executor import Executor
 from tests.making import remember_story
 from tests.serve.graphql_making import ANN, CALLERS, ask, gated, served
 
@@ -31,7 +31,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         with memory.batch():
             for number in range(5):
                 memory.remember(f"list/{number}", f"Item {number}")
-    with served(Desk.open(path)) as opened:
+    with served(Executor.open(path)) as opened:
         yield opened
 
 
@@ -222,7 +222,7 @@ def test_the_schema_can_be_asked_for_and_hidden(client: httpx.Client, tmp_path: 
     assert told["__schema"]["mutationType"] is None
     assert told["__schema"]["subscriptionType"] is None
     assert ask(client, "{ space { __typename } }") == {"space": {"__typename": "Space"}}
-    with served(Desk.open(tmp_path / "m.hades"), introspection=False) as closed:
+    with served(Executor.open(tmp_path / "m.hades"), introspection=False) as closed:
         answer = closed.post("/", json={"query": "{ __schema { types { name } } }"})
         assert answer.status_code == 400
         assert ask(closed, "{ spaces { name __typename } }")["spaces"]
@@ -281,14 +281,14 @@ def test_the_media_type_is_the_one_that_was_asked_for(client: httpx.Client) -> N
 
 def test_a_page_for_people_is_off_by_default(client: httpx.Client, tmp_path: Path) -> None:
     assert client.get("/", headers={"accept": "text/html"}).status_code == 405
-    with served(Desk.open(tmp_path / "m.hades"), graphiql=True) as opened:
+    with served(Executor.open(tmp_path / "m.hades"), graphiql=True) as opened:
         assert "GraphiQL" in opened.get("/").text
         assert ask(opened, "{ spaces { name } }")
 
 
 def test_what_is_written_is_found_by_the_next_query(tmp_path: Path) -> None:
     path = tmp_path / "m.hades"
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     with served(desk) as client, hades.open(path) as memory:
         query = '{ space { search(question: "marmots", first: 1) { chunk { topic } } } }'
         assert ask(client, query)["space"]["search"] == []
@@ -299,7 +299,7 @@ def test_what_is_written_is_found_by_the_next_query(tmp_path: Path) -> None:
 
 def test_it_is_part_of_the_server_and_reads_inside_a_hold(path: Path) -> None:
     async def life() -> list[Any]:
-        desk = Desk.open(path)
+        desk = Executor.open(path)
         transport = httpx.ASGITransport(app=gated(build(desk)))
         async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
             hold = await desk.hold(CALLERS["ann"], "default", "snapshot")
@@ -345,7 +345,7 @@ def test_a_query_that_only_reads_sees_one_moment(
 
         query = """{ space { left: topic(name: "left") { state { content } }
                              right: topic(name: "right") { state { content } } } }"""
-        with served(Desk.open(path)) as client:
+        with served(Executor.open(path)) as client:
             monkeypatch.setattr(hades.View, "get", interrupted)
             found = ask(client, query)["space"]
             assert found["left"]["state"]["content"] == found["right"]["state"]["content"] == "0"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import hades
-from hades.serve.desk.desk import Desk
+from hades.serve.executor.executor import Executor
 from tests.making import remember_story
 from tests.serve.graphql_making import refused, served
 
@@ -21,7 +21,7 @@ def test_every_query_of_the_page_is_answered_as_shown(tmp_path: Path) -> None:
         remember_story(memory)
     shown = SHOWN.findall(PAGE.read_text(encoding="utf-8"))
     assert len(shown) >= 5
-    with served(Desk.open(path)) as client:
+    with served(Executor.open(path)) as client:
         for query, expected in shown:
             body = {"query": query, "variables": {"why": "Why was approach X rejected?"}}
             told = client.post("/", json=body).json()
@@ -52,6 +52,6 @@ def test_the_limits_are_those_of_the_page(tmp_path: Path) -> None:
     ):
         assert re.search(rf"\b{number:,}\b", page), number
     wide = "edges(first: 50) { items { target { " * 3 + "name" + " } } }" * 3
-    with served(Desk.open(tmp_path / "m.hades")) as client:
+    with served(Executor.open(tmp_path / "m.hades")) as client:
         said = refused(client, f'{{ space {{ node(name: "a") {{ {wide} }} }} }}')
     assert said in page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hades.serve.gate.caller import Role
+from hades.serve.auth.caller import Role
 from tests.serve.served_making import Served
 
 ASKED = {"query": '{ space { topic(name: "a") { state { content } } } }'}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.serve.desk.desk import Desk
+from hades.serve.executor.executor import Executor
 from hades.serve.graphql import limits
 from hades.serve.graphql.schema import CORE
 from tests.making import remember_story
@@ -23,7 +23,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     path = tmp_path_factory.mktemp("graphql") / "m.hades"
     with hades.open(path) as memory:
         remember_story(memory)
-    with served(Desk.open(path)) as opened:
+    with served(Executor.open(path)) as opened:
         yield opened
 
 

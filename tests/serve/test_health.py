@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from hades.serve.gate.caller import Caller, Role
-from hades.serve.watch import health
-from hades.serve.watch.health import Pages, Readiness, may_look
-from hades.serve.watch.metrics import Metrics
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.telemetry import health
+from hades.serve.telemetry.health import Pages, Readiness, may_look
+from hades.serve.telemetry.metrics import Metrics
 
 ALL, SOME = Caller("key:a", Role.READER), Caller("key:b", Role.ADMIN, frozenset({"x"}))
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.desk.desk import Desk, Overloaded, TimedOut
-from hades.serve.desk.holds import OF_ONE_CALLER, SNAPSHOTS_AT_MOST, Holds
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor, Overloaded, TimedOut
+from hades.serve.executor.holds import OF_ONE_CALLER, SNAPSHOTS_AT_MOST, Holds
 
 ANN = Caller("key:ann", Role.WRITER)
 BOB = Caller("key:bob", Role.WRITER)
@@ -20,28 +20,28 @@ EVE = Caller("key:eve", Role.READER)
 
 
 @pytest.fixture
-def desk(path: Path) -> Iterator[Desk]:
-    made = Desk.open(path)
+def desk(path: Path) -> Iterator[Executor]:
+    made = Executor.open(path)
     yield made
     made.close()
 
 
-def _hurried(desk: Desk, silence_s: float, age_s: float = 60) -> Desk:
+def _hurried(desk: Executor, silence_s: float, age_s: float = 60) -> Executor:
     """The same desk, whose holds end sooner."""
     desk.holds = Holds(desk._write, silence_s=silence_s, age_s=age_s)
     return desk
 
 
-async def _topics(desk: Desk, hold: str | None = None, caller: Caller = EVE) -> list[str]:
+async def _topics(desk: Executor, hold: str | None = None, caller: Caller = EVE) -> list[str]:
     found = await desk.read(caller, "default", lambda v: v.topics(), hold=hold)
     return [topic.name for topic in found]
 
 
-def _remember(desk: Desk, topic: str, hold: str | None = None) -> Awaitable[hades.State]:
+def _remember(desk: Executor, topic: str, hold: str | None = None) -> Awaitable[hades.State]:
     return desk.write(ANN, "default", lambda m: m.remember(topic, "x"), hold=hold)
 
 
-def test_a_batch_is_seen_by_others_only_when_committed(desk: Desk) -> None:
+def test_a_batch_is_seen_by_others_only_when_committed(desk: Executor) -> None:
     async def life() -> None:
         hold = await desk.hold(ANN, "default", "batch")
         await _remember(desk, "a", hold)
@@ -54,7 +54,7 @@ def test_a_batch_is_seen_by_others_only_when_committed(desk: Desk) -> None:
     asyncio.run(life())
 
 
-def test_a_batch_can_be_undone_and_a_failing_call_fails_alone(desk: Desk) -> None:
+def test_a_batch_can_be_undone_and_a_failing_call_fails_alone(desk: Executor) -> None:
     async def life() -> None:
         hold = await desk.hold(ANN, "default", "batch")
         await _remember(desk, "a", hold)
@@ -80,14 +80,14 @@ def test_work_waits_longer_for_a_batch_than_a_write_does(path: Path) -> None:
         await desk.release(ANN, hold, commit=True)
         return await work
 
-    desk = Desk.open(path, busy_timeout_s=0.05)
+    desk = Executor.open(path, busy_timeout_s=0.05)
     try:
         assert asyncio.run(life()) == "a@1"
     finally:
         desk.close()
 
 
-def test_other_writes_wait_for_a_batch_and_then_happen(desk: Desk) -> None:
+def test_other_writes_wait_for_a_batch_and_then_happen(desk: Executor) -> None:
     async def life() -> None:
         hold = await desk.hold(ANN, "default", "batch")
         waiting = asyncio.ensure_future(_remember(desk, "later"))
@@ -103,7 +103,7 @@ def test_other_writes_wait_for_a_batch_and_then_happen(desk: Desk) -> None:
     asyncio.run(life())
 
 
-def test_a_snapshot_sees_one_moment(desk: Desk) -> None:
+def test_a_snapshot_sees_one_moment(desk: Executor) -> None:
     async def life() -> None:
         await _remember(desk, "before")
         hold = await desk.hold(EVE, "default", "snapshot")
@@ -119,7 +119,9 @@ def test_a_snapshot_sees_one_moment(desk: Desk) -> None:
     asyncio.run(life())
 
 
-def test_nothing_is_written_in_a_snapshot_and_nothing_is_searched_in_a_batch(desk: Desk) -> None:
+def test_nothing_is_written_in_a_snapshot_and_nothing_is_searched_in_a_batch(
+    desk: Executor,
+) -> None:
     async def life() -> None:
         hold = await desk.hold(ANN, "default", "snapshot")
         with pytest.raises(hades.InvalidInput, match="for reading"):
@@ -133,7 +135,7 @@ def test_nothing_is_written_in_a_snapshot_and_nothing_is_searched_in_a_batch(des
     asyncio.run(life())
 
 
-def test_questions_are_answered_while_a_batch_is_open(desk: Desk) -> None:
+def test_questions_are_answered_while_a_batch_is_open(desk: Executor) -> None:
     async def life() -> None:
         await _remember(desk, "apple")
         hold = await desk.hold(ANN, "default", "batch")
@@ -145,7 +147,7 @@ def test_questions_are_answered_while_a_batch_is_open(desk: Desk) -> None:
     asyncio.run(life())
 
 
-def test_a_reader_holds_no_batch_and_nobody_a_space_of_others(desk: Desk) -> None:
+def test_a_reader_holds_no_batch_and_nobody_a_space_of_others(desk: Executor) -> None:
     guest = Caller("key:guest", Role.WRITER, frozenset({"theirs"}))
     with pytest.raises(hades.Denied, match="role writer"):
         asyncio.run(desk.hold(EVE, "default", "batch"))
@@ -159,7 +161,7 @@ def test_a_reader_holds_no_batch_and_nobody_a_space_of_others(desk: Desk) -> Non
 
 @pytest.mark.parametrize("limits", [(0.05, 60.0), (60.0, 0.05)], ids=["silent", "old"])
 def test_a_hold_left_alone_is_undone_and_lets_others_write(
-    desk: Desk, limits: tuple[float, float]
+    desk: Executor, limits: tuple[float, float]
 ) -> None:
     _hurried(desk, *limits)
 
@@ -176,7 +178,7 @@ def test_a_hold_left_alone_is_undone_and_lets_others_write(
 
 
 def test_a_call_given_up_on_undoes_its_batch(path: Path) -> None:
-    desk = Desk.open(path, timeout_s=0.2)
+    desk = Executor.open(path, timeout_s=0.2)
     go_on = asyncio.Event()
 
     def slow(loop: asyncio.AbstractEventLoop) -> Callable[[hades.Memory], None]:
@@ -199,7 +201,7 @@ def test_a_call_given_up_on_undoes_its_batch(path: Path) -> None:
     desk.close()
 
 
-def test_snapshots_are_few(desk: Desk) -> None:
+def test_snapshots_are_few(desk: Executor) -> None:
     callers = [Caller(f"key:{number}", Role.READER) for number in range(SNAPSHOTS_AT_MOST)]
 
     async def life() -> None:
@@ -214,7 +216,7 @@ def test_snapshots_are_few(desk: Desk) -> None:
     asyncio.run(life())
 
 
-def test_nobody_has_all_the_snapshots_or_several_batches(desk: Desk) -> None:
+def test_nobody_has_all_the_snapshots_or_several_batches(desk: Executor) -> None:
     async def life() -> None:
         for _ in range(OF_ONE_CALLER["snapshot"]):
             await desk.hold(EVE, "default", "snapshot")
@@ -230,7 +232,7 @@ def test_nobody_has_all_the_snapshots_or_several_batches(desk: Desk) -> None:
     asyncio.run(life())
 
 
-def test_writes_come_in_between_batches(desk: Desk) -> None:
+def test_writes_come_in_between_batches(desk: Executor) -> None:
     async def life() -> None:
         callers = [Caller(f"key:{number}", Role.WRITER) for number in range(5)]
         first = await desk.hold(ANN, "default", "batch")
@@ -248,7 +250,7 @@ def test_writes_come_in_between_batches(desk: Desk) -> None:
     asyncio.run(life())
 
 
-def test_a_commit_is_answered_as_kept_whatever_fails_after_it(desk: Desk) -> None:
+def test_a_commit_is_answered_as_kept_whatever_fails_after_it(desk: Executor) -> None:
     def failing(error: Exception) -> Callable[[hades.Memory], None]:
         def fail() -> None:
             raise error
@@ -274,7 +276,9 @@ def test_a_commit_is_answered_as_kept_whatever_fails_after_it(desk: Desk) -> Non
     asyncio.run(life())
 
 
-def test_a_commit_that_fails_says_so_each_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_fails_says_so_each_time(
+    desk: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = desk._written()._store.engine  # type: ignore[attr-defined]
     run = engine.run
 
@@ -299,7 +303,7 @@ def test_a_commit_that_fails_says_so_each_time(desk: Desk, monkeypatch: pytest.M
 def test_a_slow_commit_is_never_called_undone(
     path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    desk = Desk.open(path, timeout_s=0.3)
+    desk = Executor.open(path, timeout_s=0.3)
     engine = desk._written()._store.engine  # type: ignore[attr-defined]
     run, go_on = engine.run, threading.Event()
 
@@ -330,7 +334,7 @@ def test_a_slow_commit_is_never_called_undone(
     desk.close()
 
 
-def test_leaving_undoes_a_batch_nobody_is_calling_in(desk: Desk) -> None:
+def test_leaving_undoes_a_batch_nobody_is_calling_in(desk: Executor) -> None:
     async def life() -> None:
         hold = await desk.hold(ANN, "default", "batch")
         await _remember(desk, "lost", hold)
@@ -349,7 +353,7 @@ def test_leaving_undoes_a_batch_nobody_is_calling_in(desk: Desk) -> None:
 
 
 def test_closing_undoes_what_is_held(path: Path) -> None:
-    desk = Desk.open(path)
+    desk = Executor.open(path)
 
     async def life() -> None:
         hold = await desk.hold(ANN, "default", "batch")

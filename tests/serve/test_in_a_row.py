@@ -17,9 +17,9 @@ from served_making import STATES, Served, Serving
 
 import hades
 from hades.serve import listen
-from hades.serve.gate import connection
-from hades.serve.gate.connection import AT_ONCE_IN_A_ROW, Connection
-from hades.serve.gate.gate import Gate
+from hades.serve.auth import connection
+from hades.serve.auth.connection import AT_ONCE_IN_A_ROW, Connection
+from hades.serve.auth.middleware import Gate
 
 pytest_plugins = ["served_fixtures"]
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import hades
 from hades.cli import app
-from hades.serve.gate.caller import Caller, Role
-from hades.serve.gate.keys import Keys, keys_beside
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.auth.keys import Keys, keys_beside
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from making import remember_story
 from served_making import STATES, Served, Serving
 
 import hades
-from hades.serve.desk.breaker import FAILURES_IN_A_ROW
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
-from hades.serve.gate.gate import Limits
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.auth.middleware import Limits
+from hades.serve.executor.breaker import FAILURES_IN_A_ROW
+from hades.serve.executor.executor import Executor
 from hades.serve.quick import LONG_BYTES, Latest
 
 pytest_plugins = ["served_fixtures"]
@@ -101,7 +101,7 @@ def test_what_was_mended_is_read_again(served: Served, path: Path) -> None:
         )
     with served.by("admin") as client:
         assert client.get(f"{STATES}/two").json()["content"] == "First."
-        client.post("/v1/admin/mend").raise_for_status()
+        client.post("/v1/admin/repair").raise_for_status()
         assert client.get(f"{STATES}/two").json()["content"] == "Then."
 
 
@@ -173,7 +173,7 @@ def test_too_many_are_refused(serving: Serving) -> None:
 
 
 def test_a_state_that_ends_by_itself_is_not_kept(path: Path) -> None:
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     latest, ann = Latest(desk), Caller("key:ann", Role.READER)
 
     def read(topic: str) -> None:
@@ -188,7 +188,7 @@ def test_a_state_that_ends_by_itself_is_not_kept(path: Path) -> None:
 
 
 def test_what_is_long_is_read_in_a_thread_from_then_on(path: Path) -> None:
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     latest = Latest(desk)
     scope = {"raw_path": f"{STATES}/very%20long".encode(), "headers": []}
     assert latest(Caller("key:ann", Role.READER), scope) is None

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.desk.breaker import Breaker, Open
-from hades.serve.desk.desk import Desk, Overloaded, TimedOut
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.breaker import Breaker, Open
+from hades.serve.executor.executor import Executor, Overloaded, TimedOut
 
 ANN = Caller("key:ann", Role.WRITER)
 
 
 @pytest.fixture
-def desk(path: Path) -> Iterator[Desk]:
-    made = Desk.open(path, readers=1, waiting=2, timeout_s=20)
+def desk(path: Path) -> Iterator[Executor]:
+    made = Executor.open(path, readers=1, waiting=2, timeout_s=20)
     yield made
     made.close()
 
@@ -29,7 +29,7 @@ def _broken(_memory: object) -> None:
     raise hades.Unavailable("The disk does not answer.") from OSError(5, "Input/output error")
 
 
-def test_one_too_many_is_refused_at_once_and_writers_are_not_kept_out(desk: Desk) -> None:
+def test_one_too_many_is_refused_at_once_and_writers_are_not_kept_out(desk: Executor) -> None:
     go_on = threading.Event()
 
     async def life() -> None:
@@ -51,7 +51,7 @@ def test_one_too_many_is_refused_at_once_and_writers_are_not_kept_out(desk: Desk
 
 
 def test_a_slow_call_is_given_up_on_but_counts_until_it_is_done(path: Path) -> None:
-    desk = Desk.open(path, readers=1, waiting=2, timeout_s=0.1)
+    desk = Executor.open(path, readers=1, waiting=2, timeout_s=0.1)
     go_on = threading.Event()
 
     def slow(memory: hades.Memory) -> None:
@@ -74,7 +74,7 @@ def test_a_slow_call_is_given_up_on_but_counts_until_it_is_done(path: Path) -> N
 
 
 def test_a_write_waits_for_another_process_again_and_again(path: Path) -> None:
-    desk = Desk.open(path, busy_timeout_s=0.01)
+    desk = Executor.open(path, busy_timeout_s=0.01)
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
 
@@ -93,7 +93,7 @@ def test_a_write_waits_for_another_process_again_and_again(path: Path) -> None:
 
 
 def test_what_was_half_done_is_not_done_twice(path: Path) -> None:
-    desk = Desk.open(path, busy_timeout_s=0.01)
+    desk = Executor.open(path, busy_timeout_s=0.01)
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     tries = []
 
@@ -110,7 +110,7 @@ def test_what_was_half_done_is_not_done_twice(path: Path) -> None:
     desk.close()
 
 
-def test_a_store_that_fails_again_and_again_is_left_alone_for_a_while(desk: Desk) -> None:
+def test_a_store_that_fails_again_and_again_is_left_alone_for_a_while(desk: Executor) -> None:
     now = [0.0]
     desk._write.breaker = Breaker(failures=3, pause_s=5, clock=lambda: now[0])
 
@@ -158,7 +158,7 @@ def test_one_call_at_a_time_tries_a_broken_store() -> None:
 
 
 def test_long_work_stops_when_the_server_does(path: Path) -> None:
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     begun = threading.Event()
 
     def long(memory: hades.Memory, told: object) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.serve.gate import noted
-from hades.serve.watch.logs import MASKED, logging_to, masked
+from hades.serve.auth import call_record as noted
+from hades.serve.telemetry.logs import MASKED, logging_to, masked
 
 
 class Terminal(io.StringIO):

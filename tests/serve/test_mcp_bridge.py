@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 from serve.mcp_making import hades_command, hades_environment
 from served_making import Served, Serving
 
-from hades.serve.gate.caller import Role
+from hades.serve.auth.caller import Role
 
 pytest_plugins = ["served_fixtures"]
 

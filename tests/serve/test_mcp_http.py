@@ -32,11 +32,11 @@ from serve.mcp_making import (
 
 import hades
 from hades.serve.app import build as build_app
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
-from hades.serve.gate.gate import Gate
-from hades.serve.gate.keys import Keys
-from hades.serve.gate.way import WAYS
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.auth.keys import Keys
+from hades.serve.auth.listener import WAYS
+from hades.serve.auth.middleware import Gate
+from hades.serve.executor.executor import Executor
 from hades.serve.mcp import http as mcp_http
 from hades.serve.mcp.http import mounted
 
@@ -106,16 +106,16 @@ def talk(url: str, name: str, life: Any, mode: Any = "legacy") -> Any:
 
 
 @pytest.fixture
-def desk(path: Path) -> Iterator[Desk]:
+def desk(path: Path) -> Iterator[Executor]:
     with hades.open(path) as memory:
         memory.create_space("work")
-    opened = Desk.open(path)
+    opened = Executor.open(path)
     yield opened
     opened.close()
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_client_remembers_and_recalls(desk: Desk, mode: Any) -> None:
+def test_a_client_remembers_and_recalls(desk: Executor, mode: Any) -> None:
     async def life(client: Client) -> tuple[str, set[str]]:
         note = {"topic": "färg/blå", "content": "Ann likes the blue one."}
         await client.call_tool("remember", note)
@@ -132,7 +132,7 @@ def test_a_client_remembers_and_recalls(desk: Desk, mode: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_roles_and_spaces_hold(desk: Desk, mode: Any) -> None:
+def test_roles_and_spaces_hold(desk: Executor, mode: Any) -> None:
     note = {"topic": "a", "content": "x"}
 
     async def reader(client: Client) -> tuple[set[str], Any]:
@@ -155,7 +155,7 @@ def test_roles_and_spaces_hold(desk: Desk, mode: Any) -> None:
     assert "You may not use the space 'default'" in text_of(other)
 
 
-def test_the_audit_log_names_the_tool(desk: Desk, tmp_path: Path) -> None:
+def test_the_audit_log_names_the_tool(desk: Executor, tmp_path: Path) -> None:
     async def life(client: Client) -> None:
         await client.list_tools()
         await client.call_tool("remember", {"topic": "a", "content": "x"})
@@ -178,20 +178,20 @@ def test_the_audit_log_names_the_tool(desk: Desk, tmp_path: Path) -> None:
     assert {call for call, mode, _ in calls if mode == "RW"} == {"MCP remember"}
 
 
-def test_a_read_only_mount_offers_nothing_that_writes(desk: Desk) -> None:
+def test_a_read_only_mount_offers_nothing_that_writes(desk: Executor) -> None:
     with served(mounted(desk, read_only=True)) as url:
         tools = talk(url, "ann", lambda client: client.list_tools())
     assert not names_of(tools) & WRITING_TOOLS
 
 
-def test_without_a_caller_nothing_is_served(desk: Desk) -> None:
+def test_without_a_caller_nothing_is_served(desk: Executor) -> None:
     with served(build_app(desk)) as url:
         answer = httpx.post(url, json={}, headers={"accept": "application/json"})
     assert answer.status_code == 403
     assert "did not come through the gate" in answer.text
 
 
-def test_nobody_goes_on_with_the_session_of_another(desk: Desk) -> None:
+def test_nobody_goes_on_with_the_session_of_another(desk: Executor) -> None:
     with served(mounted(desk)) as url:
         begun = httpx.post(url, json=HELLO, headers=BOTH | {"x-name": "ann"})
         session = {"mcp-session-id": begun.headers["mcp-session-id"]}
@@ -202,7 +202,7 @@ def test_nobody_goes_on_with_the_session_of_another(desk: Desk) -> None:
 
 
 def test_one_caller_cannot_take_all_the_sessions(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mcp_http, "SESSIONS_AT_MOST", 8)
     monkeypatch.setattr(mcp_http, "SESSIONS_OF_ONE_CALLER", 3)
@@ -228,14 +228,14 @@ def test_one_caller_cannot_take_all_the_sessions(
         assert goes_on(http, of_ann[1])
 
 
-def test_a_body_that_is_too_large_is_refused(desk: Desk) -> None:
+def test_a_body_that_is_too_large_is_refused(desk: Executor) -> None:
     with served(mounted(desk)) as url:
         answer = httpx.post(url, content=b"x" * (16 * 2**20 + 1), headers={"x-name": "ann"})
     assert answer.status_code == 413
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_cancelled_question_stops_the_indexing_it_waits_for(desk: Desk, mode: Any) -> None:
+def test_a_cancelled_question_stops_the_indexing_it_waits_for(desk: Executor, mode: Any) -> None:
     async def life(client: Client) -> None:
         begun = asyncio.Event()
 
@@ -261,7 +261,7 @@ def test_a_cancelled_question_stops_the_indexing_it_waits_for(desk: Desk, mode: 
     assert asyncio.run(desk.read(ANN, "default", lambda view: view.pending)) == 1
 
 
-def test_questions_are_answered_while_another_process_writes(desk: Desk, path: Path) -> None:
+def test_questions_are_answered_while_another_process_writes(desk: Executor, path: Path) -> None:
     script = (
         f"import hades, time\nm = hades.open({str(path)!r})\n"
         "for n in range(30): m.remember(f'other/{n}', f'Note {n} of Bo Ek.'); time.sleep(.05)\n"
@@ -283,7 +283,7 @@ def test_questions_are_answered_while_another_process_writes(desk: Desk, path: P
     assert other.returncode == 0
 
 
-def test_it_is_a_part_of_the_server(desk: Desk) -> None:
+def test_it_is_a_part_of_the_server(desk: Executor) -> None:
     async def life(client: Client) -> Any:
         await client.call_tool("remember", {"topic": "a", "content": "x"})
         return await client.call_tool("topics", {})
@@ -304,7 +304,7 @@ def bridged(address: str, key: str, *options: str) -> StdioServerParameters:
     return StdioServerParameters(command=command, args=arguments, env=environment)
 
 
-def test_a_client_that_starts_commands_reaches_a_server(desk: Desk) -> None:
+def test_a_client_that_starts_commands_reaches_a_server(desk: Executor) -> None:
     told: list[str | None] = []
 
     async def heard(_progress: float, _total: float | None, message: str | None) -> None:

@@ -15,8 +15,8 @@ from mcp import Client, MCPError
 from serve.mcp_making import ANN, EVE, talk
 
 import hades
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 from hades.serve.mcp.resources import read_uri, uri_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ NAMES = st.text(
 
 
 @pytest.fixture
-def desk(path: Path, clock: HeldClock) -> Iterator[Desk]:
+def desk(path: Path, clock: HeldClock) -> Iterator[Executor]:
     clock.set("2024-03-01")
     with hades.open(path, clock=clock, actor="ann") as memory:
         remember_story(memory)
@@ -36,7 +36,7 @@ def desk(path: Path, clock: HeldClock) -> Iterator[Desk]:
         memory.create_space("ノート")
         memory.in_space("ノート").remember("a/b?c#d%2F 100%", "odd")
         memory.index()
-    opened = Desk.open(path, clock=clock)
+    opened = Executor.open(path, clock=clock)
     asyncio.run(opened.read(ANN, "default", lambda view: view.warm(), fresh=True))
     yield opened
     opened.close()
@@ -61,7 +61,7 @@ def test_an_address_of_nothing_is_told_in_a_sentence(uri: str) -> None:
         read_uri(uri)
 
 
-def test_topics_are_listed_and_read(desk: Desk) -> None:
+def test_topics_are_listed_and_read(desk: Executor) -> None:
     async def life(client: Client) -> tuple[Any, ...]:
         listed = (await client.list_resources()).resources
         texts = {one.name: (await client.read_resource(one.uri)).contents[0] for one in listed}
@@ -102,7 +102,7 @@ def test_a_long_list_comes_in_pages(path: Path) -> None:
             if cursor is None:
                 return seen
 
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     seen = talk(desk, life)
     assert len(seen) == len(set(seen)) == 300
     only = Caller("lee", Role.READER, frozenset({"more"}))
@@ -121,12 +121,12 @@ def test_a_long_list_comes_in_pages(path: Path) -> None:
         ("hades://default/lunch?x=1", "There is no resource"),
     ],
 )
-def test_what_is_not_there_is_told(desk: Desk, uri: str, sentence: str) -> None:
+def test_what_is_not_there_is_told(desk: Executor, uri: str, sentence: str) -> None:
     with pytest.raises(MCPError, match=sentence.replace("?", r"\?")):
         talk(desk, lambda client: client.read_resource(uri))
 
 
-def test_a_resource_of_another_space_is_denied(desk: Desk) -> None:
+def test_a_resource_of_another_space_is_denied(desk: Executor) -> None:
     lee = Caller("lee", Role.READER, frozenset({"ノート"}))
     with pytest.raises(MCPError, match="You may not use the space 'default'"):
         talk(desk, lambda client: client.read_resource("hades://default/lunch"), caller=lee)
@@ -134,7 +134,7 @@ def test_a_resource_of_another_space_is_denied(desk: Desk) -> None:
         talk(desk, lambda client: client.list_resources(cursor="zzz"))
 
 
-def test_prompts_hand_over_paths_to_answer_from(desk: Desk) -> None:
+def test_prompts_hand_over_paths_to_answer_from(desk: Executor) -> None:
     async def life(client: Client) -> str:
         names = [one.name for one in (await client.list_prompts()).prompts]
         assert names == ["answer_from_paths", "catch_up", "save_session"]
@@ -150,7 +150,7 @@ def test_prompts_hand_over_paths_to_answer_from(desk: Desk) -> None:
     assert "Cite the path number and the node ids" in text
 
 
-def test_other_prompts_say_which_tools_to_use(desk: Desk) -> None:
+def test_other_prompts_say_which_tools_to_use(desk: Executor) -> None:
     async def life(client: Client) -> tuple[str, str]:
         caught = await client.get_prompt("catch_up", {"topic": "design/approach_x"})
         saved = await client.get_prompt("save_session", {"focus": "the bug"})
@@ -172,7 +172,7 @@ def test_other_prompts_say_which_tools_to_use(desk: Desk) -> None:
     ],
 )
 def test_a_wrong_prompt_is_told(
-    desk: Desk, name: str, arguments: dict[str, str], sentence: str
+    desk: Executor, name: str, arguments: dict[str, str], sentence: str
 ) -> None:
     with pytest.raises(MCPError, match=sentence):
         talk(desk, lambda client: client.get_prompt(name, arguments))

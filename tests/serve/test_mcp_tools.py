@@ -13,8 +13,8 @@ from mcp import Client
 from serve.mcp_making import ANN, EVE, WRITING_TOOLS, names_of, talk, text_of
 
 import hades
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 
 if TYPE_CHECKING:
     from conftest import HeldClock
@@ -23,31 +23,31 @@ WHY = {"question": "Why don't we use approach X?"}
 
 
 @pytest.fixture
-def desk(path: Path, clock: HeldClock) -> Iterator[Desk]:
-    opened = Desk.open(path, clock=clock)
+def desk(path: Path, clock: HeldClock) -> Iterator[Executor]:
+    opened = Executor.open(path, clock=clock)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def story(path: Path, clock: HeldClock) -> Iterator[Desk]:
+def story(path: Path, clock: HeldClock) -> Iterator[Executor]:
     clock.set("2024-03-01")
     with hades.open(path, clock=clock, actor="ann") as memory:
         remember_story(memory)
         memory.create_space("secret")
         memory.in_space("secret").remember("plan", "Buy the lighthouse.")
-    opened = Desk.open(path, clock=clock)
+    opened = Executor.open(path, clock=clock)
     # A first question that waits for kernels may run out of a stage's time.
     asyncio.run(opened.read(ANN, "default", lambda view: view.warm(), fresh=True))
     yield opened
     opened.close()
 
 
-def call(desk: Desk, tool: str, arguments: dict[str, Any], **options: Any) -> Any:
+def call(desk: Executor, tool: str, arguments: dict[str, Any], **options: Any) -> Any:
     return talk(desk, lambda client: client.call_tool(tool, arguments), **options)
 
 
-def test_what_is_remembered_is_recalled(desk: Desk) -> None:
+def test_what_is_remembered_is_recalled(desk: Executor) -> None:
     async def life(client: Client) -> tuple[Any, Any]:
         note = {
             "topic": "design/cache",
@@ -65,7 +65,7 @@ def test_what_is_remembered_is_recalled(desk: Desk) -> None:
     assert "Cite as: [1] design/cache@1#0" in text_of(found)
 
 
-def test_recall_gives_passages_and_paths_with_their_nodes(story: Desk) -> None:
+def test_recall_gives_passages_and_paths_with_their_nodes(story: Executor) -> None:
     found = call(story, "recall", WHY).structured_content
     assert found["passages"][0]["text"] == "Approach X is viable after the fix of Bug Y."
     assert ["design/approach_x", "refactoring/q1"] in [path["nodes"] for path in found["paths"]]
@@ -81,7 +81,7 @@ def test_recall_gives_passages_and_paths_with_their_nodes(story: Desk) -> None:
     ],
 )
 def test_of_an_empty_space_it_is_said_what_to_do(
-    desk: Desk, tool: str, arguments: dict[str, Any]
+    desk: Executor, tool: str, arguments: dict[str, Any]
 ) -> None:
     first = "Nothing is remembered here yet: use `remember` or `ingest_text` first."
     assert text_of(call(desk, tool, arguments)) == first
@@ -90,7 +90,7 @@ def test_of_an_empty_space_it_is_said_what_to_do(
     assert then == "Nothing was remembered here at that time."
 
 
-def test_what_is_not_found_is_told_without_the_words_of_engineers(story: Desk) -> None:
+def test_what_is_not_found_is_told_without_the_words_of_engineers(story: Executor) -> None:
     nothing = text_of(call(story, "recall", {**WHY, "tag": "no such tag"}))
     assert nothing == "Nothing that is remembered fits: ask in other words, or see `topics`."
     filtered = text_of(call(story, "topics", {"glob": "zzz*"}))
@@ -100,7 +100,7 @@ def test_what_is_not_found_is_told_without_the_words_of_engineers(story: Desk) -
     assert "_" not in long.split("Notes: ")[1]
 
 
-def test_reading_tools_travel_in_time(story: Desk) -> None:
+def test_reading_tools_travel_in_time(story: Executor) -> None:
     then = {"as_of": "2024-02-01"}
     found = call(story, "recall", WHY | then)
     assert "rejected due to Bug Y" in text_of(found)
@@ -110,7 +110,7 @@ def test_reading_tools_travel_in_time(story: Desk) -> None:
     assert not call(story, "topics", {"known_at": "2023-01-01"}).structured_content["topics"]
 
 
-def test_history_is_whole_for_the_newest_and_short_for_the_rest(desk: Desk) -> None:
+def test_history_is_whole_for_the_newest_and_short_for_the_rest(desk: Executor) -> None:
     async def life(client: Client) -> list[Any]:
         for text in ("long " * 200, "long " * 199 + "short", "now"):
             await client.call_tool("remember", {"topic": "note", "content": text})
@@ -129,7 +129,7 @@ def test_history_is_whole_for_the_newest_and_short_for_the_rest(desk: Desk) -> N
     assert "+" in compared["difference"]
 
 
-def test_topics_come_in_pages(story: Desk) -> None:
+def test_topics_come_in_pages(story: Executor) -> None:
     async def life(client: Client) -> list[str]:
         seen: list[str] = []
         after = None
@@ -146,7 +146,7 @@ def test_topics_come_in_pages(story: Desk) -> None:
     assert narrowed.structured_content["spaces"] == ["default", "secret"]
 
 
-def test_a_fact_is_stated_and_changes(desk: Desk) -> None:
+def test_a_fact_is_stated_and_changes(desk: Executor) -> None:
     async def life(client: Client) -> tuple[Any, Any]:
         stated = await client.call_tool(
             "relate", {"source": "Ann", "relation": "lives_in", "target": "Oslo"}
@@ -165,7 +165,7 @@ def test_a_fact_is_stated_and_changes(desk: Desk) -> None:
     assert "holds: Ann --[lives_in]--> Rome" in text_of(changed)
 
 
-def test_forgetting_keeps_the_history(story: Desk) -> None:
+def test_forgetting_keeps_the_history(story: Executor) -> None:
     async def life(client: Client) -> tuple[str, Any]:
         gone = await client.call_tool("forget", {"topic": "lunch"})
         return text_of(gone), await client.call_tool("history", {"topic": "lunch"})
@@ -177,7 +177,7 @@ def test_forgetting_keeps_the_history(story: Desk) -> None:
     assert before["content"] == "The soup was good, said the cook."
 
 
-def test_a_long_text_is_taken_in_with_progress(desk: Desk) -> None:
+def test_a_long_text_is_taken_in_with_progress(desk: Executor) -> None:
     text = "\n\n".join(f"# Part {n}\n\nThe engine {n} of Ann Lee runs." for n in range(120))
     told: list[float] = []
 
@@ -218,7 +218,7 @@ def test_a_long_text_is_taken_in_with_progress(desk: Desk) -> None:
     ],
 )
 def test_what_is_wrong_is_told_in_a_sentence(
-    story: Desk, tool: str, arguments: dict[str, Any], sentence: str
+    story: Executor, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
     refused = call(story, tool, arguments)
     assert refused.is_error
@@ -228,7 +228,7 @@ def test_what_is_wrong_is_told_in_a_sentence(
 
 
 def test_what_fails_inside_is_logged_and_not_told(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    desk: Executor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("secret detail")
@@ -240,7 +240,7 @@ def test_what_fails_inside_is_logged_and_not_told(
     assert "secret detail" in caplog.text
 
 
-def test_null_is_not_said_and_lists_may_come_as_text(desk: Desk) -> None:
+def test_null_is_not_said_and_lists_may_come_as_text(desk: Executor) -> None:
     note = {
         "topic": "färg/蓝色 🎨/a b?c#d%2F",
         "content": "blå",
@@ -261,7 +261,7 @@ def test_null_is_not_said_and_lists_may_come_as_text(desk: Desk) -> None:
     assert history.structured_content["versions"][0]["content"] == "blå"
 
 
-def test_tools_say_what_they_do(desk: Desk) -> None:
+def test_tools_say_what_they_do(desk: Executor) -> None:
     listed = talk(desk, lambda client: client.list_tools()).tools
     for tool in listed:
         assert tool.description
@@ -273,7 +273,7 @@ def test_tools_say_what_they_do(desk: Desk) -> None:
         assert tool.output_schema["type"] == "object"
 
 
-def test_a_reader_is_offered_nothing_that_writes(story: Desk) -> None:
+def test_a_reader_is_offered_nothing_that_writes(story: Executor) -> None:
     async def life(client: Client) -> tuple[set[str], set[str], Any]:
         tools, prompts = await client.list_tools(), await client.list_prompts()
         tried = await client.call_tool("remember", {"topic": "a", "content": "x"})
@@ -287,7 +287,7 @@ def test_a_reader_is_offered_nothing_that_writes(story: Desk) -> None:
     assert text_of(tried) == "This needs the role writer: yours is reader."
 
 
-def test_a_caller_of_one_space_sees_no_other(story: Desk) -> None:
+def test_a_caller_of_one_space_sees_no_other(story: Executor) -> None:
     lee = Caller("lee", Role.WRITER, frozenset({"secret"}))
 
     async def life(client: Client) -> tuple[Any, ...]:
@@ -305,7 +305,7 @@ def test_a_caller_of_one_space_sees_no_other(story: Desk) -> None:
     assert "You may not use the space 'default'" in text_of(others)
 
 
-def test_the_names_of_the_seeds(story: Desk) -> None:
+def test_the_names_of_the_seeds(story: Executor) -> None:
     query = {"query": WHY["question"]}
 
     async def life(client: Client) -> list[Any]:
@@ -332,7 +332,7 @@ def test_the_names_of_the_seeds(story: Desk) -> None:
     assert "There is no version 999" in text_of(refused)
 
 
-def test_working_memory_is_what_to_have_in_mind(story: Desk) -> None:
+def test_working_memory_is_what_to_have_in_mind(story: Executor) -> None:
     found = call(story, "working_memory", {"topic": "design/approach_x", "budget": 500})
     parts = found.structured_content["parts"]
     assert (parts[0]["why"], parts[0]["cite"]) == ("latest", "design/approach_x@2")
@@ -341,7 +341,7 @@ def test_working_memory_is_what_to_have_in_mind(story: Desk) -> None:
     assert found.structured_content["tokens"] <= 500
 
 
-def test_a_change_one_is_unsure_of_waits_for_approval(story: Desk, path: Path) -> None:
+def test_a_change_one_is_unsure_of_waits_for_approval(story: Executor, path: Path) -> None:
     wish = {"entity": "bugs/bug_y", "relation": "found_by", "target": "Ann Lee"}
     unsure = wish | {"confidence": 0.5, "idempotency_key": "k1"}
 

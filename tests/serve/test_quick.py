@@ -16,9 +16,9 @@ from making import remember_story
 import hades
 from hades.serve import quick
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
-from hades.serve.watch.telemetry import Telemetry
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
+from hades.serve.telemetry.telemetry import Telemetry
 
 ANN = Caller("key:ann", Role.WRITER, frozenset({"default", "gone"}))
 QUESTION = {"question": "Why was approach X rejected?"}
@@ -31,7 +31,7 @@ class Served:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.desk = Desk.open(path)
+        self.desk = Executor.open(path)
         self.telemetry = Telemetry()
         self.app = build(self.desk, telemetry=self.telemetry)
         self.took: list[str] = []

@@ -13,9 +13,9 @@ from rest_making import LOCAL, Asker, Door, S, asking
 
 import hades
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.audit import Audit
-from hades.serve.gate.keys import Keys
+from hades.serve.auth.audit import Audit
+from hades.serve.auth.keys import Keys
+from hades.serve.executor.executor import Executor
 
 A = "/v1/admin"
 
@@ -57,7 +57,7 @@ def test_a_backup_is_made_and_put_back(ask: Asker, tmp_path: Path) -> None:
 
 def test_damage_is_looked_for_and_mended(ask: Asker) -> None:
     assert ask.post(f"{A}/check").json() == {"items": [], "next": None}
-    assert ask.post(f"{A}/mend").json() == {"items": [], "next": None}
+    assert ask.post(f"{A}/repair").json() == {"items": [], "next": None}
 
 
 def test_the_memory_moves_to_another_encoder(
@@ -91,7 +91,7 @@ def test_paths_of_the_machine_are_taken_in(ask: Asker, tmp_path: Path) -> None:
 
 @pytest.fixture
 def guarded(path: Path, tmp_path: Path) -> Iterator[tuple[Asker, Keys, Audit]]:
-    desk = Desk.open(path)
+    desk = Executor.open(path)
     keys, audit = Keys(tmp_path / "keys"), Audit(tmp_path / "audit")
     asker = Asker(Door(build(desk, keys=keys, audit=audit), LOCAL))
     yield asker, keys, audit
@@ -135,7 +135,7 @@ def test_a_server_without_keys_says_so(ask: Asker) -> None:
 def test_a_server_that_only_reads_writes_nothing(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "x")
-    desk = Desk.open(path, read_only=True)
+    desk = Executor.open(path, read_only=True)
     ask = Asker(Door(build(desk), LOCAL))
     try:
         assert ask.get(f"{S}/states/a").json()["content"] == "x"

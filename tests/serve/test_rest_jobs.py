@@ -18,14 +18,14 @@ from test_uploads import special, tar_of
 
 from hades.memory import Memory
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk, Overloaded
+from hades.serve.executor.executor import Executor, Overloaded
 
 TAR = {"content-type": "application/x-tar"}
 
 
 @pytest.fixture
 def app(path: Path) -> Any:
-    return build(Desk.open(path))
+    return build(Executor.open(path))
 
 
 @pytest.fixture

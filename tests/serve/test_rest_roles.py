@@ -13,8 +13,8 @@ from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, Door, asking
 
 import hades
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 
 STRANGER = Caller("key:mallory", Role.ADMIN, frozenset({"elsewhere"}))
 
@@ -23,7 +23,7 @@ ASKING = {"/search", "/recall", "/ask", "/rank", "/warm"}
 
 
 def _operations() -> list[tuple[str, str, dict[str, Any]]]:
-    app = build(Desk(None, None))  # type: ignore[arg-type]
+    app = build(Executor(None, None))  # type: ignore[arg-type]
     return [
         (method.upper(), path, about)
         for path, methods in app.openapi()["paths"].items()
@@ -34,7 +34,7 @@ def _operations() -> list[tuple[str, str, dict[str, Any]]]:
 OPERATIONS = _operations()
 IN_A_SPACE = [one for one in OPERATIONS if one[1].startswith("/v1/spaces/{space}")]
 ADMINS = [one for one in OPERATIONS if one[1].startswith("/v1/admin")]
-SHAPES = build(Desk(None, None)).openapi()["components"]["schemas"]  # type: ignore[arg-type]
+SHAPES = build(Executor(None, None)).openapi()["components"]["schemas"]  # type: ignore[arg-type]
 
 
 def _named(one: Any) -> str:

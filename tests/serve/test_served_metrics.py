@@ -12,10 +12,10 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.serve.desk.desk import Desk, Standing
-from hades.serve.gate.caller import Caller, Role
-from hades.serve.watch.metrics import CALLS_SHOWN, SPACES_SHOWN, Metrics
-from hades.serve.watch.sizes import Sizes, Standings
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor, Standing
+from hades.serve.telemetry.metrics import CALLS_SHOWN, SPACES_SHOWN, Metrics
+from hades.serve.telemetry.sizes import Sizes, Standings
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
@@ -94,7 +94,7 @@ def test_two_servers_in_one_process_do_not_mix() -> None:
 
 
 def test_where_the_desk_stands_is_asked_at_each_look(path: Path) -> None:
-    metrics, desk = Metrics(), Desk.open(path)
+    metrics, desk = Metrics(), Executor.open(path)
     metrics.watch(Standings(desk.standing, lambda: {"running": 1, "done": 4}))
     assert value(metrics, "hades_line_waiting", line="read") == 0
     assert value(metrics, "hades_line_running", line="write") == 0

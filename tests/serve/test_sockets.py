@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.gate.sockets import check_mode, listen_tcp, listen_unix
-from hades.serve.gate.way import WAYS
+from hades.serve.auth.listener import WAYS
+from hades.serve.auth.sockets import check_mode, listen_tcp, listen_unix
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077, 0o777], ids=oct)
@@ -111,7 +111,7 @@ def test_a_port_somebody_has_is_told() -> None:
 _HANDED = """
 import os, sys
 from hades.errors import HadesError
-from hades.serve.gate.sockets import handed_sockets
+from hades.serve.auth.sockets import handed_sockets
 os.environ["LISTEN_PID"] = str(os.getpid())
 try:
     for one in handed_sockets(os.environ):

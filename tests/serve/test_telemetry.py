@@ -11,9 +11,9 @@ from making import remember_story
 
 import hades
 from hades.serve.app import build
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
-from hades.serve.watch.telemetry import Telemetry
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
+from hades.serve.telemetry.telemetry import Telemetry
 
 ANN = Caller("key:ann", Role.WRITER)
 
@@ -21,7 +21,7 @@ ANN = Caller("key:ann", Role.WRITER)
 def test_a_question_is_counted_and_the_pages_answer(path: Path) -> None:
     with hades.open(path) as memory:
         remember_story(memory)
-    desk, telemetry = Desk.open(path), Telemetry()
+    desk, telemetry = Executor.open(path), Telemetry()
     app = telemetry.around(build(desk, telemetry=telemetry))
 
     async def gated(scope: Any, receive: Any, send: Any) -> None:

@@ -59,9 +59,9 @@ def _decoded(raw: bytes, topic: str) -> tuple[str, str]:
         return raw.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
         pass
-    mended = raw.decode("utf-8", "replace")
-    if mended.count("\ufffd") < len(_BEYOND_ASCII.findall(mended)) * STRAY_SHARE_AT_MOST:
-        return mended, "utf-8 with errors"
+    repaired = raw.decode("utf-8", "replace")
+    if repaired.count("\ufffd") < len(_BEYOND_ASCII.findall(repaired)) * STRAY_SHARE_AT_MOST:
+        return repaired, "utf-8 with errors"
     try:
         return raw.decode("cp1252"), "cp1252"
     except UnicodeDecodeError:

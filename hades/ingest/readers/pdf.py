@@ -1,7 +1,7 @@
 """PDF: the text of every page, under the heading `page N`.
 
 A PDF says where letters stand, not what is a paragraph. So a page is read as it
-comes, with words mended that were broken at the end of a line.
+comes, with words repaired that were broken at the end of a line.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hades import errors
 from hades.errors import HadesError, InvalidInput, Unavailable
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, caller_of
+from hades.serve.auth.caller import Caller, caller_of
+from hades.serve.executor.executor import Executor
 from hades.serve.graphql import limits
 from hades.serve.graphql.reading import Reading
 from hades.serve.graphql.schema import CORE
@@ -52,7 +52,7 @@ class Asked:
     operation: str | None
 
 
-def mounted(desk: Desk, *, introspection: bool = True, graphiql: bool = False) -> ASGIApp:
+def mounted(desk: Executor, *, introspection: bool = True, graphiql: bool = False) -> ASGIApp:
     """The application for /graphql.
 
     The schema may be asked for by everybody who may read; it is in the documentation too.
@@ -62,7 +62,7 @@ def mounted(desk: Desk, *, introspection: bool = True, graphiql: bool = False) -
 
 
 class _GraphQL:
-    def __init__(self, desk: Desk, introspection: bool, graphiql: bool) -> None:
+    def __init__(self, desk: Executor, introspection: bool, graphiql: bool) -> None:
         self._desk = desk
         self._introspection = introspection
         self._graphiql = graphiql

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hades.domain.answer import Recall
 from hades.domain.trace import State
 from hades.errors import InvalidInput, Unavailable
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
 from hades.view import View
 
 SECONDS_AT_MOST = 10.0

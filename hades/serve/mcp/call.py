@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from hades.domain.answer import Recall
 from hades.errors import InvalidInput, Unavailable
 from hades.memory import Memory
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller
-from hades.store.port import Progress
+from hades.serve.auth.caller import Caller
+from hades.serve.executor.executor import Executor
+from hades.store.records import Progress
 from hades.view import View
 
 Result = TypeVar("Result")
@@ -46,7 +46,7 @@ class _LongEnough(Exception):
 class Call:
     """One request of a client."""
 
-    desk: Desk
+    desk: Executor
     caller: Caller
     home: str | None
     """The space of calls that name none."""

@@ -20,9 +20,9 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from hades.memory import DEFAULT_SPACE
-from hades.serve.desk.desk import Desk, Overloaded
-from hades.serve.gate import noted
-from hades.serve.gate.caller import Caller, caller_of
+from hades.serve.auth import call_record as noted
+from hades.serve.auth.caller import Caller, caller_of
+from hades.serve.executor.executor import Executor, Overloaded
 from hades.serve.mcp.server import Context, build
 from hades.serve.problems import problem_of
 
@@ -158,7 +158,7 @@ class Mounted:
 
 
 def mounted(
-    desk: Desk,
+    desk: Executor,
     *,
     home: str | None = DEFAULT_SPACE,
     read_only: bool = False,

@@ -108,7 +108,7 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
     config = _parsed(before, file)
     servers = config.setdefault(wanted.key, {})
     if not isinstance(servers, dict):
-        raise InvalidInput(f"In {file}, {wanted.key!r} is not an object: mend it first.")
+        raise InvalidInput(f"In {file}, {wanted.key!r} is not an object: repair it first.")
     replaces = servers.get(name)
     servers[name] = entry
     return Change(wanted, file, name, entry, replaces, before, _written(config, before))
@@ -178,10 +178,10 @@ def _parsed(content: bytes | None, file: Path) -> dict[str, Any]:
         config = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_without_doubles)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
-            f"{file} is not plain JSON ({error}): mend it, or add the server by hand."
+            f"{file} is not plain JSON ({error}): repair it, or add the server by hand."
         ) from error
     if not isinstance(config, dict):
-        raise InvalidInput(f"{file} is JSON but no object: mend it first.")
+        raise InvalidInput(f"{file} is JSON but no object: repair it first.")
     return config
 
 

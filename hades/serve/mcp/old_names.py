@@ -30,7 +30,7 @@ from hades.serve.mcp.tool import (
     Space,
     tool,
 )
-from hades.store.port import Progress
+from hades.store.records import Progress
 from hades.view import View
 
 RESULTS = {Mode.EXECUTION: 5, Mode.PLANNING: 10, Mode.BRAINSTORMING: 20}

@@ -24,7 +24,7 @@ from hades.serve.mcp.tool import (
     Topic,
     tool,
 )
-from hades.store.port import Progress
+from hades.store.records import Progress
 from hades.view import View
 
 PAGE_AT_MOST = 200

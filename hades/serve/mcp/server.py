@@ -18,9 +18,9 @@ from mcp.shared.exceptions import MCPError
 
 from hades import __version__
 from hades.errors import HadesError, NotFound
-from hades.serve.desk.desk import Desk
-from hades.serve.gate import noted
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth import call_record as noted
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 from hades.serve.mcp import old_names, prompts, reading, resources, writing
 from hades.serve.mcp.call import Call
 from hades.serve.mcp.tool import Tool
@@ -64,7 +64,7 @@ TOOLS: dict[str, Tool] = {
 class Handlers:
     """The requests of the protocol, for one desk."""
 
-    desk: Desk
+    desk: Executor
     caller: Callable[[Context], Caller]
     home: str | None
     read_only: bool
@@ -153,7 +153,7 @@ class Handlers:
 
 
 def build(
-    desk: Desk,
+    desk: Executor,
     caller: Callable[[Context], Caller],
     *,
     home: str | None = None,

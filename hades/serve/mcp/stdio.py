@@ -19,8 +19,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from hades.errors import HadesError
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor.executor import Executor
 from hades.serve.mcp.call import Call
 from hades.serve.mcp.server import build
 from hades.settings import load_settings
@@ -30,7 +30,7 @@ def serve_memory(memory: Path, space: str | None, *, read_only: bool) -> None:
     """Serve a memory file, made when there is none; a named space is then the only one."""
     settings = load_settings()
     encoder = None if settings.encoder == "minilm" else settings.encoder
-    desk = Desk.open(
+    desk = Executor.open(
         memory, read_only=read_only, encoder=encoder, busy_timeout_s=settings.busy_timeout_s
     )
     caller = Caller(
@@ -52,7 +52,7 @@ def run(serving: Coroutine[Any, Any, None]) -> None:
     asyncio.run(serving)
 
 
-async def serve(desk: Desk, caller: Caller, home: str) -> None:
+async def serve(desk: Executor, caller: Caller, home: str) -> None:
     """Serve until the client closes its end."""
     # A space that is not there is told at once, not at the first call.
     await desk.read(caller, home, lambda view: view.pending)

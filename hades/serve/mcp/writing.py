@@ -28,7 +28,7 @@ from hades.serve.mcp.tool import (
     Topic,
     tool,
 )
-from hades.store.port import Progress
+from hades.store.records import Progress
 
 Content = Annotated[
     str,

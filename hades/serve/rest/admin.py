@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from hades.errors import Corrupt, InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
-from hades.serve.gate.caller import Role, caller_of
+from hades.serve.auth.caller import Role, caller_of
 from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import ShownJob, TheJobs
@@ -26,7 +26,7 @@ from hades.serve.rest.taking import FIELDS_AT_MOST, Phases
 from hades.serve.rest.words import NAME, Body, Name
 from hades.serve.uploads import Uploads, remove
 from hades.serve.wire import Page, to_json
-from hades.store.port import Problem, Progress
+from hades.store.records import Problem, Progress
 
 
 async def only_here(request: Request) -> None:
@@ -152,17 +152,17 @@ async def restore(asked: AnyRequest) -> Response:
 
 @router.post("/check", summary="Look for damage", response_model=Page[Problem])
 async def check(asked: AnyRequest) -> Response:
-    """What is wrong with the file, where, and how to mend it."""
+    """What is wrong with the file, where, and how to repair it."""
     found = await asked.desk.read(
         asked.caller, None, lambda view: view.check(), role=Role.ADMIN, patient=True
     )
     return json_response(to_json({"items": found, "next": None}))
 
 
-@router.post("/mend", summary="Mend damage", response_model=Page[Problem])
-async def mend(asked: AnyRequest) -> Response:
-    """Mend what can be derived again; the problems that remain."""
-    left = await _work(asked, lambda memory, told: memory.mend(told))
+@router.post("/repair", summary="Repair damage", response_model=Page[Problem])
+async def repair(asked: AnyRequest) -> Response:
+    """Repair what can be derived again; the problems that remain."""
+    left = await _work(asked, lambda memory, told: memory.repair(told))
     return json_response(to_json({"items": left, "next": None}))
 
 

@@ -15,11 +15,11 @@ from starlette.responses import Response
 
 from hades.domain.plain import plain
 from hades.memory import Memory
-from hades.serve.desk.desk import Desk
-from hades.serve.gate.caller import Caller, Role, caller_of
+from hades.serve.auth.caller import Caller, Role, caller_of
+from hades.serve.executor.executor import Executor
 from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME
 from hades.serve.wire import JSON, to_json
-from hades.store.port import Progress
+from hades.store.records import Progress
 from hades.view import View
 
 Result = TypeVar("Result")
@@ -69,9 +69,9 @@ class Asked:
         self.request = request
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> Executor:
         """Where the call is handed in."""
-        desk: Desk = self.request.app.state.desk
+        desk: Executor = self.request.app.state.desk
         return desk
 
     @property

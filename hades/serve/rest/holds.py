@@ -8,7 +8,7 @@ from fastapi import Path as PathParameter
 from pydantic import ConfigDict
 from starlette.responses import Response
 
-from hades.serve.desk.holds import Kind
+from hades.serve.executor.holds import Kind
 from hades.serve.rest.calls import AnyRequest, SpaceName, json_response
 from hades.serve.rest.routes import routes
 from hades.serve.rest.words import Body

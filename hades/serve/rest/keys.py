@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from hades.errors import Unavailable
-from hades.serve.gate.audit import Audit
-from hades.serve.gate.keys import Keys, role_named
+from hades.serve.auth.audit import Audit
+from hades.serve.auth.keys import Keys, role_named
 from hades.serve.rest.admin import only_here
 from hades.serve.rest.calls import json_response
 from hades.serve.rest.routes import routes

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from hades.domain.proposal import DEFAULT_THRESHOLD, Proposal
-from hades.serve.gate.caller import Role
+from hades.serve.auth.caller import Role
 from hades.serve.rest.calls import Reads, Writes
 from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
 from hades.serve.rest.routes import routes

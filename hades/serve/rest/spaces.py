@@ -13,7 +13,7 @@ from starlette.responses import Response
 import hades
 from hades.domain.trace import Change, Space
 from hades.memory import Memory
-from hades.serve.gate.caller import Role
+from hades.serve.auth.caller import Role
 from hades.serve.jobs import Jobs
 from hades.serve.rest.calls import (
     AnyRequest,

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from hades.domain.trace import Chunk, Diff, State, Topic
 from hades.errors import NotFound
 from hades.memory import Memory
-from hades.serve.gate.caller import Role
+from hades.serve.auth.caller import Role
 from hades.serve.problems import documented
 from hades.serve.rest.calls import Made, Reads, Writes, json_response
 from hades.serve.rest.etags import etag_of, expected_version, is_named_in

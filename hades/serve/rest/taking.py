@@ -24,7 +24,7 @@ from hades.serve.rest.receiving import (
 )
 from hades.serve.rest.words import Body, Content, Hint, Name
 from hades.serve.uploads import Filling, Mark, Uploads, empty, put, remove
-from hades.store.port import Progress
+from hades.store.records import Progress
 
 TEXTS_AT_MOST = 10_000
 FIELDS_AT_MOST = 10

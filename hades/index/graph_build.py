@@ -1,0 +1,416 @@
+"""Weaving: how a web is made from the tables, and repaired after a write.
+
+Which mentions count depends on the names that are known at the moment: a later title makes
+an earlier text mention it. So after a write those chunks are read again whose own mentions
+changed, that came or went, or that mention a name that now counts otherwise. The result is
+the same as making the web anew; a test compares them.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.graph import NodeKind
+from hades.graph.adjacency import Adjacency
+from hades.index.graph_view import HUB_AT_LEAST, HUB_SHARE, GraphView, Moment, Names, Stated, is_at
+from hades.index.longest import CAPITAL_SHARE, counting
+from hades.index.tables import Changed, Tables
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
+"""Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
+WEIGHT_TITLE, WEIGHT_NAME, WEIGHT_NEXT, WEIGHT_RELATION = 1.0, 0.3, 0.5, 0.3
+"""Measured on the development questions of five sets (docs/recall.md)."""
+ROOM_TO_GROW, ROOM_AT_LEAST = 1.25, 1_000
+MENDED_SHARE_AT_MOST = 0.1
+"""When more of the chunks than this must be read again, all are."""
+COMPACTED_FROM_SHARE = 0.25
+
+
+def weave(tables: Tables, chunks: Ints, moment: Moment) -> GraphView:
+    """A web, from the tables alone."""
+    entities = tables["entities"]["id"]
+    roots = _roots(tables, entities, moment)
+    first_entity = _with_room(len(chunks))
+    first_topic = first_entity + _with_room(len(entities))
+    n = first_topic + _with_room(_last_topic(tables) + 1)
+    names = _names(tables, moment, len(entities))
+    rows = np.flatnonzero(moment.visible[tables.mentions["chunk"]])
+    chunk, entity = _counted(tables, names, roots, rows)
+    frequency = np.bincount(entity, minlength=len(entities))
+    previous, following, spoken = _in_order(tables, chunks, moment)
+    stated = _stated(tables, chunks, entities, roots, moment, (first_entity, first_topic, n))
+    chained = np.flatnonzero(following >= 0)
+    graph = Adjacency.undirected(
+        n,
+        np.concatenate([chunk, chained, stated.pairs // n]),
+        np.concatenate([first_entity + entity, following[chained], stated.pairs % n]),
+        np.concatenate(
+            [_weights(names, entity), np.full(len(chained), WEIGHT_NEXT), stated.weights]
+        ),
+    )
+    title_of = np.full(len(chunks), -1, np.int64)
+    _set_titles(title_of, tables, roots, rows)
+    return finished(
+        moment, chunks, entities, (first_entity, first_topic, n), roots, names, frequency,
+        title_of, previous, following, spoken, stated, graph,
+    )  # fmt: skip
+
+
+def repair(
+    web: GraphView, tables: Tables, chunks: Ints, moment: Moment, changed: Changed
+) -> GraphView | None:
+    """The web after some changes; None when it is as well to make it anew."""
+    entities = tables["entities"]["id"]
+    if changed.everything or moment.order is not None:
+        return None
+    if (
+        len(chunks) > web.first_entity
+        or len(entities) > web.first_topic - web.first_entity
+        or _last_topic(tables) >= web.n - web.first_topic
+    ):
+        return None
+    roots = _roots(tables, entities, moment)
+    names = _names(tables, moment, len(entities))
+    dirty = _dirty(web, tables, moment, names, roots, changed)
+    if dirty.sum() > max(MENDED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
+        return None
+    rows = np.flatnonzero(dirty[tables.mentions["chunk"]])
+    rows = rows[moment.visible[tables.mentions["chunk"][rows]]]
+    title_of = _grown(web.title_of, len(chunks), -1)
+    title_of[dirty] = -1
+    _set_titles(title_of, tables, roots, rows)
+    previous, following, spoken = _in_order(tables, chunks, moment)
+    where = (web.first_entity, web.first_topic, web.n)
+    stated = _stated(tables, chunks, entities, roots, moment, where)
+    patch = _Patch(web, len(chunks))
+    patch.mentions(dirty, _counted(tables, names, roots, rows), names, len(entities))
+    patch.order(following)
+    patch.stated(stated)
+    return finished(
+        moment, chunks, entities, where, roots, names, patch.frequency,
+        title_of, previous, following, spoken, stated, patch.graph(),
+    )  # fmt: skip
+
+
+def finished(
+    moment: Moment, chunks: Ints, entities: Ints, where: tuple[int, int, int], roots: Ints,
+    names: Names, frequency: Ints, title_of: Ints, previous: Ints, following: Ints,
+    spoken: Flags, stated: Stated, graph: Adjacency,
+) -> GraphView:  # fmt: skip
+    """A web of its parts, with what follows from them."""
+    first_entity, first_topic, n = where
+    size = int(moment.visible.sum())
+    hub = frequency > max(HUB_SHARE * size, HUB_AT_LEAST)
+    barred = np.zeros(n, np.bool_)
+    barred[first_entity : first_entity + len(hub)] = hub
+    barred.flags.writeable = False  # so that walks remember the sums under it
+    rarity = np.log1p(size / np.maximum(1, frequency))
+    return GraphView(
+        moment=moment, chunks=chunks, entities=entities, first_entity=first_entity,
+        first_topic=first_topic, n=n, roots=roots, names=names, frequency=frequency,
+        title_of=title_of, previous=previous, next=following, stated=stated, graph=graph,
+        hub=hub, barred=barred, size=size, is_chunk=np.arange(n) < first_entity,
+        spoken=spoken, turns=np.flatnonzero(spoken),
+        rarity=rarity, rarest=float(rarity.max(initial=0.0)),
+    )  # fmt: skip
+
+
+class _Patch:
+    """Arcs that go and come, brought into a web's graph."""
+
+    def __init__(self, web: GraphView, count: int) -> None:
+        self._web = web
+        self._count = count
+        self.frequency = web.frequency
+        self._gone: list[Ints] = []
+        self._come: list[tuple[Ints, Any]] = []
+
+    def mentions(
+        self, dirty: Flags, counted: tuple[Ints, Ints], names: Names, entities: int
+    ) -> None:
+        """The mentions of chunks that were read again."""
+        web = self._web
+        old = np.flatnonzero(dirty[: len(web.chunks)])
+        counts, targets, weights = web.graph.of(old)
+        source = np.repeat(old, counts)
+        named = (targets >= web.first_entity) & (targets < web.first_topic)
+        gone = source[named] * web.n + targets[named]
+        chunk, entity = counted
+        come = chunk * web.n + web.first_entity + entity
+        frequency = _grown(web.frequency, entities, 0)
+        np.subtract.at(frequency, targets[named] - web.first_entity, 1)
+        np.add.at(frequency, entity, 1)
+        self.frequency = frequency
+        self._replaced(gone, weights[named].astype(np.float32), come, _weights(names, entity))
+
+    def order(self, following: Ints) -> None:
+        """What follows what in the documents."""
+        web = self._web
+        before = _grown(web.next, self._count, -1)
+        moved = np.flatnonzero(before != following)
+        gone, come = moved[before[moved] >= 0], moved[following[moved] >= 0]
+        self._gone.append(_pair(gone, before[gone], web.n))
+        self._come.append((_pair(come, following[come], web.n), np.full(len(come), WEIGHT_NEXT)))
+
+    def stated(self, stated: Stated) -> None:
+        """What users and documents state."""
+        old = self._web.stated
+        if not (
+            np.array_equal(old.pairs, stated.pairs) and np.array_equal(old.weights, stated.weights)
+        ):
+            self._replaced(old.pairs, old.weights, stated.pairs, stated.weights)
+
+    def _replaced(self, gone: Ints, old: Any, come: Ints, new: Any) -> None:
+        """Only what really differs."""
+        order, other = np.argsort(gone), np.argsort(come)
+        gone, old, come, new = gone[order], old[order], come[other], new[other]
+        at = np.searchsorted(come, gone)
+        same = is_at(come, at, gone)
+        same[same] = np.abs(old[same] - new[at[same]]) < 1e-6
+        kept = gone[same]
+        self._gone.append(gone[~same])
+        fresh = ~np.isin(come, kept)
+        self._come.append((come[fresh], new[fresh]))
+
+    def graph(self) -> Adjacency:
+        """The graph with everything brought in."""
+        web, n = self._web, self._web.n
+        gone = np.concatenate([np.zeros(0, np.int64), *self._gone])
+        come = np.concatenate([np.zeros(0, np.int64), *(pairs for pairs, _ in self._come)])
+        weight = np.concatenate([np.zeros(0), *(weights for _, weights in self._come)])
+        gone = np.concatenate([gone, gone % n * n + gone // n])
+        come = np.concatenate([come, come % n * n + come // n])
+        weight = np.concatenate([weight, weight])
+        touched = np.unique(np.concatenate([gone // n, come // n]))
+        rows: dict[int, tuple[Any, Any]] = {}
+        counts, targets, weights = web.graph.of(touched)
+        ends = np.cumsum(counts)
+        by_gone, by_come = np.argsort(gone, kind="stable"), np.argsort(come, kind="stable")
+        gone, come, weight = gone[by_gone], come[by_come], weight[by_come]
+        for at, node in enumerate(touched.tolist()):
+            own = slice(ends[at] - counts[at], ends[at])
+            lost = gone[np.searchsorted(gone, node * n) : np.searchsorted(gone, (node + 1) * n)]
+            new = slice(np.searchsorted(come, node * n), np.searchsorted(come, (node + 1) * n))
+            stay = ~np.isin(targets[own], lost % n)
+            rows[node] = (
+                np.concatenate([targets[own][stay], come[new] % n]),
+                np.concatenate([weights[own][stay], weight[new]]),
+            )
+        graph = copy.copy(web.graph)  # shares what did not change with the old one
+        graph.replace(rows, count=n)
+        return graph.compacted() if graph.overlay_share > COMPACTED_FROM_SHARE else graph
+
+
+def _dirty(
+    web: GraphView, tables: Tables, moment: Moment, names: Names, roots: Ints, changed: Changed
+) -> Flags:
+    """The chunks that must be read again."""
+    count = len(moment.visible)
+    before = _grown(web.moment.visible, count, False)
+    dirty: Flags = before != moment.visible
+    for chunks in changed.chunks:
+        dirty[chunks] = True
+    old, size = web.names, len(names.exists)
+    proper, was_proper = (
+        one >= CAPITAL_SHARE for one in (names.capital_share, _grown(old.capital_share, size, 0))
+    )
+    other = (
+        (_grown(old.exists, size, False) != names.exists)
+        | (_grown(old.titled, size, False) != names.titled)
+        | (proper != was_proper)
+    )
+    other |= other[roots]  # a merged name counts as what it was merged into
+    if other.any():
+        dirty[tables.mentions["chunk"][other[tables.mentions["entity"]]]] = True
+    read_again: Flags = dirty & (before | moment.visible)
+    return read_again
+
+
+def _names(tables: Tables, moment: Moment, count: int) -> Names:
+    """What the visible chunks say of the names."""
+    rows = tables.mentions
+    there = moment.visible[rows["chunk"]]
+    entity = rows["entity"].astype(np.intp)
+    introducing = np.flatnonzero(rows["introduces"])
+    introducing = introducing[there[introducing]]
+    introduces, introduced = rows["introduces"][introducing], entity[introducing]
+    own = tables["entities"]["space"] == moment.space
+    exists = own & (tables["entities"]["origin"] == 0)
+    exists &= tables["entities"]["recorded_at"] <= moment.known
+    titled = exists.copy()
+    # Facts from elsewhere bring names by the thousand: those are found like any other.
+    titled[introduced[introduces == TOLD]] = False
+    exists[introduced] = True
+    titled[introduced[(introduces == TITLE) | (introduces == SYMBOL)]] = True
+    # Nearly all are there: passing over the rest takes half as long as leaving it out.
+    said = np.bincount(entity, rows["singles"] * there, minlength=count)
+    large = np.bincount(entity, rows["capitals"] * there, minlength=count)
+    return Names(exists, titled, large / np.maximum(said, 1))
+
+
+def _counted(tables: Tables, names: Names, roots: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """(chunk, entity) numbers of the mentions in rows that count, each pair once."""
+    mentions = tables.mentions
+    chunk = mentions["chunk"][rows].astype(np.int64)
+    entity = mentions["entity"][rows].astype(np.int64)
+    introduces, counts = mentions["introduces"][rows], mentions["count"][rows]
+    place = _expanded(tables.places, mentions["first"][rows], counts)
+    at = np.repeat(np.arange(len(rows)), counts)
+    found = at[counting(names, chunk[at], entity[at], place)]
+    # A passage's own title, heading, speaker and author, and what a fact read in it is about,
+    # count without being said in it.
+    kept = ((introduces > 0) & (introduces <= AUTHOR)) | (introduces == TOLD)
+    kept[found] = True
+    pairs = np.sort(chunk[kept] * max(1, len(roots)) + roots[entity[kept]])
+    pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs
+    return pairs // max(1, len(roots)), pairs % max(1, len(roots))
+
+
+def _set_titles(title_of: Ints, tables: Tables, roots: Ints, rows: Ints) -> None:
+    titles = rows[tables.mentions["introduces"][rows] == TITLE]
+    titles = titles[np.argsort(-tables.mentions["entity"][titles], kind="stable")]
+    title_of[tables.mentions["chunk"][titles]] = roots[tables.mentions["entity"][titles]]
+
+
+def _weights(names: Names, entity: Ints) -> Any:
+    return np.where(names.titled[entity], WEIGHT_TITLE, WEIGHT_NAME)
+
+
+def _expanded(places: npt.NDArray[np.uint32], first: Any, count: Any) -> Ints:
+    """The places of rows, one after another."""
+    starts = np.repeat(first - (np.cumsum(count) - count), count)
+    return places[starts + np.arange(len(starts))].astype(np.int64)
+
+
+def _roots(tables: Tables, entities: Ints, moment: Moment) -> Ints:
+    """By entity number: the number of what it was merged into, else its own."""
+    roots = np.arange(len(entities))
+    merges = tables["merges"]
+    held = np.flatnonzero(
+        (merges["recorded_at"] <= moment.known) & (merges["retired_at"] > moment.known)
+    )
+    one, two = (np.searchsorted(entities, merges[end][held]) for end in ("entity", "target"))
+    there = is_at(entities, one, merges["entity"][held]) & is_at(
+        entities, two, merges["target"][held]
+    )
+    roots[one[there]] = two[there]
+    for _ in range(len(held)):
+        further = roots[roots]
+        if (further == roots).all():
+            break
+        roots = further
+    return roots
+
+
+def _stated(
+    tables: Tables, chunks: Ints, entities: Ints, roots: Ints, moment: Moment,
+    where: tuple[int, int, int],
+) -> Stated:  # fmt: skip
+    """Edges users and documents state, and those of topics with their own chunks."""
+    first_entity, first_topic, n = where
+    edges, links = tables["edges"], tables["links"]
+    held = np.flatnonzero(
+        (edges["space"] == moment.space)
+        & (edges["valid_from"] <= moment.valid)
+        & (edges["valid_to"] > moment.valid)
+        & (edges["recorded_at"] <= moment.known)
+        & (edges["retired_at"] > moment.known)
+    )
+    at = np.searchsorted(chunks, links["chunk"])
+    stand = np.flatnonzero(is_at(chunks, at, links["chunk"]))
+    stand = stand[moment.visible[at[stand]]]
+
+    def numbers(nodes: Ints) -> Ints:
+        entity = np.searchsorted(entities, nodes >> 3)
+        known = (nodes & 7 == NodeKind.ENTITY) & is_at(entities, entity, nodes >> 3)
+        found = np.where(nodes & 7 == NodeKind.TOPIC, first_topic + (nodes >> 3), -1)
+        found[known] = first_entity + roots[entity[known]]
+        return found
+
+    source = numbers(np.concatenate([edges["source"][held], links["source"][stand]]))
+    target = numbers(np.concatenate([edges["target"][held], links["target"][stand]]))
+    weight = np.concatenate([edges["weight"][held], links["weight"][stand]]).astype(float)
+    by_topic = (source >= first_topic) | (target >= first_topic)
+    weight *= np.where(by_topic, 1.0, WEIGHT_RELATION)
+    topics = np.zeros(n - first_topic, np.bool_)
+    for end in (source, target):
+        topics[end[end >= first_topic] - first_topic] = True
+    own_chunk, own_topic = _chunks_of(tables, chunks, moment, topics)
+    rows = tables["subjects"]
+    used = _among(topics, rows["topic"])
+    subject = numbers(rows["entity"][used] << 3 | NodeKind.ENTITY)
+    source = np.concatenate([source, own_chunk, first_topic + rows["topic"][used]])
+    target = np.concatenate([target, first_topic + own_topic, subject])
+    weight = np.concatenate([weight, np.ones(len(own_chunk) + len(subject))])
+    use = (source >= 0) & (target >= 0) & (source != target) & (weight > 0)
+    pairs, at = np.unique(_pair(source[use], target[use], n), return_inverse=True)
+    return Stated(pairs, np.bincount(at, weight[use], len(pairs)).astype(np.float64))
+
+
+def _pair(one: Ints, two: Ints, n: int) -> Ints:
+    """Two nodes as one number, the smaller first."""
+    return np.minimum(one, two) * n + np.maximum(one, two)
+
+
+def _among(flags: Flags, numbers: Ints) -> Flags:
+    """Which numbers are flagged; those beyond the flags are not."""
+    inside = numbers < len(flags)
+    return inside & flags[np.where(inside, numbers, 0)]
+
+
+def _chunks_of(tables: Tables, chunks: Ints, moment: Moment, topics: Flags) -> tuple[Ints, Ints]:
+    """(chunk number, topic) of the chunks topics have at a moment."""
+    chunk, topic, _, _ = _order(tables, moment)
+    of = np.flatnonzero(_among(topics, topic))
+    number = np.searchsorted(chunks, chunk[of])
+    there = is_at(chunks, number, chunk[of])
+    there[there] = moment.visible[number[there]]
+    return number[there], topic[of][there]
+
+
+def _order(tables: Tables, moment: Moment) -> tuple[Ints, Ints, Ints, Flags]:
+    order = tables["order"]
+    return moment.order or (order["chunk"], order["topic"], order["ordinal"], order["turn"])
+
+
+def _in_order(tables: Tables, chunks: Ints, moment: Moment) -> tuple[Ints, Ints, Flags]:
+    """The chunk before and after each in its document, -1: none; and which are turns."""
+    chunk, topic, ordinal, turn = _order(tables, moment)
+    spoken = np.zeros(len(chunks), np.bool_)
+    previous = np.full(len(chunks), -1, np.int64)
+    following = np.full(len(chunks), -1, np.int64)
+    at = np.searchsorted(chunks, chunk)
+    known = np.flatnonzero(is_at(chunks, at, chunk))
+    known = known[moment.visible[at[known]]]
+    known = known[np.argsort(topic[known] << 24 | ordinal[known], kind="stable")]
+    one, two = known[:-1], known[1:]
+    joined = topic[one] == topic[two]
+    previous[at[two[joined]]] = at[one[joined]]
+    following[at[one[joined]]] = at[two[joined]]
+    spoken[at[known]] = turn[known]
+    return previous, following, spoken
+
+
+def _last_topic(tables: Tables) -> int:
+    edges, links = tables["edges"], tables["links"]
+    nodes = [edges["source"], edges["target"], links["source"], links["target"]]
+    topics = [one[one & 7 == NodeKind.TOPIC] >> 3 for one in nodes]
+    return max((int(one.max(initial=0)) for one in topics), default=0)
+
+
+def _with_room(count: int) -> int:
+    return max(int(count * ROOM_TO_GROW), count + ROOM_AT_LEAST)
+
+
+def _grown(array: Any, count: int, fill: Any) -> Any:
+    """A copy of an array with room for more at its end."""
+    made = np.full(count, fill, array.dtype)
+    made[: len(array)] = array
+    return made

@@ -1,0 +1,150 @@
+"""The web: the graph of one space at one moment, as arrays.
+
+Nodes are numbered: chunks first (by their number in the catalogue), then entities, then
+topics by their id. Each kind has room to grow, so that a web can be repaired after a write
+(see `weaving`) and every number stays what it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.graph import NodeKind
+from hades.graph.adjacency import Adjacency
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+HUB_SHARE, HUB_AT_LEAST = 0.05, 10
+"""A name in more of the chunks than this links nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What is there at the moment a web is made for."""
+
+    space: int
+    valid: int
+    known: int
+    visible: Flags
+    """By chunk number."""
+    order: tuple[Ints, Ints, Ints, Flags] | None
+    """Chunk, topic and ordinal of what stands where, and whether it is a turn of a
+    conversation; None: as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What is known of the entities at a moment, by number."""
+
+    exists: Flags
+    titled: Flags
+    """Titles, symbols and what users relate: they are found in any case of letters."""
+    capital_share: npt.NDArray[np.float64]
+    """Of the places of one word, how many begin with a capital."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Arcs that users and documents state: two ends and a weight, each pair once."""
+
+    pairs: Ints
+    weights: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphView:
+    """The graph of a space at a moment, and what is known of its names."""
+
+    moment: Moment
+    chunks: Ints
+    """The ids of chunks, by number."""
+    entities: Ints
+    first_entity: int
+    first_topic: int
+    n: int
+    roots: Ints
+    """By entity: what it was merged into, else itself."""
+    names: Names
+    frequency: Ints
+    """By entity: in how many chunks it is mentioned."""
+    title_of: Ints
+    """By chunk: the entity that is its title, -1: none."""
+    previous: Ints
+    next: Ints
+    """By chunk: its neighbours in its document, -1: none."""
+    stated: Stated
+    graph: Adjacency
+    hub: Flags
+    barred: Flags
+    """Nodes that walks leave out: hubs."""
+    size: int
+    """How many chunks are there."""
+    is_chunk: Flags
+    """By node."""
+    spoken: Flags
+    """By chunk: whether it is a turn of a conversation; turns lend to their neighbours."""
+    turns: Ints
+    """The numbers of these."""
+    rarity: npt.NDArray[np.float64]
+    """By entity: how much it tells that a chunk mentions it."""
+    rarest: float
+    """The highest of these."""
+
+    @property
+    def visible(self) -> Flags:
+        """By chunk: whether it is there."""
+        return self.moment.visible
+
+    @property
+    def titled(self) -> Flags:
+        """By entity: whether it titles something."""
+        return self.names.titled
+
+    @property
+    def capital_share(self) -> npt.NDArray[np.float64]:
+        """By entity: how often it begins with a capital where it is one word."""
+        return self.names.capital_share
+
+    def number(self, node: int) -> int | None:
+        """The number of a node (an id with its kind), None when it is not in the web."""
+        found = int(self.numbers(np.array([node], np.int64))[0])
+        return None if found < 0 else found
+
+    def numbers(self, nodes: Ints) -> Ints:
+        """The numbers of many nodes, -1 for those that are not in the web."""
+        found = np.full(len(nodes), -1, np.int64)
+        ids = nodes >> 3
+        for kind, known in ((NodeKind.CHUNK, self.chunks), (NodeKind.ENTITY, self.entities)):
+            own = np.flatnonzero(nodes & 7 == kind)
+            at = np.searchsorted(known, ids[own])
+            there = is_at(known, at, ids[own])
+            at = at[there]
+            found[own[there]] = self.first_entity + self.roots[at] if kind == 1 else at
+        topic = np.flatnonzero((nodes & 7 == NodeKind.TOPIC) & (ids < self.n - self.first_topic))
+        found[topic] = self.first_topic + ids[topic]
+        return found
+
+    def entity_number(self, entity: int) -> int | None:
+        """The number of an entity among the entities, after merges; None: not in the web."""
+        number = self.number(entity << 3 | NodeKind.ENTITY)
+        return None if number is None else number - self.first_entity
+
+    def node(self, number: int) -> int:
+        """The node of a number."""
+        if number < self.first_entity:
+            return int(self.chunks[number]) << 3 | NodeKind.CHUNK
+        if number < self.first_topic:
+            return int(self.entities[number - self.first_entity]) << 3 | NodeKind.ENTITY
+        return (number - self.first_topic) << 3 | NodeKind.TOPIC
+
+
+def is_at(ids: Ints, at: Ints, wanted: Ints) -> Flags:
+    """Whether each wanted id stands where it was looked for."""
+    if not len(ids):
+        return np.zeros(len(wanted), np.bool_)
+    there: Flags = ids[np.minimum(at, len(ids) - 1)] == wanted
+    return there

@@ -1,0 +1,235 @@
+"""Telling: a path of numbers as names, relations and the words that state them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from hades.domain.answer import Path, Step, SubgraphEdge
+from hades.domain.graph import Belief, Edge, Node, NodeKind
+from hades.domain.trace import Chunk
+from hades.recall import belief
+from hades.recall.query_context import QueryContext
+from hades.store.records import EdgeFilter
+
+SNIPPET_CHARACTERS = 90
+MENTIONED = Belief(3.0, 1.0)
+"""That a text says a name is nearly certain; that it means this entity, a little less."""
+CERTAIN = Belief(19.0, 1.0)
+_HEADING_MARKS = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
+_HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
+
+
+class Teller:
+    """Tells the paths of one scene; `named` are the numbers of what the question names."""
+
+    def __init__(self, scene: QueryContext, named: Collection[int] = ()) -> None:
+        self._scene = scene
+        self._web = scene.web
+        self._named = named
+        self._anything_told = scene.store.edges.there_are(scene.space)
+        self._chunks: dict[int, Chunk] = {}
+        self._names: dict[int, Node] = {}
+
+    def path(self, numbers: Sequence[int], reliability: float) -> Path:
+        """A path as it is shown."""
+        steps: list[Step] = []
+        beliefs: list[Belief] = []
+        at = 0
+        while at < len(numbers) - 1:
+            step, sure, used = self._step(numbers, at)
+            steps.append(step)
+            beliefs.append(sure)
+            at += used
+        return Path(
+            start=self._node(numbers[0]),
+            steps=tuple(steps),
+            reliability=round(reliability, 6),
+            belief=belief.interval(belief.path_belief(beliefs)),
+            score=round(reliability, 6),
+            parts={"hops": float(len(steps)), "nodes": float(len(numbers))},
+            rationale=self._rationale(numbers),
+        )
+
+    def step(self, one: int, two: int) -> Step:
+        """The arc from one node to another."""
+        return self._step([one, two], 0)[0]
+
+    def edges(self, one: int, two: int) -> list[SubgraphEdge]:
+        """Every edge between two nodes, whichever way it points; else what joins them."""
+        if self._is_chunk(one) or self._is_chunk(two):
+            return [self._drawn(one, self.step(one, two))]
+        told = [*self._told(one, two), *self._told(two, one)]
+        return [
+            SubgraphEdge(
+                edge.source, edge.relation, edge.target, edge.weight, _shortened(edge.evidence)
+            )
+            for edge in told
+        ] or [self._drawn(one, self.step(one, two))]
+
+    def _drawn(self, one: int, step: Step) -> SubgraphEdge:
+        ends = (self._node(one), step.target)
+        source, target = ends if step.forward else ends[::-1]
+        return SubgraphEdge(source, step.relation, target, step.weight, step.snippet, step.chunk)
+
+    def text(self, number: int) -> str:
+        """The text of a chunk in one line; of anything else, nothing."""
+        return " ".join(self._chunk(number).text.split()) if self._is_chunk(number) else ""
+
+    def node(self, number: int) -> Node:
+        """A node by kind and name."""
+        return self._node(number)
+
+    def topic(self, number: int) -> str:
+        """The topic a chunk stands in; of anything else, the name it may have as a topic."""
+        return self._chunk(number).topic if self._is_chunk(number) else self._node(number).name
+
+    def _step(self, numbers: Sequence[int], at: int) -> tuple[Step, Belief, int]:
+        """One step, and how many arcs it covers: a titled passage is told by its title."""
+        one, two = numbers[at], numbers[at + 1]
+        if at + 2 < len(numbers) and self._is_chunk(two) and self._is_entity(numbers[at + 2]):
+            three = numbers[at + 2]
+            title = self._title(two)
+            if one == title:
+                return self._mention(two, three, forward=True), MENTIONED, 2
+            if three == title and self._is_entity(one):
+                return self._mention(two, three, forward=False, said=one), MENTIONED, 2
+        if self._is_chunk(one) and self._is_entity(two):
+            if self._title(one) == two:
+                return Step("title of", self._node(two), 1.0, False), CERTAIN, 1
+            return self._mention(one, two, forward=True), MENTIONED, 1
+        if self._is_entity(one) and self._is_chunk(two):
+            relation = "title of" if self._title(two) == one else "mentioned in"
+            snippet = "" if relation == "title of" else self._snippet(two, one)
+            step = Step(relation, self._node(two), 1.0, True, snippet, self._chunk(two).id)
+            return step, CERTAIN if relation == "title of" else MENTIONED, 1
+        return self._stated(one, two)
+
+    def _mention(self, chunk: int, target: int, *, forward: bool, said: int | None = None) -> Step:
+        named = target if said is None else said
+        return Step(
+            relation="mentions",
+            target=self._node(target),
+            weight=1.0,
+            forward=forward,
+            snippet=self._snippet(chunk, named),
+            chunk=self._chunk(chunk).id,
+        )
+
+    def _stated(self, one: int, two: int) -> tuple[Step, Belief, int]:
+        """An edge somebody or some text states; else what joins chunks and topics."""
+        if self._is_chunk(one) and self._is_chunk(two):
+            forward = bool(self._web.next[one] == two)
+            return Step("next", self._node(two), 1.0, forward), CERTAIN, 1
+        if self._is_chunk(one) or self._is_chunk(two):
+            return Step("says", self._node(two), 1.0, self._is_chunk(two)), CERTAIN, 1
+        edge, forward = self._edge(one, two), True
+        if edge is None:
+            edge, forward = self._edge(two, one), False
+        if edge is None:
+            return self._stated_by_a_text(one, two), MENTIONED, 1
+        step = Step(
+            edge.relation,
+            self._node(two),
+            edge.weight,
+            forward,
+            _shortened(edge.evidence),
+            edge.provenance.chunk if edge.provenance else "",
+        )
+        return step, edge.belief, 1
+
+    def _stated_by_a_text(self, one: int, two: int) -> Step:
+        """What a text that is there states of two nodes; else a topic is what it is about."""
+        for source, target, forward in ((one, two, True), (two, one, False)):
+            ends = self._web.node(source), self._web.node(target)
+            for chunk, relation, weight, evidence in self._scene.store.mentions.between(*ends):
+                number = self._web.number(chunk << 3 | NodeKind.CHUNK)
+                if number is not None and self._web.visible[number]:
+                    cited = self._chunk(number).id
+                    node = self._node(two)
+                    return Step(relation, node, weight, forward, _shortened(evidence), cited)
+        of_kinds = self._is_entity(one) != self._is_entity(two)
+        return Step("same as" if of_kinds else "related to", self._node(two), 1.0)
+
+    def _edge(self, source: int, target: int) -> Edge | None:
+        """The strongest edge from one node to another, the older of equals."""
+        found = self._told(source, target)
+        return max(found, key=lambda edge: (edge.weight, -edge.id), default=None)
+
+    def _told(self, source: int, target: int) -> list[Edge]:
+        """The edges from one node to another that somebody told."""
+        if not self._anything_told:
+            return []
+        ends = self._web.node(source), self._web.node(target)
+        wanted = EdgeFilter(node=ends[0], direction="out", target=ends[1])
+        return self._scene.store.edges.find(self._scene.space, wanted, self._scene.as_of)
+
+    def _rationale(self, numbers: Sequence[int]) -> str:
+        start, end = self._node(numbers[0]), self._node(numbers[-1])
+        between = [
+            str(self._node(n)) for n in numbers[1:-1] if self._is_entity(n) and n != numbers[0]
+        ]
+        begins = (
+            f"{start} is named in the question and leads"
+            if numbers[0] in self._named
+            else (f"{start} leads")
+        )
+        way = f" by way of {', '.join(between)}" if between else ""
+        return f"{begins} to {end}{way}"
+
+    # Nodes
+
+    def _is_chunk(self, number: int) -> bool:
+        return number < self._web.first_entity
+
+    def _is_entity(self, number: int) -> bool:
+        return self._web.first_entity <= number < self._web.first_topic
+
+    def _title(self, chunk: int) -> int | None:
+        title = int(self._web.title_of[chunk])
+        return None if title < 0 else self._web.first_entity + title
+
+    def _node(self, number: int) -> Node:
+        if number not in self._names:
+            if self._is_chunk(number):
+                node = Node(NodeKind.CHUNK.label, self._chunk(number).id)
+            else:
+                node = self._scene.store.entities.describe(self._web.node(number))
+            self._names[number] = node
+        return self._names[number]
+
+    def _chunk(self, number: int) -> Chunk:
+        if number not in self._chunks:
+            chunk = int(self._web.chunks[number])
+            found = self._scene.store.chunks.find([chunk], self._scene.as_of)
+            self._chunks[number] = found[chunk]
+        return self._chunks[number]
+
+    def _snippet(self, chunk: int, entity: int) -> str:
+        return around(self._chunk(chunk).text, str(self._node(entity)))
+
+
+def around(text: str, name: str) -> str:
+    """A few words of a text around a name; its beginning where the name is not literal."""
+    body = _HEADINGS.sub("", text)
+    text = body if name.casefold() in body.casefold() else _HEADING_MARKS.sub("", text)
+    found = re.search(re.escape(name), text, re.IGNORECASE)
+    if found is None:
+        first = name.split()[0] if name.split() else name
+        found = re.search(rf"\b{re.escape(first)}", text, re.IGNORECASE)
+    middle = 0 if found is None else (found.start() + found.end()) // 2
+    start = max(0, min(middle - SNIPPET_CHARACTERS // 2, len(text) - SNIPPET_CHARACTERS))
+    part = " ".join(text[start : start + SNIPPET_CHARACTERS].split())
+    if start:
+        part = "…" + part[part.find(" ") + 1 :]
+    if start + SNIPPET_CHARACTERS < len(text):
+        part = part[: part.rfind(" ")] + "…" if " " in part else part
+    return part.replace('"', "'")
+
+
+def _shortened(text: str) -> str:
+    flat = " ".join(text.split())
+    if len(flat) > SNIPPET_CHARACTERS:
+        cut = flat.rfind(" ", 0, SNIPPET_CHARACTERS)
+        flat = flat[: cut if cut > 0 else SNIPPET_CHARACTERS] + "…"
+    return flat.replace('"', "'")

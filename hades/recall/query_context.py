@@ -1,0 +1,63 @@
+"""The scene of a question: the memory at its moment, narrowed to what may be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.domain.times import AsOf
+from hades.index.graph_view import GraphView, is_at
+from hades.index.indexes import Indexes
+from hades.index.terms import Terms
+from hades.store.store import Store
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+WORDS_FOUND_AT_MOST = 400
+"""Passages whose BM25 counts; beyond them it is next to nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """Everything a question may look at: a picture, whatever is written meanwhile."""
+
+    store: Store
+    space: int
+    as_of: AsOf
+    catalogue: Indexes
+    terms: Terms
+    web: GraphView
+    mask: npt.NDArray[np.bool_]
+    """Chunks that are there and pass the filters, by number."""
+    topics: Sequence[int] | None
+    """The topics the filters leave, None: all."""
+
+    def cosine(self, vector: npt.NDArray[np.float32]) -> Floats:
+        """How near each chunk is; what has no vector is as far as the farthest."""
+        near = self.catalogue.near(vector, self.mask).astype(float)
+        known = np.isfinite(near)
+        if not known.all():
+            near[~known] = near[known].min() if known.any() else 0.0
+        return near
+
+    def words(self, question: str) -> Floats:
+        """BM25 by chunk number."""
+        scores = np.zeros(len(self.mask))
+        best = self.catalogue.saying(
+            question, self.space, self.as_of, WORDS_FOUND_AT_MOST, self.topics
+        )
+        if best:
+            ids = np.array([chunk for chunk, _ in best], np.int64)
+            at = np.searchsorted(self.web.chunks, ids)
+            # Another process may have brought the words further than this picture.
+            there = is_at(self.web.chunks, at, ids)
+            scores[at[there]] = np.array([score for _, score in best])[there]
+        return np.where(self.mask, scores, 0.0)
+
+    def lookup(self, keys: Sequence[str]) -> list[tuple[str, int]]:
+        """The entities that go by keys at this moment."""
+        return self.store.mentions.named(self.space, keys, self.catalogue.moment(self.as_of)[1])

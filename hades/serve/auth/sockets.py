@@ -1,0 +1,182 @@
+"""Sockets: the places a server listens at, opened so that only the right people reach them.
+
+A unix socket's mode is its lock, so it is set whatever the umask, and looked at again before
+anything is served. A socket file nobody listens at is a leftover and is replaced; one that is
+alive, or a file that is no socket, is left alone.
+"""
+
+from __future__ import annotations
+
+import errno
+import grp
+import ipaddress
+import os
+import socket
+import stat
+from collections.abc import MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hades.errors import Conflict, Denied, InvalidInput, Unavailable
+from hades.serve.auth.listener import WAYS, Way
+from hades.serve.auth.private import locked_folder
+
+PATH_BYTES_AT_MOST = 107
+"""What fits into a unix address (unix(7): 108 with the closing zero)."""
+BACKLOG = 512
+PORTS_UP_TO = 65_535
+_FIRST_HANDED_FD = 3
+"""sd_listen_fds(3): handed sockets begin here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A socket that is listened at."""
+
+    way: Way
+    socket: socket.socket
+    where: str
+    """Its address, as people write it."""
+    made: tuple[int, int] | None = None
+    """Which file it is, when it is a unix socket made here."""
+
+    def close(self) -> None:
+        """Stop listening; a file made here goes, unless another has taken its place."""
+        self.socket.close()
+        if self.made is not None:
+            with suppress(OSError):
+                if _identity(os.lstat(self.where)) == self.made:
+                    os.unlink(self.where)
+
+
+def listen_unix(path: Path, way: Way, group: str | None = None) -> Listening:
+    """Listen at a unix socket that has exactly the mode of its way."""
+    place = str(path.absolute())
+    if len(os.fsencode(place)) > PATH_BYTES_AT_MOST:
+        raise InvalidInput(f"{place} is too long for a socket: at most {PATH_BYTES_AT_MOST} bytes.")
+    with locked_folder(path.absolute().parent):
+        _make_way(place)
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            # Nobody gets in between making it and setting its mode.
+            before = os.umask(0o177)
+            try:
+                listening.bind(place)
+            finally:
+                os.umask(before)
+            _guard(place, way, group)
+            listening.listen(BACKLOG)
+            listening.setblocking(False)
+        except OSError as error:
+            listening.close()
+            raise Unavailable(f"{place} cannot be listened at: {error.strerror}.") from error
+        except BaseException:
+            listening.close()
+            raise
+    return Listening(way, listening, place, _identity(os.lstat(place)))
+
+
+def listen_tcp(host: str, port: int, *, remote: bool) -> Listening:
+    """Listen at a TCP port; of this machine only, unless `remote` says otherwise."""
+    if not 0 <= port <= PORTS_UP_TO:
+        raise InvalidInput(f"A port is a number from 0 to {PORTS_UP_TO}, not {port}.")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise InvalidInput(f"{host}:{port} is no address to listen at: {error}.") from error
+    family, _, _, _, address = found[0]
+    if not remote and not ipaddress.ip_address(address[0]).is_loopback:
+        raise Denied(
+            f"Other machines could reach {host}: add --remote to mean that, and put TLS before it."
+        )
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+        listening.setblocking(False)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise Conflict(
+                f"Another program listens at {host}:{port}: stop it, or take another --port."
+            ) from error
+        raise Unavailable(f"{host}:{port} cannot be listened at: {error.strerror}.") from error
+    shown = f"[{host}]" if ":" in host else host
+    return Listening(WAYS["http"], listening, f"http://{shown}:{listening.getsockname()[1]}")
+
+
+def handed_sockets(environment: MutableMapping[str, str]) -> list[Listening]:
+    """The sockets systemd opened for this process, by their names: ro, rw, admin, http."""
+    if environment.get("LISTEN_PID") != str(os.getpid()):
+        return []
+    count = int(environment.get("LISTEN_FDS") or 0)
+    names = (environment.get("LISTEN_FDNAMES") or "").split(":")
+    for variable in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"):
+        environment.pop(variable, None)  # they are not for whoever this process starts
+    if len(names) != count:
+        raise InvalidInput("Give each socket unit a FileDescriptorName: ro, rw, admin or http.")
+    return [_handed(_FIRST_HANDED_FD + number, name) for number, name in enumerate(names)]
+
+
+def _handed(fd: int, name: str) -> Listening:
+    way = WAYS.get(name)
+    if way is None:
+        raise InvalidInput(f"There is no way {name!r} in: name the socket ro, rw, admin or http.")
+    handed = socket.socket(fileno=fd)
+    handed.setblocking(False)
+    os.set_inheritable(fd, False)
+    is_unix = handed.family == socket.AF_UNIX
+    if is_unix == way.by_key:
+        kind = "TCP port" if way.by_key else "unix socket"
+        raise InvalidInput(f"The socket {name!r} must be a {kind}.")
+    if is_unix:
+        place = handed.getsockname()
+        check_mode(place, way, exactly=False)
+        return Listening(way, handed, place)
+    host, port = handed.getsockname()[:2]
+    return Listening(way, handed, f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+
+def check_mode(place: str, way: Way, *, exactly: bool = True) -> None:
+    """Denied when more people could open a socket than its way is for."""
+    mode = stat.S_IMODE(os.lstat(place).st_mode)
+    if (mode != way.mode) if exactly else (mode & ~way.mode & 0o777):
+        raise Denied(
+            f"The socket {place} has the mode {mode:04o} where {way.mode:04o} is right: "
+            "use another folder, or set SocketMode."
+        )
+
+
+def _make_way(place: str) -> None:
+    """Remove a leftover socket file; refuse where somebody listens or it is another thing."""
+    try:
+        found = os.lstat(place)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise Conflict(f"{place} is there and is no socket: take another path, or remove it.")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        # A listener whose line is full does not answer at once, and is alive all the same.
+        asking.setblocking(False)
+        reached = asking.connect_ex(place)
+    if reached == errno.ECONNREFUSED:
+        os.unlink(place)
+    elif reached != errno.ENOENT:
+        raise Conflict(f"Another server listens at {place}: stop it, or take another path.")
+
+
+def _guard(place: str, way: Way, group: str | None) -> None:
+    if group is not None:
+        try:
+            os.chown(place, -1, grp.getgrnam(group).gr_gid)
+        except KeyError as error:
+            os.unlink(place)
+            raise InvalidInput(f"There is no group {group!r} on this machine.") from error
+    os.chmod(place, way.mode)
+    check_mode(place, way)
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino

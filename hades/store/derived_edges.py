@@ -1,0 +1,290 @@
+"""Edges that texts state, read as edges: each holds as long as the passage it was read in.
+
+Also the edges `documents`, from prose to the symbols of code it names. They are not kept
+anywhere: they follow from the mentions, and hold while both the prose and the code do.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from hades.domain.graph import Edge, Node, NodeKind, Provenance
+from hades.domain.names import is_identifier, symbol_tail
+from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
+from hades.domain.weights import initial_weight
+from hades.store.chunks import Chunks
+from hades.store.entities import Entities
+from hades.store.records import EdgeFilter
+from hades.store.sqlite import Database
+
+DOCUMENTS = "documents"
+
+
+class _Times(NamedTuple):
+    """A stretch on both axes, an open end as FOREVER."""
+
+    valid_from: int
+    valid_to: int
+    recorded_at: int
+    retired_at: int
+
+
+def _times(alias: str) -> str:
+    return (
+        f"{alias}.valid_from, coalesce({alias}.valid_to, {FOREVER}), "
+        f"{alias}.recorded_at, coalesce({alias}.retired_at, {FOREVER})"
+    )
+
+
+def _there(alias: str) -> str:
+    """That a presence is believed, and holds unless any time will do."""
+    return (
+        f"{alias}.recorded_at <= :known "
+        f"AND ({alias}.retired_at IS NULL OR {alias}.retired_at > :known) "
+        f"AND (:any OR ({alias}.valid_from <= :valid "
+        f"AND ({alias}.valid_to IS NULL OR {alias}.valid_to > :valid)))"
+    )
+
+
+_WANTED = "(SELECT value FROM json_each(:nodes))"
+_ENDS = {
+    "out": f"l.source IN {_WANTED}",
+    "in": f"l.target IN {_WANTED}",
+    "both": f"(l.source IN {_WANTED} OR l.target IN {_WANTED})",
+}
+_STATED = f"""
+SELECT l.id, l.source, r.name, l.target, l.weight, l.evidence, l.components, l.chunk, {_times("p")}
+"""
+_OF_LINKS = f"""
+FROM links l JOIN relations r ON r.id = l.relation JOIN chunks c ON c.id = l.chunk
+JOIN topics t ON t.id = c.topic JOIN presences p ON p.chunk = l.chunk
+WHERE t.space = :space AND {_there("p")} AND (:relation IS NULL OR r.name = :relation)
+"""
+# A symbol (whole), the name a text calls it by (called), the passage of code that says so:
+# the bare name of a symbol is tied to its full name by coref or refers_to.
+_SYMBOLS = """
+WITH symbols (whole, called, chunk) AS (
+  SELECT e.id, e.id, m.chunk FROM entities e JOIN mentions m ON m.entity = e.id
+  WHERE e.space = :space AND e.kind = 'code_symbol' AND m.introduces = 3 AND NOT EXISTS (
+    SELECT 1 FROM links x JOIN relations r ON r.id = x.relation
+    WHERE x.source = e.id << 3 | 1 AND x.chunk = m.chunk AND r.name IN ('coref', 'refers_to'))
+  UNION
+  SELECT l.target >> 3, l.source >> 3, l.chunk FROM links l JOIN relations r ON r.id = l.relation
+  JOIN chunks c ON c.id = l.chunk JOIN topics t ON t.id = c.topic
+  WHERE r.name IN ('coref', 'refers_to') AND l.source & 7 = 1 AND l.target & 7 = 1
+    AND t.kind = 'code' AND t.space = :space)
+"""
+_NAMED = f"""
+SELECT DISTINCT m.chunk, s.whole, e.name, {_times("p")}, {_times("q")}
+FROM symbols s JOIN entities e ON e.id = s.whole
+JOIN mentions m ON m.entity = s.called AND m.positions IS NOT NULL
+JOIN chunks c ON c.id = m.chunk JOIN topics t ON t.id = c.topic AND t.kind != 'code'
+JOIN presences p ON p.chunk = m.chunk JOIN presences q ON q.chunk = s.chunk
+WHERE {_there("p")} AND {_there("q")}
+"""
+_PROSE = f"c.topic << 3 IN {_WANTED} OR m.chunk << 3 | 2 IN {_WANTED}"
+_OF_SYMBOL = f"s.whole << 3 | 1 IN {_WANTED}"
+_DOCUMENTING = {
+    "out": f" AND ({_PROSE})",
+    "in": f" AND {_OF_SYMBOL}",
+    "both": f" AND ({_PROSE} OR {_OF_SYMBOL})",
+}
+_LABELS = """
+SELECT p.chunk, t.name || '@' || s.version || '#' || p.ordinal, max(p.state)
+FROM placements p JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic
+WHERE p.chunk IN (SELECT value FROM json_each(?)) AND s.valid_from <= ? AND s.recorded_at <= ?
+GROUP BY p.chunk
+"""
+
+
+class DerivedEdges:
+    """What texts state, as edges."""
+
+    def __init__(self, engine: Database, entities: Entities, passages: Chunks) -> None:
+        self._engine = engine
+        self._entities = entities
+        self._passages = passages
+
+    def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
+        """The stated edges wanted, as of a moment, in the order they were read."""
+        links, _ = self.links(space, wanted, as_of)
+        return links + self.documents(space, wanted, as_of)
+
+    def links(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> tuple[list[Edge], int | None]:
+        """Those that stand in a text, and the last number read where there may be more."""
+        ends = "" if wanted.node is None else f" AND {_ENDS[wanted.direction]}"
+        values = self._values(space, wanted, as_of)
+        sql, keys = f"{_STATED}{_OF_LINKS}{ends}", list[int]()
+        if wanted.limit is not None:
+            found = self._engine.rows_by_name(
+                f"SELECT DISTINCT l.id {_OF_LINKS}{ends} AND l.id > :beyond "
+                "ORDER BY l.id LIMIT :limit",
+                values,
+            )
+            keys = [row[0] for row in found]
+            sql += " AND l.id IN (SELECT value FROM json_each(:keys))"
+        rows = self._engine.rows_by_name(
+            f"{sql} ORDER BY l.id, p.id", {**values, "keys": json.dumps(keys)}
+        )
+        edges = self._stated(space, rows, as_of, any_time=wanted.any_time)
+        return edges, keys[-1] if len(keys) == wanted.limit else None
+
+    def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
+        """Those that follow from mentions, from prose to code."""
+        if wanted.relation not in (None, DOCUMENTS):
+            return []
+        return self._documents(wanted, self._values(space, wanted, as_of), as_of)
+
+    def _values(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> dict[str, Any]:
+        valid, known = self._engine.moment(as_of)
+        return {
+            "space": space,
+            "valid": valid,
+            "known": known,
+            "any": wanted.any_time,
+            "relation": wanted.relation,
+            "nodes": json.dumps(self._nodes(space, wanted.node, as_of)),
+            "beyond": wanted.beyond,
+            "limit": wanted.limit,
+        }
+
+    def _nodes(self, space: int, node: int | None, as_of: AsOf) -> list[int]:
+        """The node itself, what is one with it, and the topics they are the subject of."""
+        if node is None:
+            return []
+        nodes = self._entities.same_as(space, node, as_of)
+        rows = self._engine.rows(
+            "SELECT id FROM topics WHERE entity IN (SELECT value FROM json_each(?))",
+            json.dumps([one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY]),
+        )
+        return [*nodes, *(int(row[0]) << 3 | NodeKind.TOPIC for row in rows)]
+
+    def _stated(
+        self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool
+    ) -> list[Edge]:
+        identity = self._entities.identity(space, as_of)
+        ends = {end for row in rows for end in (row[1], row[3])}
+        identity.learn(end >> 3 for end in ends if end & 7 == NodeKind.ENTITY)
+        described: dict[int, Node] = {}
+        for end in ends:
+            meant = end
+            if end & 7 == NodeKind.ENTITY:
+                meant = identity.standing_for(end >> 3) << 3 | NodeKind.ENTITY
+            described[end] = self._entities.describe(meant)
+        labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
+        edges = []
+        for link, source, relation, target, weight, evidence, components, chunk, *times in rows:
+            if relation == "coref" and described[source] == described[target]:
+                continue  # it did its work: both ends are shown as one
+            edges.append(
+                _edge(
+                    -link,
+                    (described[source], relation, described[target]),
+                    _Times(*times),
+                    weight=weight,
+                    evidence=evidence or "",
+                    components=json.loads(components) if components else {},
+                    provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), 0, 0),
+                )
+            )
+        return edges
+
+    def _documents(self, wanted: EdgeFilter, values: dict[str, Any], as_of: AsOf) -> list[Edge]:
+        sql = _SYMBOLS + _NAMED
+        if wanted.node is not None:
+            sql += _DOCUMENTING[wanted.direction]
+        rows = self._engine.rows_by_name(sql, values)
+        texts = self._passages.texts(sorted({row[0] for row in rows}))
+        labels = self._labels((row[0] for row in rows), as_of, any_time=wanted.any_time)
+        found: dict[tuple[int, int, _Times], Edge] = {}
+        meant = _meant(rows, texts)
+        rivals = Counter((chunk, symbol_tail(name)) for chunk, name in meant)
+        for chunk, symbol, name, *times in sorted(rows):
+            span = meant.get((chunk, name))
+            both = _overlap(_Times(*times[:4]), _Times(*times[4:]))
+            if span is None or both is None:
+                continue
+            named = texts[chunk][span[0] : span[1]]
+            # A bare name of several symbols means each of them only perhaps.
+            certainty = 1.0 if named == name else 1 / rivals[chunk, symbol_tail(name)]
+            weight = initial_weight(DOCUMENTS, certainty=certainty)
+            label = labels.get(chunk, f"(chunk {chunk})")
+            found[chunk, symbol, both] = _edge(
+                0,
+                (Node("chunk", label), DOCUMENTS, Node("entity", name)),
+                both,
+                weight=weight.value,
+                evidence=named,
+                components=weight.components,
+                provenance=Provenance(label, *span),
+            )
+        return list(found.values())
+
+    def _labels(self, chunks: Iterable[int], as_of: AsOf, *, any_time: bool) -> dict[int, str]:
+        valid, known = self._engine.moment(as_of)
+        wanted = json.dumps(sorted(set(chunks)))
+        rows = self._engine.rows(_LABELS, wanted, FOREVER if any_time else valid, known)
+        return {chunk: label for chunk, label, _ in rows}
+
+
+def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any) -> Edge:
+    source, relation, target = ends
+    return Edge(
+        id=number,
+        source=source,
+        relation=relation,
+        target=target,
+        valid_from=from_micros(times.valid_from),
+        valid_to=from_micros_or_none(None if times.valid_to == FOREVER else times.valid_to),
+        recorded_at=from_micros(times.recorded_at),
+        **said,
+    )
+
+
+def _overlap(one: _Times, other: _Times) -> _Times | None:
+    """When both are there and both are believed."""
+    both = _Times(
+        max(one.valid_from, other.valid_from),
+        min(one.valid_to, other.valid_to),
+        max(one.recorded_at, other.recorded_at),
+        min(one.retired_at, other.retired_at),
+    )
+    empty = both.valid_from >= both.valid_to or both.recorded_at >= both.retired_at
+    return None if empty else both
+
+
+def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], tuple[int, int]]:
+    """Which passage names which symbol, and where."""
+    found = {}
+    for chunk, _, name, *_times in rows:
+        span = _said(texts.get(chunk, ""), name)
+        if span is not None:
+            found[chunk, name] = span
+    return found
+
+
+def _said(text: str, symbol: str) -> tuple[int, int] | None:
+    """Where a text names a symbol of code, spelled as it is."""
+    for form in _spelled(symbol):
+        found = form.search(text)
+        if found is not None:
+            return found.span()
+    return None
+
+
+@lru_cache(maxsize=4_096)
+def _spelled(symbol: str) -> tuple[re.Pattern[str], ...]:
+    """The full name, then the bare one; a plain word only where it is written as code."""
+    tail = symbol_tail(symbol)
+    forms = [rf"(?<![\w.]){re.escape(symbol)}(?!\w)"] if tail != symbol else []
+    bare = re.escape(tail)
+    if is_identifier(tail):
+        forms.append(rf"(?<!\w){bare}(?!\w)")
+    else:
+        forms.append(rf"(?<!\w){bare}(?=\()|(?<=`){bare}(?=`)")
+    return tuple(map(re.compile, forms))

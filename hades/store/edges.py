@@ -1,0 +1,270 @@
+"""Edges in SQLite: relations on two time axes.
+
+An edge keeps its id for life. What is believed about it is a row; a new belief
+retires that row and writes the next, so "what did we think then?" has an answer.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from hades.domain.graph import Belief, Edge, Node, NodeKind, Provenance
+from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
+from hades.errors import Corrupt, NotFound
+from hades.store.entities import Entities
+from hades.store.identity import Identity
+from hades.store.records import EdgeDraft, EdgeFilter, Write
+from hades.store.sqlite import Database
+from hades.store.topics import json_or_none
+
+
+class _Row(NamedTuple):
+    """What is believed about an edge, as it lies in the file."""
+
+    id: int
+    space: int
+    source: int
+    relation: int
+    target: int
+    weight: float
+    valid_from: int
+    valid_to: int | None
+    recorded_at: int
+    retired_at: int | None
+    superseded_by: int | None
+    change: int
+    belief_a: float
+    belief_b: float
+    chunk: int | None
+    span_start: int | None
+    span_end: int | None
+    evidence: str | None
+    components: str | None
+    metadata: str | None
+
+
+_COLUMNS = ", ".join(_Row._fields)
+_NAME = """
+CASE e.{end} & 7
+  WHEN 0 THEN (SELECT name FROM topics WHERE id = e.{end} >> 3)
+  WHEN 1 THEN (SELECT name FROM entities WHERE id = e.{end} >> 3)
+END"""
+_SELECT = (
+    f"SELECT {', '.join('e.' + name for name in _Row._fields)}, r.name, "
+    f"{_NAME.format(end='source')}, {_NAME.format(end='target')} "
+    "FROM edges e JOIN relations r ON r.id = e.relation "
+)
+_BELIEVED = "e.recorded_at <= ? AND (e.retired_at IS NULL OR e.retired_at > ?)"
+_HOLDS = "e.valid_from <= ? AND (e.valid_to IS NULL OR e.valid_to > ?)"
+
+
+class Edges:
+    """Relations that hold for a time."""
+
+    def __init__(self, engine: Database, entities: Entities) -> None:
+        self._engine = engine
+        self._entities = entities
+
+    # Reading
+
+    def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
+        """The edges wanted, as of a moment, in the order they were first written."""
+        valid, known = self._engine.moment(as_of)
+        # The plus keeps SQLite from reading a whole space to find the edges of one node.
+        of_all = wanted.node is None and wanted.target is None
+        where = ["e.space = ?" if of_all else "+e.space = ?", _BELIEVED]
+        values: list[Any] = [space, known, known]
+        if not wanted.any_time:
+            where.append(_HOLDS)
+            values += [valid, valid]
+        if wanted.relation is not None:
+            where.append("e.relation = (SELECT id FROM relations WHERE name = ?)")
+            values.append(wanted.relation)
+        if wanted.target is not None:
+            self._touching(("target",), space, wanted.target, wanted, as_of, where, values)
+        if wanted.node is not None:
+            ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}
+            self._touching(ends[wanted.direction], space, wanted.node, wanted, as_of, where, values)
+        rows = self._engine.rows(*_ordered(where, values, wanted))
+        return self._edges(space, rows, as_of)
+
+    def there_are(self, space: int) -> bool:
+        """Whether anything was ever related in a space."""
+        return bool(
+            self._engine.row("SELECT EXISTS (SELECT 1 FROM edges WHERE space = ?)", space)[0]
+        )
+
+    def get(self, space: int, edge: int) -> Edge:
+        """An edge as believed now."""
+        return self._edges(space, [self._current(space, edge)], NOW)[0]
+
+    def beliefs(self, space: int, edge: int, as_of: AsOf) -> list[Edge]:
+        """Everything believed about an edge up to a moment, oldest first."""
+        known = self._engine.moment(as_of)[1]
+        rows = self._engine.rows(
+            f"{_SELECT} WHERE e.space = ? AND e.id = ? AND e.recorded_at <= ? ORDER BY e.row",
+            *(space, edge, known),
+        )
+        if not rows:
+            raise NotFound(f"There is no edge {edge} in this space.")
+        return self._edges(space, rows, as_of)
+
+    def _touching(
+        self,
+        ends: tuple[str, ...],
+        space: int,
+        node: int,
+        wanted: EdgeFilter,
+        as_of: AsOf,
+        where: list[str],
+        values: list[Any],
+    ) -> None:
+        nodes = [node] if wanted.exact else self._entities.same_as(space, node, as_of)
+        marks = ", ".join("?" * len(nodes))
+        where.append("(" + " OR ".join(f"e.{end} IN ({marks})" for end in ends) + ")")
+        for _ in ends:
+            values += nodes
+
+    def _edges(self, space: int, rows: list[Any], as_of: AsOf) -> list[Edge]:
+        identity = self._entities.identity(space, as_of)
+        ends = [end for row in rows for end in (row[2], row[4])]
+        identity.learn(end >> 3 for end in ends if end & 7 == NodeKind.ENTITY)
+        known = self._engine.moment(as_of)[1]
+        return [self._edge(row, identity, known) for row in rows]
+
+    def _edge(self, found: Any, identity: Identity, known: int) -> Edge:
+        row = _Row._make(found[:-3])
+        if row.retired_at is not None and row.retired_at > known:
+            row = row._replace(retired_at=None)  # not yet known then
+        relation, source, target = found[-3:]
+        try:
+            return Edge(
+                id=row.id,
+                source=self._end(row.source, source, identity),
+                relation=relation,
+                target=self._end(row.target, target, identity),
+                weight=row.weight,
+                valid_from=from_micros(row.valid_from),
+                valid_to=from_micros_or_none(row.valid_to),
+                recorded_at=from_micros(row.recorded_at),
+                retired_at=from_micros_or_none(row.retired_at),
+                evidence=row.evidence or "",
+                components=json.loads(row.components) if row.components else {},
+                belief=Belief(row.belief_a, row.belief_b),
+                superseded_by=row.superseded_by,
+                provenance=self._provenance(row),
+                metadata=json.loads(row.metadata) if row.metadata else {},
+            )
+        except (ValueError, OverflowError, TypeError) as error:
+            raise Corrupt(f"The edge {row.id} is damaged ({error}): run `hades check`.") from error
+
+    def _end(self, node: int, name: str | None, identity: Identity) -> Node:
+        kind, row = node & 7, node >> 3
+        root = identity.standing_for(row) if kind == NodeKind.ENTITY else row
+        if name is None or root != row:
+            return self._entities.describe(root << 3 | kind)
+        return Node(NodeKind(kind).label, name)
+
+    def _provenance(self, row: _Row) -> Provenance | None:
+        if row.chunk is None:
+            return None
+        chunk = self._entities.describe(row.chunk << 3 | NodeKind.CHUNK).name
+        return Provenance(chunk, row.span_start or 0, row.span_end or 0)
+
+    # Writing
+
+    def add(self, write: Write, space: int, draft: EdgeDraft) -> int:
+        """Write a new edge; its id."""
+        start, end = draft.span or (None, None)
+        row = _Row(
+            id=0,
+            space=space,
+            source=draft.source,
+            relation=self._engine.relation_id(draft.relation),
+            target=draft.target,
+            weight=1.0 if draft.weight is None else draft.weight,
+            valid_from=write.at if draft.valid_from is None else to_micros(draft.valid_from),
+            valid_to=None if draft.valid_to is None else to_micros(draft.valid_to),
+            recorded_at=write.at,
+            retired_at=None,
+            superseded_by=None,
+            change=write.change,
+            belief_a=draft.belief.a,
+            belief_b=draft.belief.b,
+            chunk=draft.chunk,
+            span_start=start,
+            span_end=end,
+            evidence=draft.evidence or None,
+            components=json_or_none(draft.components),
+            metadata=json_or_none(draft.metadata),
+        )
+        edge = self._insert(row)
+        self._engine.run("UPDATE edges SET id = row WHERE row = ?", edge)
+        write.subject = draft.source
+        return edge
+
+    def revise(self, write: Write, edge: int, **changed: Any) -> None:
+        """Believe something else about an edge from now on; the old belief is kept."""
+        row = _Row._make(self._current(None, edge)[:-3])
+        for name, value in changed.items():
+            if name in ("valid_from", "valid_to") and value is not None:
+                changed[name] = to_micros(value)
+            elif name == "metadata":
+                changed[name] = json_or_none(value)
+        self.retire(write, edge)
+        self._insert(
+            row._replace(recorded_at=write.at, retired_at=None, change=write.change, **changed)
+        )
+
+    def retire(self, write: Write, edge: int) -> None:
+        """Believe an edge no longer: as known from now on, it was never true."""
+        done = self._engine.run(
+            "UPDATE edges SET retired_at = ?, change = ? WHERE id = ? AND retired_at IS NULL",
+            *(write.at, write.change, edge),
+        )
+        if not done.rowcount:
+            raise NotFound(f"There is no edge {edge} that is still believed.")
+
+    def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]:
+        """(source, target) of edges of a relation that another action stopped believing."""
+        rows = self._engine.rows(
+            "SELECT e.source, e.target FROM edges e JOIN changes c ON c.number = e.change "
+            "WHERE e.space = ?1 AND e.relation = (SELECT id FROM relations WHERE name = ?2) "
+            "AND e.retired_at IS NOT NULL AND c.action != ?3 AND NOT EXISTS ("
+            "SELECT 1 FROM edges o WHERE o.id = e.id AND o.retired_at IS NULL)",
+            *(space, relation, action),
+        )
+        return set(rows)
+
+    def inverses(self) -> dict[str, str]:
+        """Which relation takes over when a fact changes."""
+        return dict(self._engine.rows("SELECT relation, inverse FROM inverses ORDER BY relation"))
+
+    def set_inverse(self, write: Write, relation: str, inverse: str) -> None:
+        """Add to that table, or change it."""
+        del write
+        self._engine.run("INSERT OR REPLACE INTO inverses VALUES (?, ?)", relation, inverse)
+
+    def _insert(self, row: _Row) -> int:
+        marks = ", ".join("?" * len(row))
+        return self._engine.insert(
+            f"INSERT INTO edges ({_COLUMNS}) VALUES ({marks})",
+            *row,
+        )
+
+    def _current(self, space: int | None, edge: int) -> Any:
+        row = self._engine.row(f"{_SELECT} WHERE e.id = ? AND e.retired_at IS NULL", edge)
+        if row is None or space not in (None, row[1]):
+            raise NotFound(f"There is no edge {edge} in this space.")
+        return row
+
+
+def _ordered(where: list[str], values: list[Any], wanted: EdgeFilter) -> tuple[Any, ...]:
+    """The statement that reads the edges wanted, and its values."""
+    if wanted.limit is None:
+        return f"{_SELECT} WHERE {' AND '.join(where)} ORDER BY e.id", *values
+    # The keys are sorted alone: names and evidence are read of the page only.
+    keys = f"SELECT e.row FROM edges e WHERE {' AND '.join([*where, 'e.id > ?'])} ORDER BY e.id"
+    sql = f"{_SELECT} WHERE e.row IN ({keys} LIMIT ?) ORDER BY e.id"
+    return sql, *values, wanted.beyond, wanted.limit

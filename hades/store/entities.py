@@ -1,0 +1,292 @@
+"""Entities in SQLite: what a name means, and which names mean the same.
+
+A merge is a line in a journal, not a rewriting: edges keep the ends they were written
+with, and are read through the merges known at the time asked about. So `split` takes
+nothing back but the line, and the past stays as it was believed. What texts say about
+names is read the same way (identity.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from hades.domain.graph import Entity, Node, NodeKind
+from hades.domain.names import exact_key, name_key
+from hades.domain.times import FOREVER, NOW, AsOf, to_micros
+from hades.errors import Conflict, InvalidInput, NotFound
+from hades.store.identity import Identity
+from hades.store.listing import (
+    Standing,
+    aliases_of,
+    degrees_of,
+    frequency_of,
+    list_entities,
+)
+from hades.store.records import Write
+from hades.store.sqlite import Database
+
+USERS_WORD = 0
+"""The origin of an entity that somebody named; others come and go with the texts."""
+
+_FIND = """
+SELECT id FROM entities WHERE space = ?1 AND key = ?4
+UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?2
+UNION ALL SELECT entity FROM (
+  SELECT a.entity FROM names a JOIN entities e ON e.id = a.entity
+  WHERE a.key = ?2 AND e.space = ?1 AND a.recorded_at <= ?3
+    AND (a.retired_at IS NULL OR a.retired_at > ?3)
+  ORDER BY e.origin, e.name LIMIT 1)
+LIMIT 1
+"""
+"""By its very letters, by its key, by another name it goes by."""
+
+
+class Entities:
+    """Named things, their other names, and which of them are one."""
+
+    def __init__(self, engine: Database) -> None:
+        self._engine = engine
+        self._roots: tuple[tuple[int, int, int], dict[int, int]] | None = None
+
+    # What a name means
+
+    def node(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
+        """The node a name stands for: a topic of that name, else an entity."""
+        row = self._engine.row(
+            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
+        )
+        if row is not None and row[1] is None:
+            return int(row[0]) << 3 | NodeKind.TOPIC
+        entity = self._find(space, name, as_of) if row is None else int(row[1])
+        if entity is None:
+            return None
+        return self._entity_node(self.identity(space, as_of).standing_for(entity))
+
+    def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
+        """The node a name stands for; an entity is made when there is none."""
+        found = self.node(space, name)
+        if found is not None:
+            return found
+        return self._entity_node(self.new(write, space, name, kind, USERS_WORD))
+
+    def new(
+        self, write: Write, space: int, name: str, kind: str, origin: int, key: str | None = None
+    ) -> int:
+        """Make an entity, known by its name's key or another; its id."""
+        key = name_key(name) if key is None else key
+        entity = self._engine.insert(
+            "INSERT INTO entities (space, name, key, kind, recorded_at, change, origin) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(space, name, key, kind, write.at, write.change, origin),
+        )
+        self.add_name(write, entity, name_key(name), name)
+        return entity
+
+    def add_name(self, write: Write, entity: int, key: str, name: str) -> None:
+        """Let an entity be found under a name, if it is not already."""
+        known = self._engine.row(
+            "SELECT 1 FROM names WHERE entity = ? AND key = ? AND retired_at IS NULL", entity, key
+        )
+        if known is None:
+            self._engine.run(
+                "INSERT INTO names (entity, key, name, recorded_at, change) VALUES (?, ?, ?, ?, ?)",
+                *(entity, key, name, write.at, write.change),
+            )
+
+    def own_nodes(self, space: int, name: str) -> list[int]:
+        """The nodes that bear a name themselves, whatever they were merged into."""
+        row = self._engine.row(
+            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
+        )
+        entity = self._find(space, name) if row is None else row[1]
+        nodes = [] if row is None else [int(row[0]) << 3 | NodeKind.TOPIC]
+        return nodes if entity is None else [*nodes, self._entity_node(entity)]
+
+    def describe(self, node: int) -> Node:
+        """A node by kind and name."""
+        kind = NodeKind(node & 7)
+        sql = {
+            NodeKind.TOPIC: "SELECT name FROM topics WHERE id = ?",
+            NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?",
+            NodeKind.CHUNK: "SELECT t.name || '@' || max(s.version) || '#' || p.ordinal "
+            "FROM placements p JOIN states s ON s.id = p.state "
+            "JOIN topics t ON t.id = s.topic WHERE p.chunk = ? GROUP BY p.chunk",
+        }.get(kind)
+        row = self._engine.row(sql, node >> 3) if sql else None
+        return Node(kind.label, row[0] if row else f"({kind.label} {node >> 3} is gone)")
+
+    def same_as(self, space: int, node: int, as_of: AsOf) -> list[int]:
+        """All nodes that are one with this node as of a moment, itself first."""
+        if node & 7 != NodeKind.ENTITY:
+            return [node]
+        return [self._entity_node(e) for e in self.identity(space, as_of).members(node >> 3)]
+
+    def identity(self, space: int, as_of: AsOf) -> Identity:
+        """Which entities are one as of a moment."""
+        return Identity(self._engine, self.roots(space, as_of), self._engine.moment(as_of))
+
+    def roots(self, space: int, as_of: AsOf) -> dict[int, int]:
+        """For each merged entity, the one it stands for now; others are not in it."""
+        known = self._engine.moment(as_of)[1] if as_of.known else FOREVER
+        inside = self._engine.in_transaction
+        key = (space, known, 0 if inside else self._engine.change())
+        kept = self._roots
+        if not inside and kept is not None and kept[0] == key:
+            return kept[1]
+        rows = self._engine.rows(
+            "SELECT entity, target FROM merges WHERE space = ? AND recorded_at <= ? "
+            "AND (retired_at IS NULL OR retired_at > ?)",
+            *(space, known, known),
+        )
+        into = dict(rows)
+        roots = {entity: _root(into, entity) for entity in into}
+        if not inside:
+            self._roots = (key, roots)
+        return roots
+
+    def names(self, entities: Sequence[int]) -> dict[int, str]:
+        """The names of entities, by id."""
+        rows = self._engine.rows(
+            "SELECT id, name FROM entities WHERE id IN (SELECT value FROM json_each(?))",
+            json.dumps(list(entities)),
+        )
+        return {int(entity): str(name) for entity, name in rows}
+
+    def list(self, space: int, glob: str | None = None, as_of: AsOf = NOW) -> list[Entity]:
+        """The entities there are, by name, each with its aliases and what was merged into it."""
+        found = list_entities(self._engine, self._standing(space, as_of), glob)
+        return [entity for _, entity in found]
+
+    def page(
+        self, space: int, glob: str | None, as_of: AsOf, after: tuple[str, int], limit: int
+    ) -> Sequence[tuple[int, Entity]]:
+        """The next of that list beyond a name and id, each with its id."""
+        return list_entities(self._engine, self._standing(space, as_of), glob, after, limit)
+
+    def get(self, space: int, name: str, as_of: AsOf = NOW) -> Entity:
+        """The entity a name stands for, as `list` shows it, without reading the others."""
+        found = self._find(space, name, as_of)
+        if found is None:
+            raise NotFound(f"There is no entity {name!r} in this space.")
+        identity = self.identity(space, as_of)
+        own, known = identity.standing_for(found), self._engine.moment(as_of)[1]
+        name, kind, summary = self._engine.row(
+            "SELECT name, kind, summary FROM entities WHERE id = ?", own
+        )
+        roots = self.roots(space, as_of)
+        group = identity.members(own)
+        merged = self.names([entity for entity, root in roots.items() if root == own])
+        return Entity(
+            name=name,
+            kind=kind,
+            aliases=tuple(aliases_of(self._engine, [own], known).get(own, ())),
+            merged=tuple(merged[entity] for entity in sorted(merged)),
+            summary=summary or "",
+            edges=sum(degrees_of(self._engine, group, known).values()),
+            frequency=frequency_of(self._engine, group, self._engine.moment(as_of)),
+        )
+
+    def _standing(self, space: int, as_of: AsOf) -> Standing:
+        return Standing(
+            space,
+            self._engine.moment(as_of),
+            self.roots(space, as_of),
+            self.identity(space, as_of).explained(space),
+        )
+
+    # Which names mean the same
+
+    def add_alias(self, write: Write, space: int, name: str, alias: str) -> None:
+        """Let an entity be found under another name too."""
+        entity = self._entity(space, name)
+        if self._find(space, alias) not in (None, entity):
+            raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
+        if self._engine.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, alias):
+            raise Conflict(f"{alias!r} is a topic already: choose another alias.")
+        self.add_name(write, entity, name_key(alias), alias)
+        write.subject = self._entity_node(entity)
+
+    def merge(self, write: Write, space: int, keep: str, other: str) -> None:
+        """From now on `other` is `keep`; `split` undoes it."""
+        roots = self.roots(space, NOW)
+        kept = self._entity(space, keep)
+        kept = roots.get(kept, kept)
+        gone = self._entity(space, other)
+        gone = roots.get(gone, gone)
+        if kept == gone:
+            raise Conflict(f"{keep!r} and {other!r} are one entity already.")
+        self._engine.insert(
+            "INSERT INTO merges (space, entity, target, recorded_at, change) "
+            "VALUES (?, ?, ?, ?, ?)",
+            *(space, gone, kept, write.at, write.change),
+        )
+        write.subject = self._entity_node(kept)
+
+    def split(self, write: Write, space: int, name: str) -> None:
+        """Undo a merge, or make an alias an entity of its own."""
+        key = name_key(name)
+        row = self._engine.row(
+            "SELECT id FROM entities WHERE space = ? AND key IN (?, ?) ORDER BY key = ? DESC",
+            *(space, key, exact_key(name), exact_key(name)),
+        )
+        if row is not None:
+            done = self._engine.run(
+                "UPDATE merges SET retired_at = ?, change = ? "
+                "WHERE entity = ? AND retired_at IS NULL",
+                *(write.at, write.change, row[0]),
+            )
+            if not done.rowcount:
+                raise NotFound(f"{name!r} was not merged into anything, so there is no split.")
+            write.subject = self._entity_node(row[0])
+            return
+        entity = self._entity(space, name)
+        self._engine.run(
+            "UPDATE names SET retired_at = ?, change = ? "
+            "WHERE entity = ? AND key = ? AND retired_at IS NULL",
+            *(write.at, write.change, entity, key),
+        )
+        write.subject = self.ensure(write, space, name, "concept")
+
+    def set_kind(self, write: Write, space: int, name: str, kind: str) -> None:
+        """Say what kind of thing an entity is."""
+        entity = self._entity(space, name)
+        done = self._engine.run(
+            "UPDATE entities SET kind = ?2 WHERE id = ?1 AND kind != ?2", entity, kind
+        )
+        write.subject = self._entity_node(entity)
+        write.cancelled = not done.rowcount
+
+    def splits(self, space: int) -> set[frozenset[int]]:
+        """Pairs of entities that were merged once and taken apart again."""
+        rows = self._engine.rows(
+            "SELECT entity, target FROM merges WHERE space = ? AND retired_at IS NOT NULL", space
+        )
+        return {frozenset(row) for row in rows}
+
+    # Inside
+
+    def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
+        known = FOREVER if as_of.known is None else to_micros(as_of.known)
+        row = self._engine.row(_FIND, space, name_key(name), known, exact_key(name))
+        return None if row is None else int(row[0])
+
+    def _entity(self, space: int, name: str) -> int:
+        found = self._find(space, name)
+        if found is not None:
+            return found
+        if self._engine.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, name):
+            raise InvalidInput(f"{name!r} is a topic: only entities can be merged or split.")
+        raise NotFound(f"There is no entity {name!r} in this space.")
+
+    @staticmethod
+    def _entity_node(entity: int) -> int:
+        return entity << 3 | NodeKind.ENTITY
+
+
+def _root(into: dict[int, int], entity: int) -> int:
+    steps = 0
+    while entity in into and steps <= len(into):
+        entity = into[entity]
+        steps += 1
+    return entity

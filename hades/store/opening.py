@@ -1,0 +1,167 @@
+"""Opening a memory file: recognising it, making a new one, bringing it to today's shape."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from pathlib import Path
+
+from hades.domain.times import Clock
+from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
+from hades.store.faults import translated
+from hades.store.migrations import APPLICATION_ID, MIGRATIONS, statements
+from hades.store.sqlite import OPENING, Database, is_registered
+
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+
+
+def open_engine(
+    path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
+) -> Database:
+    """Open the memory at `path`, making it when there is none and `create` says so."""
+    if "\0" in str(path):
+        raise InvalidInput("A path cannot hold a NUL character.")
+    try:
+        path = path.expanduser()
+        is_there = path.exists()
+        is_folder = path.is_dir()
+    except (ValueError, RuntimeError, OSError) as error:
+        raise InvalidInput(f"{str(path)!r} cannot be a path: {error}.") from error
+    if is_folder:
+        raise InvalidInput(
+            f"{path} is a folder: give the path of a memory file, such as notes.hades."
+        )
+    if not is_there:
+        if not create or read_only:
+            raise NotFound(
+                f"There is no memory at {path}: remember something first, or check the path."
+            )
+        if not path.parent.is_dir():
+            raise NotFound(f"The folder {path.parent} does not exist: create it first.")
+        _make_file(path, clock)
+    if not path.is_file():
+        raise InvalidInput(f"{path} is not a file: give the path of a memory.")
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    with OPENING:
+        if not is_registered(path):
+            _recognise(path)
+        engine = Database(
+            path,
+            read_only=read_only or not writable,
+            busy_timeout_s=busy_timeout_s,
+            clock=clock,
+        )
+    try:
+        _migrate(engine)
+    except BaseException:
+        engine.close()
+        raise
+    return engine
+
+
+def _make_file(path: Path, clock: Clock) -> None:
+    """Make an empty memory beside `path`, then give it its name in one step."""
+    for left_over in (Path(f"{path}-wal"), Path(f"{path}-shm")):
+        if left_over.exists():
+            raise Conflict(
+                f"{left_over} is left from a memory that was moved or removed: move it along, "
+                "or delete it to start anew."
+            )
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    with translated(path):
+        try:
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            connection = sqlite3.connect(draft, isolation_level=None)
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+                _apply(connection, 0, clock)
+                now = clock()
+                generation = secrets.token_hex(8)
+                connection.execute("INSERT INTO meta VALUES ('generation', ?)", (generation,))
+                connection.execute(
+                    "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (now,)
+                )
+            finally:
+                connection.close()
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass  # another process was first: theirs is as good as ours
+            except OSError:
+                # Some file systems know no links; there a rename must do.
+                if not path.exists():
+                    os.rename(draft, path)
+            _sync_folder(path.parent)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _recognise(path: Path) -> None:
+    """Refuse what is not a memory before SQLite ever touches it."""
+    with translated(path), path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+        size = os.fstat(file.fileno()).st_size
+    if header and not header.startswith(_MAGIC):
+        raise InvalidInput(f"{path} is not a HADES memory; it was left as it is.")
+    if len(header) < _HEADER_BYTES:
+        raise Corrupt(
+            f"{path} is empty or cut short ({size} bytes): restore a backup, or remove it "
+            "with its -wal and -shm files to start anew."
+        )
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise InvalidInput(
+            f"{path} is an SQLite file of another program, not a HADES memory; "
+            "it was left as it is."
+        )
+    page_bytes = int.from_bytes(header[16:18], "big")
+    page_bytes = 65536 if page_bytes == 1 else page_bytes
+    pages = int.from_bytes(header[28:32], "big")
+    wal = Path(f"{path}-wal")
+    if size < pages * page_bytes and not (wal.exists() and wal.stat().st_size):
+        raise Corrupt(
+            f"{path} is cut short ({size:,} bytes of {pages * page_bytes:,}): restore a backup."
+        )
+
+
+def _migrate(engine: Database) -> None:
+    def version() -> int:
+        return int(engine.row("PRAGMA user_version")[0])
+
+    if version() > len(MIGRATIONS):
+        raise Unavailable(
+            f"{engine.path} was written by a newer HADES (file version {version()}, "
+            f"this one knows {len(MIGRATIONS)}): upgrade hades-memory to open it."
+        )
+    if version() == len(MIGRATIONS):
+        return
+    if engine.read_only:
+        raise Unavailable(
+            f"{engine.path} was written by an older HADES: open it for writing once, as "
+            "`hades warm` does, which brings it up to date."
+        )
+    with engine.transaction():
+        _apply(engine.connection, version(), engine.clock)
+
+
+def _apply(connection: sqlite3.Connection, done: int, clock: Clock) -> None:
+    own = not connection.in_transaction
+    if own:
+        connection.execute("BEGIN IMMEDIATE")
+    for number, (name, script) in enumerate(MIGRATIONS[done:], start=done + 1):
+        for statement in statements(script):
+            connection.execute(statement)
+        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
+        connection.execute(f"PRAGMA user_version={number}")
+    if own:
+        connection.execute("COMMIT")

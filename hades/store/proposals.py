@@ -1,0 +1,103 @@
+"""Proposals in SQLite: changes that wait for approval, and what became of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hades.domain.proposal import Proposal
+from hades.domain.times import from_micros, from_micros_or_none
+from hades.errors import Corrupt, NotFound
+from hades.store.records import Write
+from hades.store.sqlite import Database
+
+_SELECT = (
+    "SELECT p.id, p.kind, p.fields, p.confidence, p.threshold, p.status, a.name, p.at, "
+    "d.name, p.decided_at, p.why FROM proposals p JOIN actors a ON a.id = p.actor "
+    "LEFT JOIN actors d ON d.id = p.decided_by "
+)
+
+
+class Proposals:
+    """Changes that wait for approval."""
+
+    def __init__(self, engine: Database) -> None:
+        self._engine = engine
+
+    def add(
+        self,
+        write: Write,
+        space: int,
+        by: str,
+        kind: str,
+        fields: Mapping[str, Any],
+        *,
+        confidence: float,
+        threshold: float,
+    ) -> int:
+        """A new proposal, waiting; its number."""
+        return self._engine.insert(
+            "INSERT INTO proposals (space, kind, fields, confidence, threshold, status, actor, "
+            "at, change) VALUES (?, ?, ?, ?, ?, 'waiting', ?, ?, ?)",
+            *(space, kind, _text(fields), confidence, threshold),
+            *(self._engine.actor_id(by), write.at, write.change),
+        )
+
+    def get(self, space: int, proposal: int) -> Proposal:
+        """One proposal; NotFound when this space has none of that number."""
+        row = self._engine.row(_SELECT + "WHERE p.space = ? AND p.id = ?", space, proposal)
+        if row is None:
+            raise NotFound(f"There is no proposal {proposal} in this space.")
+        return _proposal(row)
+
+    def find(self, space: int, status: str | None, after: int, limit: int | None) -> list[Proposal]:
+        """The proposals of one status, or all, in the order they were made."""
+        rows = self._engine.rows(
+            _SELECT + "WHERE p.space = ?1 AND (?2 IS NULL OR p.status = ?2) AND p.id > ?3 "
+            "ORDER BY p.id LIMIT ?4",
+            *(space, status, after, -1 if limit is None else limit),
+        )
+        return [_proposal(row) for row in rows]
+
+    def waiting(self, space: int, kind: str, fields: Mapping[str, Any]) -> int | None:
+        """The proposal that waits with this very wish, if there is one."""
+        row = self._engine.row(
+            "SELECT id FROM proposals WHERE space = ? AND status = 'waiting' AND kind = ? "
+            "AND fields = ? LIMIT 1",
+            *(space, kind, _text(fields)),
+        )
+        return None if row is None else int(row[0])
+
+    def decide(self, write: Write, proposal: int, status: str, by: str, why: str) -> None:
+        """Note what became of a proposal, who said so, and why."""
+        self._engine.run(
+            "UPDATE proposals SET status = ?, decided_by = ?, decided_at = ?, why = ?, change = ? "
+            "WHERE id = ?",
+            *(status, self._engine.actor_id(by), write.at, why or None, write.change, proposal),
+        )
+
+
+def _text(fields: Mapping[str, Any]) -> str:
+    return json.dumps(dict(fields), ensure_ascii=False, sort_keys=True)
+
+
+def _proposal(row: tuple[Any, ...]) -> Proposal:
+    number, kind, fields, confidence, threshold, status, by, at, decided_by, decided_at, why = row
+    try:
+        read = json.loads(fields)
+    except ValueError as error:
+        raise Corrupt(f"Proposal {number} cannot be read: run `hades check --repair`.") from error
+    return Proposal(
+        id=number,
+        kind=kind,
+        fields=read,
+        confidence=confidence,
+        threshold=threshold,
+        status=status,
+        by=by,
+        at=from_micros(at),
+        decided_by=decided_by,
+        decided_at=from_micros_or_none(decided_at),
+        why=why or "",
+    )

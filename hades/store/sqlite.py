@@ -1,0 +1,335 @@
+"""Connections and transactions: how the file is opened, read, written and guarded.
+
+Every thread has its own connection. A write takes the file's single write lock at
+its start, gets the next change number, and is on disk when it returns
+(write-ahead log, synchronous=FULL). Whatever SQLite raises leaves here as a
+HadesError with one clear sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from hades.domain.times import FOREVER, AsOf, Clock, to_micros
+from hades.errors import Denied, InvalidInput, Unavailable
+from hades.store.faults import FAULTS, translate, translated
+from hades.store.records import Write
+
+_STATEMENTS_CACHED = 256
+
+
+class _Held:
+    """A thread's connection; it closes when the thread, and so its holder, is gone."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
+class _Cancelled(Exception):
+    """Undoes a write that has nothing to say."""
+
+
+class Database:
+    """One memory file and the connections to it."""
+
+    def __init__(self, path: Path, *, read_only: bool, busy_timeout_s: float, clock: Clock) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.clock = clock
+        self.busy_timeout_s = busy_timeout_s
+        self._local = threading.local()
+        self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
+        self._pid = os.getpid()
+        self._closed = False
+        self.on_undo: list[Callable[[], object]] = []
+        """Called when a transaction, or a part of one, is undone."""
+        self._registered = _register(path)
+
+    # Connections
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection, opened when first asked for."""
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is None or self._closed or self._pid != os.getpid():
+            held = self._connect()
+        return held.connection
+
+    def _connect(self) -> _Held:
+        if self._closed:
+            raise Unavailable("This memory is closed: open it again.")
+        if self._pid != os.getpid():
+            # A connection must not cross a fork: the child starts with its own.
+            self._pid, self._open = os.getpid(), weakref.WeakSet()
+            self._local = threading.local()
+        with translated(self.path):
+            held = _Held(self._open_file())
+        self._open.add(held)
+        self._local.held = held
+        return held
+
+    def _open_file(self) -> sqlite3.Connection:
+        mode = "ro" if self.read_only else "rw"
+        connection = self._open_uri(mode)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            # A write-ahead log needs its index file; where none can be made (a folder
+            # that is read-only) a file nobody writes to can still be read as it lies.
+            if not self.read_only or Path(f"{self.path}-wal").exists():
+                raise
+            connection.close()
+            connection = self._open_uri("ro&immutable=1")
+        if not self.read_only:
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA secure_delete=ON")
+        connection.execute("PRAGMA mmap_size=268435456")
+        connection.execute("PRAGMA cache_size=-65536")
+        return connection
+
+    def _open_uri(self, mode: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=self.busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=_STATEMENTS_CACHED,
+        )
+
+    def close(self) -> None:
+        """Close every connection; what was written stays written."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._pid == os.getpid():
+            for held in list(self._open):
+                held.connection.close()
+            _unregister(self._registered)
+
+    # Reading
+
+    def rows(self, sql: str, *values: Any) -> list[Any]:
+        """All rows of a statement."""
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except FAULTS as error:
+            raise translate(error, self.path) from error
+
+    def rows_by_name(self, sql: str, values: dict[str, Any]) -> list[Any]:
+        """All rows of a statement whose values have names."""
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except FAULTS as error:
+            raise translate(error, self.path) from error
+
+    def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
+        """The rows of a statement as they are read, so many at once."""
+        try:
+            with closing(self.connection.execute(sql, values)) as cursor:
+                while rows := cursor.fetchmany(at_once):
+                    yield rows
+        except FAULTS as error:
+            raise translate(error, self.path) from error
+
+    def row(self, sql: str, *values: Any) -> Any:
+        """The first row of a statement, or None."""
+        try:
+            return self.connection.execute(sql, values).fetchone()
+        except FAULTS as error:
+            raise translate(error, self.path) from error
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside sees the same moment, whoever writes meanwhile."""
+        connection = self.connection
+        if connection.in_transaction:
+            yield
+            return
+        self.run("BEGIN")
+        self._local.reading, self._local.now = True, None
+        try:
+            yield
+        finally:
+            self._local.reading = False
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+    # Writing
+
+    @contextmanager
+    def patient(self, seconds: float) -> Iterator[None]:
+        """Inside, this thread's writes wait so long for another's end."""
+        self.run(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+        try:
+            yield
+        finally:
+            if not self._closed:
+                self.run(f"PRAGMA busy_timeout={int(self.busy_timeout_s * 1000)}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes inside become one commit; inside another, a part that can fail alone."""
+        if self.read_only:
+            raise Denied(f"{self.path} is open for reading only.")
+        connection = self.connection
+        if getattr(self._local, "reading", False):
+            raise InvalidInput("A snapshot is for reading: leave it, then write.")
+        nested = connection.in_transaction
+        begin, commit, undo = (
+            ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part")
+            if nested
+            else ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
+        )
+        self.run(begin)
+        if not nested:
+            self._local.afterwards = []
+        try:
+            yield
+            self.run(commit)
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute(undo)
+                for forget in self.on_undo:
+                    forget()  # ids of what was undone are given anew
+                if nested:
+                    connection.execute(commit)
+            raise
+        if not nested:
+            calls, self._local.afterwards = self._local.afterwards, []
+            for call in calls:
+                call()
+
+    def afterwards(self, call: Callable[[], object]) -> None:
+        """Do something once the transaction under way is committed."""
+        self._local.afterwards.append(call)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a write or a snapshot."""
+        return self.connection.in_transaction
+
+    @contextmanager
+    def write(self, actor: str, action: str, space: int | None = None) -> Iterator[Write]:
+        """One logged write: it happens whole, under one number, or not at all."""
+        try:
+            with self.transaction():
+                last = self.row("SELECT number, at FROM changes ORDER BY number DESC LIMIT 1")
+                write = Write(1, self.clock(), space)
+                if last:
+                    write = Write(last[0] + 1, max(write.at, last[1] + 1), space)
+                yield write
+                if write.cancelled:
+                    raise _Cancelled
+                if write.logged:
+                    self.run(
+                        "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)",
+                        *(write.change, write.at, self.actor_id(actor)),
+                        *(action, write.space, write.subject),
+                    )
+        except _Cancelled:
+            pass
+
+    def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        """A statement that changes something; inside `write` or `transaction` only."""
+        try:
+            return self.connection.execute(sql, values)
+        except FAULTS as error:
+            raise translate(error, self.path) from error
+
+    def insert(self, sql: str, *values: Any) -> int:
+        """Insert a row; its id."""
+        return int(self.run(sql, *values).lastrowid or 0)
+
+    def actor_id(self, name: str) -> int:
+        """The small number that stands for who is writing."""
+        return self._interned("actors", name)
+
+    def relation_id(self, name: str) -> int:
+        """The small number that stands for a type of edge."""
+        return self._interned("relations", name)
+
+    def _interned(self, table: str, name: str) -> int:
+        known = {
+            "actors": (
+                "SELECT id FROM actors WHERE name = ?",
+                "INSERT INTO actors (name) VALUES (?)",
+            ),
+            "relations": (
+                "SELECT id FROM relations WHERE name = ?",
+                "INSERT INTO relations (name) VALUES (?)",
+            ),
+        }
+        look_up, insert = known[table]
+        found = self.row(look_up, name)
+        return int(found[0]) if found else self.insert(insert, name)
+
+    # Facts about the file
+
+    def change(self) -> int:
+        """The number of the last committed write."""
+        found = self.row("SELECT number FROM changes ORDER BY number DESC LIMIT 1")
+        return int(found[0]) if found else 0
+
+    def now(self) -> int:
+        """Now, and never before the last write: a clock set back hides nothing."""
+        if not getattr(self._local, "reading", False):
+            return self._latest()
+        if self._local.now is None:  # one moment for all that is read in a snapshot
+            self._local.now = self._latest()
+        return int(self._local.now)
+
+    def _latest(self) -> int:
+        found = self.row("SELECT at FROM changes ORDER BY number DESC LIMIT 1")
+        return max(self.clock(), found[0]) if found else self.clock()
+
+    def moment(self, as_of: AsOf) -> tuple[int, int]:
+        """An AsOf as (valid, known) in microseconds; an open known axis sees everything."""
+        known = FOREVER if as_of.known is None else to_micros(as_of.known)
+        if as_of.valid is not None:
+            return to_micros(as_of.valid), known
+        return min(self.now(), known), known
+
+    def meta(self, key: str) -> str | None:
+        """A named fact about the file."""
+        found = self.row("SELECT value FROM meta WHERE key = ?", key)
+        return str(found[0]) if found else None
+
+
+# Closing any descriptor of a file drops all locks this process holds on it (POSIX), and
+# with them SQLite's. So a file is read directly only while no engine here has it open.
+OPENING = threading.RLock()
+_registry: dict[tuple[int, int], int] = {}
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def is_registered(path: Path) -> bool:
+    return _registry.get(_identity(path), 0) > 0
+
+
+def _register(path: Path) -> tuple[int, int]:
+    with OPENING:
+        identity = _identity(path)
+        _registry[identity] = _registry.get(identity, 0) + 1
+        return identity
+
+
+def _unregister(identity: tuple[int, int]) -> None:
+    with OPENING:
+        _registry[identity] -= 1
+        if not _registry[identity]:
+            del _registry[identity]

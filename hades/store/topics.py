@@ -1,0 +1,459 @@
+"""Topics and states in SQLite: writing a version, finding one by number or by time.
+
+A state is stored as a delta from the version before it, with a whole copy at least
+every `WHOLE_EVERY` versions, so any version is rebuilt in bounded work. The latest
+content lies whole in `heads`, so reading it rebuilds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from hades.domain.graph import NodeKind
+from hades.domain.names import exact_key, name_key
+from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
+from hades.domain.trace import DEFAULT_IMPORTANCE, State, Topic
+from hades.errors import Conflict, Corrupt, NotFound
+from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
+from hades.store.records import Draft, TopicFilter, Write
+from hades.store.sqlite import Database
+
+WHOLE_EVERY = 64
+"""At most so many deltas lie between a version and a whole copy of one."""
+
+DIGEST_BYTES = 16
+
+
+class _Row(NamedTuple):
+    """A state as it lies in the file, with what the reading statement adds."""
+
+    topic: int
+    version: int
+    valid_from: int
+    recorded_at: int
+    retired_at: int | None
+    depth: int
+    encoding: int | None
+    level: int
+    confidence: float
+    importance: float | None
+    tags: str | None
+    metadata: str | None
+    digest: bytes
+    body: bytes | None
+    valid_to: int | None
+    planned: int = 0
+    head: bytes | None = None
+
+    @property
+    def is_delta(self) -> bool:
+        return self.encoding in (DELTA, DELTA_ZIPPED)
+
+
+_INSERT = f"INSERT INTO states ({', '.join(_Row._fields[:14])}, change) VALUES ({'?, ' * 14}?)"
+_STATE = ", ".join(f"s.{name}" for name in _Row._fields[:14])
+_KNOWN = "s.recorded_at <= ? AND (s.retired_at IS NULL OR s.retired_at > ?)"
+NEXT = (
+    "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
+    "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
+    "AND n.recorded_at <= ? AND (n.retired_at IS NULL OR n.retired_at > ?))"
+)
+_LATEST = f"""
+SELECT {_STATE}, NULL, t.planned, h.body
+FROM topics t JOIN states s ON s.id = t.latest LEFT JOIN heads h ON h.topic = t.id
+WHERE t.space = ? AND t.name = ?
+"""
+_AS_OF = f"""
+SELECT {_STATE}, {NEXT} FROM states s
+WHERE s.topic = (SELECT id FROM topics WHERE space = ? AND name = ?)
+  AND s.valid_from <= ? AND {_KNOWN}
+ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
+"""
+_TRACE = f"""
+SELECT {_STATE}, {NEXT} FROM states s
+WHERE s.topic = ? AND s.version BETWEEN ? AND ? AND s.recorded_at <= ?
+ORDER BY s.version
+"""
+_BY_ID = f"""
+SELECT t.name, {_STATE}, NULL, 0, h.body FROM states s JOIN topics t ON t.id = s.topic
+LEFT JOIN heads h ON h.topic = t.id AND t.latest = s.id WHERE s.id = ?
+"""
+_PARENT = f"""
+SELECT {_STATE}, NULL, 0, h.body FROM states s
+LEFT JOIN topics t ON t.latest = s.id AND t.id = s.topic LEFT JOIN heads h ON h.topic = t.id
+WHERE s.topic = ? AND s.version = ?
+"""
+
+
+def digest_of(topic: str, version: int, content: bytes) -> bytes:
+    """The hash that guards a state: its content, and that it is this topic's version."""
+    guard = blake2b(f"{topic}\0{version}\0".encode(), digest_size=DIGEST_BYTES)
+    guard.update(content)
+    return guard.digest()
+
+
+class Topics:
+    """The trace of every topic: an append-only list of states."""
+
+    def __init__(self, engine: Database) -> None:
+        self._engine = engine
+
+    # Reading
+
+    def state(self, space: int, topic: str, as_of: AsOf) -> State:
+        """The state of a topic as of a moment; NotFound when there was none."""
+        row = None
+        if as_of.valid is None and as_of.known is None:
+            row = self._row(_LATEST, space, topic)
+            if row is None:
+                raise self._missing(space, topic)
+            if row.planned:
+                row = None
+        if row is None:
+            valid, known = self._engine.moment(as_of)
+            row = self._row(_AS_OF, known, known, space, topic, valid, known, known)
+            if row is None:
+                raise self._missing(space, topic)
+        if row.encoding is None:
+            raise NotFound(
+                f"The topic {topic!r} was forgotten on {from_micros(row.valid_from):%Y-%m-%d}; "
+                "its history is kept."
+            )
+        return _state(topic, row, self._content(topic, row))
+
+    def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State:
+        """One version of a topic by its number."""
+        known = self._engine.moment(as_of)[1]
+        topic_id = self._topic_id(space, topic)
+        row = self._row(_TRACE, known, known, topic_id, version, version, known)
+        if row is None:
+            raise NotFound(f"The topic {topic!r} has no version {version}.")
+        return _state(topic, row, b"" if row.encoding is None else self._content(topic, row))
+
+    def trace(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]:
+        """The states of a topic in the order they were recorded."""
+        known = self._engine.moment(as_of)[1]
+        topic_id = self._topic_id(space, topic)
+        content: bytes | None = None
+        for row in self._engine.rows(_TRACE, known, known, topic_id, 1, FOREVER, known):
+            found = _Row._make((*row, 0, None))
+            content = None if found.encoding is None else _checked(topic, found, content)
+            yield _state(topic, found, content or b"")
+
+    def topics(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
+        """The topics there are as of a moment, by name."""
+        valid, known = self._engine.moment(as_of)
+        at_moment = (
+            "(SELECT id FROM states WHERE topic = t.id AND valid_from <= ? AND recorded_at <= ? "
+            "AND (retired_at IS NULL OR retired_at > ?) "
+            "ORDER BY valid_from DESC, version DESC LIMIT 1)"
+        )
+        pointer = f"CASE WHEN t.planned OR ? THEN {at_moment} ELSE t.latest END"
+        sql = f"""
+            SELECT t.name, s.version,
+                   (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= ?),
+                   s.valid_from, s.recorded_at, s.tags, s.importance
+            FROM topics t JOIN states s ON s.id = {pointer}
+            WHERE t.space = ? AND s.encoding IS NOT NULL
+              AND (? IS NULL OR t.name GLOB ?) AND t.name > ?
+              AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = ?))
+              AND s.valid_from >= ? AND s.valid_from < ?
+            ORDER BY t.name LIMIT ?
+        """
+        since = to_micros(wanted.since) if wanted.since else -FOREVER
+        until = to_micros(wanted.until) if wanted.until else FOREVER
+        rows = self._engine.rows(
+            sql,
+            *(known, not as_of.is_now, valid, known, known, space),
+            *(wanted.glob, wanted.glob, wanted.after or "", wanted.tag, wanted.tag),
+            *(since, until, -1 if wanted.limit is None else wanted.limit),
+        )
+        return [
+            Topic(
+                name=name,
+                version=version,
+                versions=versions,
+                valid_from=from_micros(valid_from),
+                recorded_at=from_micros(recorded_at),
+                tags=_tags(tags),
+                importance=DEFAULT_IMPORTANCE if importance is None else importance,
+            )
+            for name, version, versions, valid_from, recorded_at, tags, importance in rows
+        ]
+
+    def content(self, state: int) -> str:
+        """The content of a state by its row."""
+        found = self._engine.row(_BY_ID, state)
+        if found is None:
+            raise NotFound(f"There is no state {state}.")
+        topic, row = found[0], _Row(*found[1:])
+        return "" if row.encoding is None else self._content(topic, row).decode()
+
+    def exists(self, space: int, topic: str) -> bool:
+        """Whether the topic was ever remembered, forgotten ones included."""
+        return self._find(space, topic) is not None
+
+    # Writing
+
+    def add(self, write: Write, space: int, topic: str, draft: Draft) -> tuple[State, bool]:
+        """Append a state, unless it says what already holds; and whether it was appended.
+
+        A new state is pending: it still has to be cut into chunks, embedded and linked.
+        """
+        row = self._engine.row(
+            "SELECT id, latest, versions FROM topics WHERE space = ? AND name = ?", space, topic
+        )
+        topic_id, latest, versions = row or (0, None, 0)
+        if draft.expect_version is not None and draft.expect_version != versions:
+            raise Conflict(
+                f"The topic {topic!r} is at version {versions}, not {draft.expect_version}: "
+                "read it again, then write."
+            )
+        valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
+        held = self._held_at(space, topic, valid_from) if versions else None
+        if draft.content is None:
+            # Forgetting now also withdraws what is planned; forgetting as of a day in the
+            # past says nothing of what came after it.
+            plans = 0
+            if draft.valid_from is None:
+                plans = self._withdraw_plans(write, topic_id, valid_from)
+                latest = self._latest(topic_id)
+            if held is None and not plans:
+                raise self._missing(space, topic)
+        if draft.content is not None and held is not None:
+            if _says_nothing_new(held, draft):
+                return held, False
+            draft = _inherit(draft, held)
+        topic_id = topic_id or self._new_topic(space, topic)
+        state_id, row = self._insert(write, topic, topic_id, versions, valid_from, draft)
+        content = b"" if draft.content is None else draft.content.encode()
+        valid_to = self._point(write, topic_id, state_id, latest, row, content)
+        self._engine.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
+        write.subject = topic_id << 3 | NodeKind.TOPIC
+        return _state(topic, row._replace(valid_to=valid_to), content), True
+
+    def _withdraw_plans(self, write: Write, topic_id: int, after: int) -> int:
+        """Retire the states that have not come true yet; how many."""
+        return self._engine.run(
+            "UPDATE states SET retired_at = ? "
+            "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
+            *(write.at, topic_id, after),
+        ).rowcount
+
+    def _latest(self, topic_id: int) -> int | None:
+        row = self._engine.row(
+            "SELECT id FROM states WHERE topic = ? AND retired_at IS NULL "
+            "ORDER BY valid_from DESC, version DESC LIMIT 1",
+            topic_id,
+        )
+        return None if row is None else int(row[0])
+
+    def _new_topic(self, space: int, topic: str) -> int:
+        """A topic; an entity of that name, met before in an edge, becomes its subject."""
+        return self._engine.insert(
+            "INSERT INTO topics (space, name, entity) VALUES (?1, ?2, "
+            "(SELECT id FROM entities WHERE space = ?1 AND key IN (?3, ?4) "
+            "ORDER BY key = ?4 DESC LIMIT 1))",
+            *(space, topic, name_key(topic), exact_key(topic)),
+        )
+
+    def _insert(
+        self,
+        write: Write,
+        topic: str,
+        topic_id: int,
+        versions: int,
+        valid_from: int,
+        draft: Draft,
+    ) -> tuple[int, _Row]:
+        content = None if draft.content is None else draft.content.encode()
+        encoding, depth, body = self._encode(topic, topic_id, versions, content)
+        row = _Row(
+            topic=topic_id,
+            version=versions + 1,
+            valid_from=valid_from,
+            recorded_at=write.at,
+            retired_at=None,
+            depth=depth,
+            encoding=encoding,
+            level=draft.level,
+            confidence=1.0 if draft.confidence is None else draft.confidence,
+            importance=None if draft.importance == DEFAULT_IMPORTANCE else draft.importance,
+            tags=json_or_none(draft.tags),
+            metadata=json_or_none(draft.metadata),
+            digest=b"" if content is None else digest_of(topic, versions + 1, content),
+            body=body,
+            valid_to=None,
+        )
+        return self._engine.insert(_INSERT, *row[:14], write.change), row
+
+    def _point(
+        self,
+        write: Write,
+        topic_id: int,
+        state_id: int,
+        latest: int | None,
+        row: _Row,
+        content: bytes,
+    ) -> int | None:
+        """Move the topic's pointer to the new state if it is the latest; its valid_to."""
+        run = self._engine.run
+        newest = None
+        if latest is not None:
+            newest = self._engine.row("SELECT valid_from FROM states WHERE id = ?", latest)[0]
+        if newest is not None and row.valid_from < newest:
+            run("UPDATE topics SET versions = ? WHERE id = ?", row.version, topic_id)
+            found = self._engine.row(
+                "SELECT min(valid_from) FROM states "
+                "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
+                *(topic_id, row.valid_from),
+            )
+            return int(found[0])
+        run(
+            "UPDATE topics SET versions = ?, planned = ?, latest = ? WHERE id = ?",
+            *(row.version, int(row.valid_from > write.at), state_id, topic_id),
+        )
+        if row.is_delta:
+            run("INSERT OR REPLACE INTO heads VALUES (?, ?)", topic_id, content)
+        elif row.version > 1:
+            run("DELETE FROM heads WHERE topic = ?", topic_id)
+        return None
+
+    def _encode(
+        self, topic: str, topic_id: int, versions: int, content: bytes | None
+    ) -> tuple[int | None, int, bytes | None]:
+        """How to store a content: (encoding, depth, body)."""
+        if content is None:
+            return None, 0, None
+        parent = self._row(_PARENT, topic_id, versions)
+        if parent is None or parent.encoding is None or parent.depth + 1 >= WHOLE_EVERY:
+            encoding, body = pack(content, None)
+            return encoding, 0, body
+        encoding, body = pack(content, self._content(topic, parent))
+        return encoding, parent.depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0, body
+
+    # Inside
+
+    def _row(self, sql: str, *values: Any) -> _Row | None:
+        found = self._engine.row(sql, *values)
+        return None if found is None else _Row(*found)
+
+    def _held_at(self, space: int, topic: str, valid_from: int) -> State | None:
+        row = self._row(_AS_OF, FOREVER, FOREVER, space, topic, valid_from, FOREVER, FOREVER)
+        if row is None or row.encoding is None:
+            return None
+        return _state(topic, row, self._content(topic, row))
+
+    def _content(self, topic: str, row: _Row) -> bytes:
+        """The content of a state's row: from the head, or rebuilt from a whole copy on."""
+        if row.head is not None:
+            return _checked(topic, row._replace(encoding=WHOLE, body=row.head), None)
+        if not row.is_delta:
+            return _checked(topic, row, None)
+        content: bytes | None = None
+        chain = self._engine.rows(
+            "SELECT encoding, body FROM states WHERE topic = ? AND version BETWEEN ? AND ? "
+            "ORDER BY version",
+            *(row.topic, row.version - row.depth, row.version - 1),
+        )
+        for encoding, body in chain:
+            content = unpacked(topic, row.version, encoding, body, content)
+        return _checked(topic, row, content)
+
+    def _find(self, space: int, topic: str) -> int | None:
+        row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
+        return None if row is None else int(row[0])
+
+    def _topic_id(self, space: int, topic: str) -> int:
+        found = self._find(space, topic)
+        if found is None:
+            raise self._missing(space, topic)
+        return found
+
+    def _missing(self, space: int, topic: str) -> NotFound:
+        row = self._engine.row("SELECT name FROM spaces WHERE id = ?", space)
+        if row is None:
+            return NotFound("This space is gone: somebody dropped it.")
+        when = "" if self._find(space, topic) is None else " at that time"
+        return NotFound(f"There is no topic {topic!r} in the space {row[0]!r}{when}.")
+
+
+def _says_nothing_new(held: State, draft: Draft) -> bool:
+    return (
+        held.content == draft.content
+        and draft.tags in (None, held.tags)
+        and (draft.metadata is None or dict(draft.metadata) == dict(held.metadata))
+        and draft.importance in (None, held.importance)
+        and (draft.confidence is None or draft.confidence == held.confidence)
+        and draft.level == held.level
+    )
+
+
+def _inherit(draft: Draft, held: State) -> Draft:
+    """Tags, metadata and importance carry over unless the writer said otherwise."""
+    return replace(
+        draft,
+        tags=held.tags if draft.tags is None else draft.tags,
+        metadata=held.metadata if draft.metadata is None else draft.metadata,
+        importance=held.importance if draft.importance is None else draft.importance,
+    )
+
+
+def unpacked(
+    topic: str, version: int, encoding: int | None, body: bytes | None, old: bytes | None
+) -> bytes:
+    """A stored body as content; Corrupt when it cannot be."""
+    try:
+        if encoding is None or not isinstance(body, bytes):
+            raise ValueError("a version between it and a whole copy is missing")
+        return unpack(encoding, body, old)
+    except (ValueError, TypeError, zlib.error) as error:
+        raise Corrupt(
+            f"The state {topic}@{version} is damaged ({error}): run `hades check`."
+        ) from error
+
+
+def _checked(topic: str, row: _Row, old: bytes | None) -> bytes:
+    content = unpacked(topic, row.version, row.encoding, row.body, old)
+    if digest_of(topic, row.version, content) != row.digest:
+        raise Corrupt(
+            f"The content of {topic}@{row.version} does not match its hash: run `hades check`, "
+            "or restore a backup."
+        )
+    return content
+
+
+def _state(topic: str, row: _Row, content: bytes) -> State:
+    try:
+        return State(
+            topic,
+            row.version,
+            content.decode(),
+            from_micros(row.valid_from),
+            from_micros_or_none(row.valid_to),
+            from_micros(row.recorded_at),
+            row.confidence,
+            DEFAULT_IMPORTANCE if row.importance is None else row.importance,
+            _tags(row.tags),
+            {} if row.metadata is None else json.loads(row.metadata),
+            row.level,
+            row.encoding is None,
+        )
+    except (ValueError, OverflowError, TypeError) as error:
+        raise Corrupt(
+            f"The state {topic}@{row.version} is damaged ({error}): run `hades check`."
+        ) from error
+
+
+def _tags(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(json.loads(text))
+
+
+def json_or_none(value: Any) -> str | None:
+    """A value as it is kept in a column; nothing where there is nothing to say."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None

@@ -1,0 +1,167 @@
+"""The graph arrays: repaired after each write, they are as if made anew."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import hades
+from hades.domain.times import NOW
+from hades.index import graph_cache as webs
+from hades.index import indexes as catalogue_
+from hades.index import tables as tables_
+from hades.index.graph_build import weave
+from hades.index.graph_view import GraphView
+from hades.index.tables import Tables
+
+NAMES = ("Ada Lovelace", "Ada", "Lovelace Prize", "Mercury", "Ed Wood", "Bug Y")
+TOPICS = ("notes/ada", "notes/prize", "notes/mercury", "bugs/bug_y")
+
+sentences = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map(
+    lambda names: "# " + names[0] + "\n\n" + ". ".join(f"we met {name} there" for name in names)
+)
+writes = st.one_of(
+    st.tuples(st.just("remember"), st.sampled_from(TOPICS), sentences),
+    st.tuples(st.just("forget"), st.sampled_from(TOPICS), st.just("")),
+    st.tuples(st.just("relate"), st.sampled_from(TOPICS), st.sampled_from(NAMES)),
+    st.tuples(st.just("unrelate"), st.sampled_from(TOPICS), st.sampled_from(NAMES)),
+    st.tuples(st.just("merge"), st.just("Ada Lovelace"), st.just("Ada")),
+    st.tuples(st.just("split"), st.just("Ada"), st.just("")),
+)
+
+
+def web_of(view: hades.View) -> GraphView:
+    with view._engine.scene(view._where()) as scene:
+        return scene.web
+
+
+def arcs(web: GraphView) -> dict[tuple[int, int], float]:
+    """Every arc by the nodes themselves: numbers may differ between two webs."""
+    one, two, weight = web.graph.arcs()
+    return {
+        (web.node(int(a)), web.node(int(b))): round(float(w), 5)
+        for a, b, w in zip(one, two, weight, strict=True)
+    }
+
+
+def write(memory: hades.Memory, what: str, one: str, two: str) -> None:
+    try:
+        if what == "remember":
+            memory.remember(one, two)
+        elif what == "relate":
+            memory.relate(one, "about", two)
+        elif what == "unrelate":
+            memory.unrelate(one, "about", two)
+        elif what == "merge":
+            memory.merge(one, two)
+        else:
+            getattr(memory, what)(one)
+    except hades.HadesError:
+        pass  # nothing to forget, to end or to split
+
+
+@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(st.lists(writes, min_size=1, max_size=12))
+def test_mending_gives_what_making_anew_gives(life: list[tuple[str, str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        memory = hades.open(Path(folder) / "m.hades")
+        for number in range(12):
+            memory.remember(f"ground/{number}", f"# Ground {number}\n\nNothing but Mercury here.")
+        for step in life:
+            write(memory, *step)
+            memory._index_pending(None)
+            repaired = web_of(memory)
+            tables = Tables(memory._store, Path(folder) / "other")
+            catalogue = memory._finder.catalogue
+            tables.catch_up(catalogue.chunks["id"])
+            anew = weave(tables, catalogue.chunks["id"], repaired.moment)
+            assert arcs(repaired) == arcs(anew)
+            for field in ("frequency", "title_of", "previous", "next", "hub"):
+                assert np.array_equal(getattr(repaired, field), getattr(anew, field)), field
+        memory.close()
+
+
+def test_the_graph_is_that_of_the_moment(memory: hades.Memory) -> None:
+    memory.remember("films/ed_wood", "# Ed Wood\n\nA film by Tim Burton.", valid_from="2020-01-01")
+    memory.remember("people/burton", "# Tim Burton\n\nHe made films.", valid_from="2021-01-01")
+    memory._index_pending(None)
+
+    def titles(view: hades.View) -> set[int]:
+        web = web_of(view)
+        return set(web.title_of[web.visible].tolist())
+
+    assert len(titles(memory)) == 2
+    assert len(titles(memory.at("2020-06-01"))) == 1
+
+
+def test_a_note_is_linked_from_texts_that_were_there_before(memory: hades.Memory) -> None:
+    memory.remember("films/ed_wood", "# Ed Wood\n\nA film by tim burton, they say.")
+    before = web_of(memory)
+    memory.remember("people/burton", "# Tim Burton\n\nHe made films.")
+    memory._index_pending(None)
+    after = web_of(memory)
+    assert after.graph.arcs_count > before.graph.arcs_count
+    title = int(after.title_of[after.visible].max())
+    assert after.frequency[title] == 2
+
+
+def test_an_index_of_no_memory_is_made_anew(memory: hades.Memory, path: Path) -> None:
+    memory.remember("a", "# Ed Wood\n\nText.")
+    memory.recall("Ed Wood")
+    for file in memory._store.index_folder.rglob("*.npy"):
+        file.write_bytes(b"broken")
+    with hades.open(path) as again:
+        assert again.recall("Ed Wood").passages[0].chunk.topic == "a"
+
+
+def test_now_is_what_is_asked_about_by_default(memory: hades.Memory) -> None:
+    assert memory._where().as_of == NOW
+
+
+def test_a_saved_web_is_mended_by_what_was_written_since(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webs, "SAVED_FROM_MENTIONS", 1)
+    monkeypatch.setattr(tables_, "SAVED_AFTER_ROWS", 1)
+    with hades.open(path) as memory:
+        for number in range(30):
+            memory.remember(f"ground/{number}", f"# Ground {number}\n\nNothing but Mercury here.")
+        memory.recall("Mercury")
+        folder = memory._store.index_folder
+        assert list(folder.glob("web*-*"))
+    monkeypatch.setattr(webs, "weave", None)  # from here on it is read, never made anew
+    with hades.open(path) as memory:
+        assert memory.recall("What is on Ground 3?").passages
+        memory.remember("films/ed_wood", "# Ed Wood\n\nA film about Mercury.")
+        memory.forget("ground/3")
+        with memory._engine.scene(memory._where()) as scene:
+            repaired = scene.web
+        catalogue = memory._finder.catalogue
+        tables = Tables(memory._store, path.parent / "other")
+        tables.catch_up(catalogue.chunks["id"])
+        anew = weave(tables, catalogue.chunks["id"], repaired.moment)
+        assert arcs(repaired) == arcs(anew)
+
+
+def test_an_older_file_put_back_by_hand_drops_the_newer_indexes(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (tables_, catalogue_):
+        monkeypatch.setattr(module, "SAVED_AFTER_ROWS", 1)
+    with hades.open(path) as memory:
+        memory.remember("a", "# First\n\nOf Mercury.")
+        memory.recall("Mercury")
+    older = path.read_bytes()
+    with hades.open(path) as memory:
+        for number in range(20):
+            memory.remember(f"b/{number}", f"# Later {number}\n\nOf Mercury.")
+        memory.recall("Mercury")
+    path.write_bytes(older)
+    with hades.open(path) as memory:
+        assert [one.chunk.topic for one in memory.recall("Mercury").passages] == ["a"]
+        assert [hit.chunk.topic for hit in memory.search("Mercury")] == ["a"]
