@@ -6,7 +6,6 @@ same memory as of another moment, with the same reading methods.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +22,7 @@ from hades.errors import InvalidInput, NotFound
 from hades.exchange.snapshot import GraphSnapshot
 from hades.exploring import Exploring
 from hades.lifecycle import facts
-from hades.store.edge_pages import Place, edges_after
+from hades.store.edge_pages import FIRST, NO_LIMIT, Place, edges_after
 from hades.store.records import Direction, EdgeFilter, Problem, Progress, TopicFilter
 from hades.store.store import Store
 
@@ -90,14 +89,20 @@ class View(Exploring):
             clean_name(topic)
         return self._store.topics.state(self._space_id, topic, self.as_of)
 
-    def history(self, topic: str) -> list[State]:
-        """Every state of a topic in the order they were recorded, forgetting included."""
+    def history(self, topic: str, *, after: int = 0, limit: int | None = None) -> list[State]:
+        """Every state of a topic in the order they were recorded, forgetting included.
+
+        `limit` and `after` (the version of the last one seen) page through a long history.
+        """
         clean_name(topic)
+        clean_number(after, "version")
+        clean_number(limit, "limit")
         with self._store.snapshot():
             states = list(self._store.topics.trace(self._space_id, topic, self.as_of))
         if not states:
             raise NotFound(f"There is no topic {topic!r} at that time.")
-        return states
+        later = [state for state in states if state.version > after]
+        return later if limit is None else later[:limit]
 
     def diff(self, topic: str, before: int | None = None, after: int | None = None) -> Diff:
         """What changed between two versions; by default the last change."""
@@ -144,32 +149,27 @@ class View(Exploring):
         relation: str | None = None,
         direction: Direction = "both",
         all: bool = False,
+        after: Place | None = None,
+        limit: int | None = None,
     ) -> list[Edge]:
         """The edges that hold at this view's time, of one topic or entity or of all.
 
         First those that were told (`relate`), then those that texts state: `contains`,
         `imports`, `cites` and the like hold as long as the passage they were read in, and
         `documents` leads from prose to the code it names. Their numbers are not above 0.
-        `all=True` also gives those that no longer hold or do not hold yet.
+        `all=True` also gives those that no longer hold or do not hold yet. `limit` and
+        `after` (the `place` of the last edge seen) page through a long list.
         """
+        clean_number(limit, "limit")
         with self._store.snapshot():
             wanted = self._wanted_edges(name, relation, direction, all)
+            if limit is not None or after is not None:
+                most = NO_LIMIT if limit is None else limit
+                return edges_after(
+                    self._store, self._space_id, wanted, self.as_of, after or FIRST, most
+                )
             told = self._store.edges.find(self._space_id, wanted, self.as_of)
             return told + self._store.derived_edges.find(self._space_id, wanted, self.as_of)
-
-    def _edges_after(
-        self,
-        name: str | None,
-        relation: str | None,
-        direction: Direction,
-        all: bool,
-        after: Place,
-        limit: int,
-    ) -> list[Edge]:
-        """The next of those edges beyond a place: told ones, then stated ones."""
-        with self._store.snapshot():
-            wanted = self._wanted_edges(name, relation, direction, all)
-            return edges_after(self._store, self._space_id, wanted, self.as_of, after, limit)
 
     def _wanted_edges(
         self, name: str | None, relation: str | None, direction: Direction, all: bool
@@ -197,23 +197,23 @@ class View(Exploring):
                 self._store, self._space_id, self._named_node(name), before, after, self.as_of
             )
 
-    def entities(self, glob: str | None = None) -> list[Entity]:
-        """The entities there are, by name, with their aliases and what was merged into them."""
-        if glob is not None:
-            clean_name(glob, "pattern")
-        with self._store.snapshot():
-            self._require_space()
-            return self._store.entities.list(self._space_id, glob, self.as_of)
+    def entities(
+        self,
+        glob: str | None = None,
+        *,
+        after: tuple[str, int] | None = None,
+        limit: int | None = None,
+    ) -> list[Entity]:
+        """The entities there are, by name, with their aliases and what was merged into them.
 
-    def _entities_after(
-        self, glob: str | None, after: tuple[str, int], limit: int
-    ) -> Sequence[tuple[int, Entity]]:
-        """The next of that list beyond a name and number, each with its number."""
+        `limit` and `after` (name and id of the last one seen) page through a long list.
+        """
+        clean_number(limit, "limit")
         if glob is not None:
             clean_name(glob, "pattern")
         with self._store.snapshot():
             self._require_space()
-            return self._store.entities.page(self._space_id, glob, self.as_of, after, limit)
+            return self._store.entities.list(self._space_id, glob, self.as_of, after, limit)
 
     def entity(self, name: str) -> Entity:
         """One entity, by any of its names."""

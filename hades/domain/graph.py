@@ -49,6 +49,8 @@ class Entity:
     edges: int = 0
     frequency: int = 0
     """In how many passages it is mentioned."""
+    id: int = 0
+    """Its number: tells apart two entities that are written alike."""
 
 
 @dataclass(frozen=True, slots=True)

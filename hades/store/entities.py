@@ -17,6 +17,7 @@ from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.identity import Identity
 from hades.store.listing import (
+    ALL,
     Standing,
     aliases_of,
     degrees_of,
@@ -153,16 +154,21 @@ class Entities:
         )
         return {int(entity): str(name) for entity, name in rows}
 
-    def list(self, space: int, glob: str | None = None, as_of: AsOf = NOW) -> list[Entity]:
-        """The entities there are, by name, each with its aliases and what was merged into it."""
-        found = list_entities(self._engine, self._standing(space, as_of), glob)
-        return [entity for _, entity in found]
+    def list(
+        self,
+        space: int,
+        glob: str | None = None,
+        as_of: AsOf = NOW,
+        after: tuple[str, int] | None = None,
+        limit: int | None = None,
+    ) -> list[Entity]:
+        """The entities there are, by name, each with its aliases and what was merged into it.
 
-    def page(
-        self, space: int, glob: str | None, as_of: AsOf, after: tuple[str, int], limit: int
-    ) -> Sequence[tuple[int, Entity]]:
-        """The next of that list beyond a name and id, each with its id."""
-        return list_entities(self._engine, self._standing(space, as_of), glob, after, limit)
+        Beyond the name and id `after`, and at most `limit` of them.
+        """
+        most = ALL if limit is None else limit
+        standing = self._standing(space, as_of)
+        return list_entities(self._engine, standing, glob, after or ("", 0), most)
 
     def get(self, space: int, name: str, as_of: AsOf = NOW) -> Entity:
         """The entity a name stands for, as `list` shows it, without reading the others."""
@@ -185,6 +191,7 @@ class Entities:
             summary=summary or "",
             edges=sum(degrees_of(self._engine, group, known).values()),
             frequency=frequency_of(self._engine, group, self._engine.moment(as_of)),
+            id=own,
         )
 
     def _standing(self, space: int, as_of: AsOf) -> Standing:

@@ -62,7 +62,7 @@ def list_entities(
     glob: str | None = None,
     after: tuple[str, int] = ("", 0),
     limit: int = ALL,
-) -> list[tuple[int, Entity]]:
+) -> list[Entity]:
     """The entities that stand for themselves, by name, beyond a name and id."""
     known = standing.moment[1]
     hidden = _json(standing.roots.keys() | standing.explained.keys())
@@ -78,19 +78,17 @@ def list_entities(
     degrees = degrees_of(engine, shown.union(*groups.values()), known)
     counts = dict(engine.rows(f"{_FREQUENCIES} GROUP BY m.entity", _json(shown), *standing.moment))
     return [
-        (
-            entity,
-            Entity(
-                name=name,
-                kind=kind,
-                aliases=tuple(aliases.get(entity, ())),
-                merged=tuple(merged.get(entity, ())),
-                summary=summary or "",
-                edges=sum(degrees.get(e, 0) for e in (entity, *groups.get(entity, ()))),
-                frequency=frequency_of(engine, [entity, *groups[entity]], standing.moment)
-                if entity in groups
-                else counts.get(entity, 0),
-            ),
+        Entity(
+            name=name,
+            kind=kind,
+            aliases=tuple(aliases.get(entity, ())),
+            merged=tuple(merged.get(entity, ())),
+            summary=summary or "",
+            edges=sum(degrees.get(e, 0) for e in (entity, *groups.get(entity, ()))),
+            frequency=frequency_of(engine, [entity, *groups[entity]], standing.moment)
+            if entity in groups
+            else counts.get(entity, 0),
+            id=entity,
         )
         for entity, name, kind, summary in rows
     ]

@@ -120,7 +120,16 @@ async def edges(
     after = (told, number, mark)
     return await reads.answer(
         lambda view: page(
-            view._edges_after(name, relation, direction, all, after, limit + 1), limit, edge_key
+            view.edges(
+                name,
+                relation=relation,
+                direction=direction,
+                all=all,
+                after=after,
+                limit=limit + 1,
+            ),
+            limit,
+            edge_key,
         )
     )
 

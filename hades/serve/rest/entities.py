@@ -77,9 +77,8 @@ async def entities(
     name, number = decode(cursor, *ENTITY_KEY) or ("", 0)
 
     def read(view: View) -> dict[str, Any]:
-        found = view._entities_after(glob, (name, number), limit + 1)
-        told = page(found, limit, lambda one: [one[1].name, one[0]])
-        return {**told, "items": [entity for _, entity in told["items"]]}
+        found = view.entities(glob, after=(name, number), limit=limit + 1)
+        return page(found, limit, lambda one: [one.name, one.id])
 
     return await reads.answer(read)
 
