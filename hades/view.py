@@ -241,9 +241,9 @@ class View(Exploring):
             chunks = self._store.chunks.find([chunk for chunk, _ in rows], self.as_of)
             return [
                 Mentioned(
-                    chunk=chunks[chunk],
-                    line=self._store.chunks.line(chunk, chunks[chunk].start),
-                    positions=tuple(characters_at(chunks[chunk].text, places)),
+                    chunk=chunks[chunk].chunk,
+                    line=chunks[chunk].line,
+                    positions=tuple(characters_at(chunks[chunk].chunk.text, places)),
                 )
                 for chunk, places in rows
                 if chunk in chunks

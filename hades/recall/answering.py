@@ -15,7 +15,7 @@ from hades.recall.conveyance import conveyance
 from hades.recall.pathways import Pathways
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
-from hades.store.records import Standing
+from hades.store.records import PlacedChunk
 
 Ints = npt.NDArray[np.int64]
 
@@ -107,15 +107,15 @@ def _say_what_is_missing(stage: Stage, look: Retrieved, made: Sequence[Passage])
         stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
 
 
-def _read(look: Retrieved, ids: Sequence[int], at_once: int) -> Iterator[Standing | None]:
+def _read(look: Retrieved, ids: Sequence[int], at_once: int) -> Iterator[PlacedChunk | None]:
     """The chunks in their order, read a few at a time: most are never asked for."""
     for first in range(0, len(ids), at_once):
         part = ids[first : first + at_once]
-        found = look.scene.store.chunks.standing(part, look.scene.as_of)
+        found = look.scene.store.chunks.find(part, look.scene.as_of)
         yield from (found.get(one) for one in part)
 
 
-def _passage(look: Retrieved, place: int, found: Standing, doors: tuple[str, ...]) -> Passage:
+def _passage(look: Retrieved, place: int, found: PlacedChunk, doors: tuple[str, ...]) -> Passage:
     signals = look.signals
     number = int(look.numbers[place])
     walked = float(signals.walked[number]) / max(1e-12, float(signals.walked.max(initial=0.0)))

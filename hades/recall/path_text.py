@@ -202,7 +202,7 @@ class Teller:
         if number not in self._chunks:
             chunk = int(self._web.chunks[number])
             found = self._scene.store.chunks.find([chunk], self._scene.as_of)
-            self._chunks[number] = found[chunk]
+            self._chunks[number] = found[chunk].chunk
         return self._chunks[number]
 
     def _snippet(self, chunk: int, entity: int) -> str:

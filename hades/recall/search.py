@@ -156,10 +156,10 @@ class Finder:
         chunks = self._store.chunks.find(best, as_of)
         return [
             Hit(
-                chunk=chunks[one],
+                chunk=chunks[one].chunk,
                 score=round(total[one], 6),
                 doors={door: scores[one] for door, scores in found.items() if one in scores},
-                line=self._line(one, chunks[one].start),
+                line=chunks[one].line,
             )
             for one in best
             if one in chunks
@@ -169,13 +169,10 @@ class Finder:
         """Chunks with their scores as hits, in the order given."""
         chunks = self._store.chunks.find(list(scores), as_of)
         return [
-            Hit(chunks[one], score, {}, self._line(one, chunks[one].start))
+            Hit(chunks[one].chunk, score, {}, chunks[one].line)
             for one, score in scores.items()
             if one in chunks
         ]
-
-    def _line(self, chunk: int, start: int) -> int:
-        return self._store.chunks.line(chunk, start)
 
 
 def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:

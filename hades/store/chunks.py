@@ -17,7 +17,7 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.trace import Chunk
 from hades.errors import Conflict, NotFound
-from hades.store.records import Cut, Pending, Standing, Write
+from hades.store.records import Cut, Pending, PlacedChunk, Write
 from hades.store.sqlite import Database
 from hades.store.topics import NEXT, Topics
 
@@ -41,18 +41,23 @@ SELECT DISTINCT p.chunk FROM presences p JOIN chunks c ON c.id = p.chunk
 WHERE c.topic = (SELECT topic FROM states WHERE id = ?) AND p.retired_at IS NULL
   AND (p.valid_to IS NULL OR p.valid_to > ?)
 """
-_STANDING = """
-SELECT p.chunk, max(p.state), p.ordinal, p.start, p."end", c.heading, c.tokens, t.name, s.version
-FROM placements p JOIN chunks c ON c.id = p.chunk JOIN states s ON s.id = p.state
-JOIN topics t ON t.id = s.topic
-WHERE p.chunk IN (SELECT value FROM json_each(?)) AND s.valid_from <= ? AND s.recorded_at <= ?
-GROUP BY p.chunk
+_PLACED = f"""
+SELECT s.chunk, s.state, s.ordinal, s.start, s."end", s.heading, s.tokens, s.name, s.version,
+       s.valid_from, s.recorded_at, {NEXT}
+FROM (
+  SELECT p.*, c.heading, c.tokens, t.name, s.topic, s.version, s.valid_from, s.recorded_at,
+         row_number() OVER (
+           PARTITION BY p.chunk
+           ORDER BY coalesce(s.retired_at <= :known, 0), s.valid_from DESC, s.version DESC,
+                    p.ordinal
+         ) AS choice
+  FROM placements p JOIN chunks c ON c.id = p.chunk JOIN states s ON s.id = p.state
+  JOIN topics t ON t.id = s.topic
+  WHERE p.chunk IN (SELECT value FROM json_each(:chunks))
+    AND s.valid_from <= :valid AND s.recorded_at <= :known
+) s WHERE s.choice = 1
 """
-
-
-_STANDING_WITH_TIMES = _STANDING.replace(
-    "s.version\n", f"s.version, s.valid_from, s.recorded_at, {NEXT}\n", 1
-)
+"""Of the states known then that have a chunk, the one that began last."""
 
 
 class Chunks:
@@ -243,19 +248,16 @@ class Chunks:
             for state, ordinal, start, end, heading, tokens in rows
         ]  # fmt: skip
 
-    def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Chunk]:
-        """Chunks by id, as they stand in the latest state at that moment that has them."""
-        return self._standing(chunks, *self._engine.moment(as_of))
+    def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:
+        """Chunks by id, each as it stands in the state that holds at that moment.
 
-    def standing(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Standing]:
-        """The same with the lines they stand on and the times of that state."""
-        valid, known = self._engine.moment(as_of)
-        wanted = json.dumps(list(chunks))
+        One that is gone by then stands in the last state that had it.
+        """
         found = {}
-        for row in self._engine.rows(_STANDING_WITH_TIMES, known, known, wanted, valid, known):
+        for row in self._placed(chunks, *self._engine.moment(as_of)):
             chunk, state, ordinal, start, end, heading, tokens, topic, version, *times = row
             content = self._content(state)
-            found[chunk] = Standing(
+            found[chunk] = PlacedChunk(
                 Chunk(
                     topic, version, ordinal, content[start:end], start, end, heading or "", tokens
                 ),
@@ -269,22 +271,17 @@ class Chunks:
 
     def texts(self, chunks: Sequence[int]) -> dict[int, str]:
         """The texts of chunks, whenever they were there."""
-        return {chunk: found.text for chunk, found in self._standing(chunks).items()}
+        rows = self._placed(chunks, FOREVER, FOREVER)
+        return {row[0]: self._content(row[1])[row[3] : row[4]] for row in rows}
 
-    def _standing(
-        self, chunks: Sequence[int], valid: int = FOREVER, known: int = FOREVER
-    ) -> dict[int, Chunk]:
-        found = {}
-        for row in self._engine.rows(_STANDING, json.dumps(list(chunks)), valid, known):
-            chunk, state, ordinal, start, end, heading, tokens, topic, version = row
-            text = self._content(state)[start:end]
-            found[chunk] = Chunk(topic, version, ordinal, text, start, end, heading or "", tokens)
-        return found
+    def labels(self, chunks: Iterable[int], valid: int, known: int) -> dict[int, str]:
+        """How chunks are cited at a moment: `docs/guide.md@3#0`."""
+        rows = self._placed(sorted(set(chunks)), valid, known)
+        return {row[0]: f"{row[7]}@{row[8]}#{row[2]}" for row in rows}
 
-    def line(self, chunk: int, start: int) -> int:
-        """The line, from 1, at which a place in the latest state of a chunk stands."""
-        row = self._engine.row("SELECT max(state) FROM placements WHERE chunk = ?", chunk)
-        return 1 if row[0] is None else self._content(row[0]).count("\n", 0, start) + 1
+    def _placed(self, chunks: Sequence[int], valid: int, known: int) -> list[Any]:
+        wanted = json.dumps(list(chunks))
+        return self._engine.rows(_PLACED, chunks=wanted, valid=valid, known=known)
 
     def content_uses(self) -> dict[str, int]:
         """Contents found unpacked (kept) and unpacked anew (made)."""

@@ -94,12 +94,6 @@ _DOCUMENTING = {
     "in": f" AND {_OF_SYMBOL}",
     "both": f" AND ({_PROSE} OR {_OF_SYMBOL})",
 }
-_LABELS = """
-SELECT p.chunk, t.name || '@' || s.version || '#' || p.ordinal, max(p.state)
-FROM placements p JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic
-WHERE p.chunk IN (SELECT value FROM json_each(?)) AND s.valid_from <= ? AND s.recorded_at <= ?
-GROUP BY p.chunk
-"""
 
 
 class DerivedEdges:
@@ -121,16 +115,14 @@ class DerivedEdges:
         values = self._values(space, wanted, as_of)
         sql, keys = f"{_STATED}{_OF_LINKS}{ends}", list[int]()
         if wanted.limit is not None:
-            found = self._engine.rows_by_name(
+            found = self._engine.rows(
                 f"SELECT DISTINCT l.id {_OF_LINKS}{ends} AND l.id > :beyond "
                 "ORDER BY l.id LIMIT :limit",
-                values,
+                **values,
             )
             keys = [row[0] for row in found]
             sql += " AND l.id IN (SELECT value FROM json_each(:keys))"
-        rows = self._engine.rows_by_name(
-            f"{sql} ORDER BY l.id, p.id", {**values, "keys": json.dumps(keys)}
-        )
+        rows = self._engine.rows(f"{sql} ORDER BY l.id, p.id", **values, keys=json.dumps(keys))
         edges = self._stated(space, rows, as_of, any_time=wanted.any_time)
         return edges, keys[-1] if len(keys) == wanted.limit else None
 
@@ -198,7 +190,7 @@ class DerivedEdges:
         sql = _SYMBOLS + _NAMED
         if wanted.node is not None:
             sql += _DOCUMENTING[wanted.direction]
-        rows = self._engine.rows_by_name(sql, values)
+        rows = self._engine.rows(sql, **values)
         texts = self._passages.texts(sorted({row[0] for row in rows}))
         labels = self._labels((row[0] for row in rows), as_of, any_time=wanted.any_time)
         found: dict[tuple[int, int, _Times], Edge] = {}
@@ -227,9 +219,7 @@ class DerivedEdges:
 
     def _labels(self, chunks: Iterable[int], as_of: AsOf, *, any_time: bool) -> dict[int, str]:
         valid, known = self._engine.moment(as_of)
-        wanted = json.dumps(sorted(set(chunks)))
-        rows = self._engine.rows(_LABELS, wanted, FOREVER if any_time else valid, known)
-        return {chunk: label for chunk, label, _ in rows}
+        return self._passages.labels(chunks, FOREVER if any_time else valid, known)
 
 
 def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any) -> Edge:

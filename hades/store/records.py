@@ -40,8 +40,8 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A chunk, where it stands in its topic's content and when that held."""
+class PlacedChunk:
+    """A chunk in a state: the lines it stands on there, and when that state held."""
 
     chunk: Chunk
     line: int

@@ -119,17 +119,10 @@ class Database:
 
     # Reading
 
-    def rows(self, sql: str, *values: Any) -> list[Any]:
-        """All rows of a statement."""
+    def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
+        """All rows of a statement, its values given in order or by name."""
         try:
-            return self.connection.execute(sql, values).fetchall()
-        except FAULTS as error:
-            raise translate(error, self.path) from error
-
-    def rows_by_name(self, sql: str, values: dict[str, Any]) -> list[Any]:
-        """All rows of a statement whose values have names."""
-        try:
-            return self.connection.execute(sql, values).fetchall()
+            return self.connection.execute(sql, named or values).fetchall()
         except FAULTS as error:
             raise translate(error, self.path) from error
 
@@ -142,10 +135,10 @@ class Database:
         except FAULTS as error:
             raise translate(error, self.path) from error
 
-    def row(self, sql: str, *values: Any) -> Any:
+    def row(self, sql: str, *values: Any, **named: Any) -> Any:
         """The first row of a statement, or None."""
         try:
-            return self.connection.execute(sql, values).fetchone()
+            return self.connection.execute(sql, named or values).fetchone()
         except FAULTS as error:
             raise translate(error, self.path) from error
 

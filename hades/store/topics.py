@@ -57,11 +57,11 @@ class _Row(NamedTuple):
 
 _INSERT = f"INSERT INTO states ({', '.join(_Row._fields[:14])}, change) VALUES ({'?, ' * 14}?)"
 _STATE = ", ".join(f"s.{name}" for name in _Row._fields[:14])
-_KNOWN = "s.recorded_at <= ? AND (s.retired_at IS NULL OR s.retired_at > ?)"
+_KNOWN = "s.recorded_at <= :known AND (s.retired_at IS NULL OR s.retired_at > :known)"
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
-    "AND n.recorded_at <= ? AND (n.retired_at IS NULL OR n.retired_at > ?))"
+    "AND n.recorded_at <= :known AND (n.retired_at IS NULL OR n.retired_at > :known))"
 )
 _LATEST = f"""
 SELECT {_STATE}, NULL, t.planned, h.body
@@ -70,13 +70,13 @@ WHERE t.space = ? AND t.name = ?
 """
 _AS_OF = f"""
 SELECT {_STATE}, {NEXT} FROM states s
-WHERE s.topic = (SELECT id FROM topics WHERE space = ? AND name = ?)
-  AND s.valid_from <= ? AND {_KNOWN}
+WHERE s.topic = (SELECT id FROM topics WHERE space = :space AND name = :topic)
+  AND s.valid_from <= :valid AND {_KNOWN}
 ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
 """
 _TRACE = f"""
 SELECT {_STATE}, {NEXT} FROM states s
-WHERE s.topic = ? AND s.version BETWEEN ? AND ? AND s.recorded_at <= ?
+WHERE s.topic = :topic AND s.version BETWEEN :first AND :last AND s.recorded_at <= :known
 ORDER BY s.version
 """
 _BY_ID = f"""
@@ -116,7 +116,7 @@ class Topics:
                 row = None
         if row is None:
             valid, known = self._engine.moment(as_of)
-            row = self._row(_AS_OF, known, known, space, topic, valid, known, known)
+            row = self._row(_AS_OF, space=space, topic=topic, valid=valid, known=known)
             if row is None:
                 raise self._missing(space, topic)
         if row.encoding is None:
@@ -130,7 +130,7 @@ class Topics:
         """One version of a topic by its number."""
         known = self._engine.moment(as_of)[1]
         topic_id = self._topic_id(space, topic)
-        row = self._row(_TRACE, known, known, topic_id, version, version, known)
+        row = self._row(_TRACE, topic=topic_id, first=version, last=version, known=known)
         if row is None:
             raise NotFound(f"The topic {topic!r} has no version {version}.")
         return _state(topic, row, b"" if row.encoding is None else self._content(topic, row))
@@ -140,7 +140,7 @@ class Topics:
         known = self._engine.moment(as_of)[1]
         topic_id = self._topic_id(space, topic)
         content: bytes | None = None
-        for row in self._engine.rows(_TRACE, known, known, topic_id, 1, FOREVER, known):
+        for row in self._engine.rows(_TRACE, topic=topic_id, first=1, last=FOREVER, known=known):
             found = _Row._make((*row, 0, None))
             content = None if found.encoding is None else _checked(topic, found, content)
             yield _state(topic, found, content or b"")
@@ -339,12 +339,12 @@ class Topics:
 
     # Inside
 
-    def _row(self, sql: str, *values: Any) -> _Row | None:
-        found = self._engine.row(sql, *values)
+    def _row(self, sql: str, *values: Any, **named: Any) -> _Row | None:
+        found = self._engine.row(sql, *values, **named)
         return None if found is None else _Row(*found)
 
     def _held_at(self, space: int, topic: str, valid_from: int) -> State | None:
-        row = self._row(_AS_OF, FOREVER, FOREVER, space, topic, valid_from, FOREVER, FOREVER)
+        row = self._row(_AS_OF, space=space, topic=topic, valid=valid_from, known=FOREVER)
         if row is None or row.encoding is None:
             return None
         return _state(topic, row, self._content(topic, row))
