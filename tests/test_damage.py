@@ -9,12 +9,14 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import hades
+from hades.cli import app
 
 
 def _filled(path: Path) -> dict[str, str]:
@@ -99,11 +101,66 @@ def test_flipped_bits_are_noticed_or_harmless(path: Path, tmp_path: Path) -> Non
                     except hades.HadesError:
                         noticed += 1
                 memory.check()
+                noticed += _reading_all(memory, tmp_path)
         except hades.HadesError:
             noticed += 1
         for left in tmp_path.glob("flipped*"):
             left.unlink()
     assert noticed > 10
+
+
+def _reading_all(memory: hades.Memory, folder: Path) -> int:
+    """Read everything there is; how many of the ways to do so noticed the damage."""
+    target = folder / "flipped.export"
+    readings: list[Callable[[], object]] = [
+        memory.topics,
+        memory.entities,
+        memory.edges,
+        memory.spaces,
+        memory.stats,
+        memory.log,
+        lambda: memory.export(target),
+        lambda: memory.export(folder / "flipped.json", "node-link"),
+    ]
+    noticed = 0
+    for read in readings:
+        try:
+            read()
+        except hades.HadesError:
+            noticed += 1
+            assert read is not readings[-2] or not target.exists()
+    return noticed
+
+
+DAMAGE_TO_RECORDS = [
+    "UPDATE states SET valid_from = 1 << 62 WHERE id = 42",
+    "UPDATE states SET tags = '{nonsense' WHERE id = 42",
+    "UPDATE states SET topic = 4711 WHERE id = 42",
+    "UPDATE states SET body = zeroblob(30) WHERE id = 42",
+    "UPDATE topics SET name = CAST(x'ff00' AS TEXT) WHERE id = 3",
+    "UPDATE edges SET recorded_at = 'never' WHERE id = 5",
+    "UPDATE changes SET at = 1 << 62 WHERE number = 5",
+]
+
+
+def test_an_export_of_a_damaged_memory_is_refused_in_one_sentence(
+    path: Path, tmp_path: Path
+) -> None:
+    _filled(path)
+    original = path.read_bytes()
+    target = tmp_path / "all.jsonl"
+    for damage in DAMAGE_TO_RECORDS:
+        path.write_bytes(original)
+        raw = sqlite3.connect(path)
+        raw.execute(damage)
+        raw.commit()
+        raw.close()
+        done = CliRunner().invoke(app, ["export", str(target), "--memory", str(path)])
+        assert done.exit_code == 2, damage
+        assert done.stderr.startswith("hades: "), damage
+        assert done.stderr.count("\n") == 1, damage
+        assert "hades check" in done.stderr, damage
+        assert not list(tmp_path.glob("*all.jsonl*")), damage
 
 
 def test_a_damaged_content_is_named_by_check(path: Path) -> None:

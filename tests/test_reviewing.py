@@ -302,7 +302,7 @@ def test_check_finds_damaged_proposals_and_mend_drops_them(memory: hades.Memory)
     engine = memory._store.engine  # type: ignore[attr-defined]
     with engine.transaction():
         engine.run("UPDATE proposals SET fields = '{' WHERE id = ?", wish.id)
-    with pytest.raises(hades.Corrupt, match="hades check --repair"):
+    with pytest.raises(hades.Corrupt, match="hades check"):
         memory.proposals()
     (problem,) = memory.check()
     assert problem.where == f"proposal {wish.id}"

@@ -159,3 +159,16 @@ def test_a_passage_is_cited_as_the_version_that_holds_then(
             assert (found.chunk.version, found.line) == (version, line)
         stated = [edge.source.name for edge in view.edges() if edge.source.kind == "chunk"]
         assert all(name.startswith(f"doc/plan@{version}#") for name in stated)
+
+
+def test_a_planned_topic_counts_when_it_is_there(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("now", "one")
+    memory.remember("later", "two", valid_from="2024-05")
+    memory.remember("gone", "three")
+    memory.remember("gone", "four", valid_from="2024-06")
+    memory.forget("gone")
+    for day, there in (("2024-03-01", ["now"]), ("2024-05-02", ["later", "now"])):
+        clock.set(day)
+        assert [topic.name for topic in memory.topics()] == there
+        assert [space.topics for space in memory.spaces()] == [len(there)]
+        assert memory.stats()["topics"] == len(there)

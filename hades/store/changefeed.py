@@ -10,6 +10,7 @@ from typing import Any
 
 from hades.domain.times import FOREVER
 from hades.store.sqlite import Database
+from hades.store.topics import STATE_THEN
 
 _SINCE = {
     "chunks": "SELECT c.id, c.topic, t.space FROM chunks c {by} JOIN topics t ON t.id = c.topic "
@@ -77,11 +78,11 @@ class Changefeed:
         """(chunk, topic, ordinal, is a turn) of the states that hold at a moment."""
         return self._engine.rows(
             "SELECT p.chunk, t.id, p.ordinal, t.kind = 'conversation' "
-            "FROM topics t JOIN placements p ON p.state = ("
-            "SELECT id FROM states WHERE topic = t.id AND valid_from <= ?1 AND recorded_at <= ?2 "
-            "AND (retired_at IS NULL OR retired_at > ?2) "
-            "ORDER BY valid_from DESC, version DESC LIMIT 1) WHERE t.space = ?3 GROUP BY p.chunk",
-            *(valid, known, space),
+            f"FROM topics t JOIN placements p ON p.state = {STATE_THEN} "
+            "WHERE t.space = :space GROUP BY p.chunk",
+            valid=valid,
+            known=known,
+            space=space,
         )
 
     def vectors(self, encoder: str, change: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
@@ -96,12 +97,13 @@ class Changefeed:
     def tagged(self, space: int, tag: str, valid: int, known: int) -> list[int]:
         """The topics whose state at a moment has a tag."""
         rows = self._engine.rows(
-            "SELECT t.id FROM topics t JOIN states s ON s.id = ("
-            "SELECT id FROM states WHERE topic = t.id AND valid_from <= ?1 AND recorded_at <= ?2 "
-            "AND (retired_at IS NULL OR retired_at > ?2) "
-            "ORDER BY valid_from DESC, version DESC LIMIT 1) "
-            "WHERE t.space = ?3 AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = ?4)",
-            *(valid, known, space, tag),
+            f"SELECT t.id FROM topics t JOIN states s ON s.id = {STATE_THEN} "
+            "WHERE t.space = :space "
+            "AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = :tag)",
+            valid=valid,
+            known=known,
+            space=space,
+            tag=tag,
         )
         return [int(row[0]) for row in rows]
 

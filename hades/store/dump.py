@@ -27,6 +27,7 @@ from hades.store.check import (
 )
 from hades.store.chunks import EMBEDDED
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
+from hades.store.faults import intact, translated
 from hades.store.records import Write
 from hades.store.sqlite import Database
 from hades.store.topics import WHOLE_EVERY, Topics, digest_of, unpacked
@@ -99,15 +100,16 @@ def dump(engine: Database) -> Iterator[dict[str, Any]]:
     content: bytes | None = None
     topics: dict[int, str] = {}
     for table, sql in _TABLES.items():
-        cursor = engine.connection.execute(sql)
-        names = [column[0] for column in cursor.description]
-        for row in cursor:
-            record = {"table": table, **dict(zip(names, row, strict=True))}
-            if table == "topics":
-                topics[record["id"]] = record["name"]
-            if table == "states":
-                content = _whole(record, topics[record["topic"]], content)
-            yield _readable(record)
+        with translated(engine.path), intact(f"A record of {table}"):
+            cursor = engine.connection.execute(sql)
+            names = [column[0] for column in cursor.description]
+            for row in cursor:
+                record = {"table": table, **dict(zip(names, row, strict=True))}
+                if table == "topics":
+                    topics[record["id"]] = record["name"]
+                if table == "states":
+                    content = _whole(record, topics[record["topic"]], content)
+                yield _readable(record)
 
 
 def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | None:
@@ -122,6 +124,8 @@ def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | 
                 f"The content of {topic}@{record['version']} does not match its hash: "
                 "run `hades check`; nothing was exported."
             )
+    for name in ("tags", "metadata"):
+        json.loads(record[name] or "null")  # damaged JSON could not be imported again
     record["content"] = None if content is None else content.decode()
     return content
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from hades.domain.graph import Belief, Edge, Node, NodeKind, Provenance
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
-from hades.errors import Corrupt, NotFound
+from hades.errors import NotFound
 from hades.store.entities import Entities
+from hades.store.faults import intact
 from hades.store.identity import Identity
 from hades.store.records import EdgeDraft, EdgeFilter, Write
 from hades.store.sqlite import Database
@@ -138,7 +139,7 @@ class Edges:
         if row.retired_at is not None and row.retired_at > known:
             row = row._replace(retired_at=None)  # not yet known then
         relation, source, target = found[-3:]
-        try:
+        with intact(f"The edge {row.id}"):
             return Edge(
                 id=row.id,
                 source=self._end(row.source, source, identity),
@@ -156,8 +157,6 @@ class Edges:
                 provenance=self._provenance(row),
                 metadata=json.loads(row.metadata) if row.metadata else {},
             )
-        except (ValueError, OverflowError, TypeError) as error:
-            raise Corrupt(f"The edge {row.id} is damaged ({error}): run `hades check`.") from error
 
     def _end(self, node: int, name: str | None, identity: Identity) -> Node:
         kind, row = node & 7, node >> 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +62,15 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except (*FAULTS, OSError) as error:
         raise translate(error, path) from error
+
+
+@contextmanager
+def intact(what: str) -> Iterator[None]:
+    """Inside, stored values are read; one that makes no sense means that `what` is damaged."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, OverflowError, zlib.error) as error:
+        raise Corrupt(f"{what} is damaged ({error}): run `hades check`.") from error
 
 
 def is_storage_fault(error: BaseException) -> bool:

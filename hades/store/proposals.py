@@ -8,7 +8,8 @@ from typing import Any
 
 from hades.domain.proposal import Proposal
 from hades.domain.times import from_micros, from_micros_or_none
-from hades.errors import Corrupt, NotFound
+from hades.errors import NotFound
+from hades.store.faults import intact
 from hades.store.records import Write
 from hades.store.sqlite import Database
 
@@ -84,20 +85,17 @@ def _text(fields: Mapping[str, Any]) -> str:
 
 def _proposal(row: tuple[Any, ...]) -> Proposal:
     number, kind, fields, confidence, threshold, status, by, at, decided_by, decided_at, why = row
-    try:
-        read = json.loads(fields)
-    except ValueError as error:
-        raise Corrupt(f"Proposal {number} cannot be read: run `hades check --repair`.") from error
-    return Proposal(
-        id=number,
-        kind=kind,
-        fields=read,
-        confidence=confidence,
-        threshold=threshold,
-        status=status,
-        by=by,
-        at=from_micros(at),
-        decided_by=decided_by,
-        decided_at=from_micros_or_none(decided_at),
-        why=why or "",
-    )
+    with intact(f"Proposal {number}"):
+        return Proposal(
+            id=number,
+            kind=kind,
+            fields=json.loads(fields),
+            confidence=confidence,
+            threshold=threshold,
+            status=status,
+            by=by,
+            at=from_micros(at),
+            decided_by=decided_by,
+            decided_at=from_micros_or_none(decided_at),
+            why=why or "",
+        )

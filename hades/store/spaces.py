@@ -7,25 +7,26 @@ from hades.domain.times import from_micros
 from hades.domain.trace import Change, Space
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.entities import Entities
+from hades.store.faults import intact
 from hades.store.purge import erase_space
 from hades.store.records import Write
 from hades.store.sqlite import Database
+from hades.store.topics import Topics
 
 
 class Spaces:
     """Named, isolated memories in one file."""
 
-    def __init__(self, engine: Database) -> None:
+    def __init__(self, engine: Database, topics: Topics) -> None:
         self._engine = engine
+        self._topics = topics
 
     def list(self) -> list[Space]:
         """Every space, by name."""
-        rows = self._engine.rows(
-            "SELECT name, created_at, (SELECT count(*) FROM topics t "
-            "JOIN states l ON l.id = t.latest AND l.encoding IS NOT NULL WHERE t.space = s.id) "
-            "FROM spaces s ORDER BY name"
-        )
-        return [Space(name, from_micros(at), topics) for name, at, topics in rows]
+        rows = self._engine.rows("SELECT id, name, created_at FROM spaces ORDER BY name")
+        topics = self._topics.counts()
+        with intact("A space"):
+            return [Space(name, from_micros(at), topics.get(id_, 0)) for id_, name, at in rows]
 
     def id(self, name: str) -> int:
         """The number of a space; NotFound when there is no such space."""
@@ -61,22 +62,21 @@ def read_log(engine: Database, entities: Entities, space: int | None, limit: int
         "WHERE ?1 IS NULL OR c.space IS NULL OR c.space = ?1 ORDER BY c.number DESC LIMIT ?2",
         *(space, limit),
     )
-    return [
-        Change(
-            number=number,
-            at=from_micros(at),
-            actor=actor,
-            action=action,
-            space=name,
-            subject=None if subject is None else entities.describe(subject).name,
-        )
-        for number, at, actor, action, name, subject in rows
-    ]
+    with intact("The change log"):
+        return [
+            Change(
+                number=number,
+                at=from_micros(at),
+                actor=actor,
+                action=action,
+                space=name,
+                subject=None if subject is None else entities.describe(subject).name,
+            )
+            for number, at, actor, action, name, subject in rows
+        ]
 
 
 _COUNTS = {
-    "topics": "SELECT count(*) FROM topics t "
-    "JOIN states l ON l.id = t.latest AND l.encoding IS NOT NULL WHERE t.space = ?",
     "states": "SELECT count(*) FROM states s JOIN topics t ON t.id = s.topic WHERE t.space = ?",
     "chunks": "SELECT count(*) FROM chunks c JOIN topics t ON t.id = c.topic WHERE t.space = ?",
     "mentions": "SELECT count(*) FROM mentions m JOIN chunks c ON c.id = m.chunk "
@@ -95,9 +95,10 @@ _COUNTS = {
 }
 
 
-def count(engine: Database, space: int) -> dict[str, int]:
+def count(engine: Database, topics: Topics, space: int) -> dict[str, int]:
     """How much there is in a space, and how large the file is."""
-    numbers = {name: int(engine.row(sql, space)[0]) for name, sql in _COUNTS.items()}
+    numbers = {"topics": topics.counts().get(space, 0)}
+    numbers |= {name: int(engine.row(sql, space)[0]) for name, sql in _COUNTS.items()}
     numbers["vectors"] = int(
         engine.row(
             "SELECT count(*) FROM embeddings v JOIN chunks c ON v.node = c.id << 3 | ? "

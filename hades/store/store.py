@@ -49,8 +49,8 @@ class Store:
         self.engine = open_engine(
             path, create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock
         )
-        self.spaces = spaces.Spaces(self.engine)
         self.topics = Topics(self.engine)
+        self.spaces = spaces.Spaces(self.engine, self.topics)
         self.entities = Entities(self.engine)
         self.edges = Edges(self.engine, self.entities)
         self.chunks = Chunks(self.engine, self.topics)
@@ -124,7 +124,7 @@ class Store:
 
     def stats(self, space: int) -> dict[str, int]:
         """How much there is."""
-        return spaces.count(self.engine, space)
+        return spaces.count(self.engine, self.topics, space)
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often a text that is kept unpacked was read again, or had to be unpacked."""

@@ -8,7 +8,6 @@ content lies whole in `heads`, so reading it rebuilds nothing.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
@@ -20,6 +19,7 @@ from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, 
 from hades.domain.trace import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
+from hades.store.faults import intact
 from hades.store.records import Draft, TopicFilter, Write
 from hades.store.sqlite import Database
 
@@ -63,6 +63,12 @@ NEXT = (
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
     "AND n.recorded_at <= :known AND (n.retired_at IS NULL OR n.retired_at > :known))"
 )
+STATE_THEN = (
+    "(SELECT id FROM states WHERE topic = t.id AND valid_from <= :valid AND recorded_at <= :known "
+    "AND (retired_at IS NULL OR retired_at > :known) "
+    "ORDER BY valid_from DESC, version DESC LIMIT 1)"
+)
+"""The state of a topic `t` that holds at a moment."""
 _LATEST = f"""
 SELECT {_STATE}, NULL, t.planned, h.body
 FROM topics t JOIN states s ON s.id = t.latest LEFT JOIN heads h ON h.topic = t.id
@@ -148,43 +154,55 @@ class Topics:
     def topics(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
         """The topics there are as of a moment, by name."""
         valid, known = self._engine.moment(as_of)
-        at_moment = (
-            "(SELECT id FROM states WHERE topic = t.id AND valid_from <= ? AND recorded_at <= ? "
-            "AND (retired_at IS NULL OR retired_at > ?) "
-            "ORDER BY valid_from DESC, version DESC LIMIT 1)"
-        )
-        pointer = f"CASE WHEN t.planned OR ? THEN {at_moment} ELSE t.latest END"
         sql = f"""
             SELECT t.name, s.version,
-                   (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= ?),
+                   (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= :known),
                    s.valid_from, s.recorded_at, s.tags, s.importance
-            FROM topics t JOIN states s ON s.id = {pointer}
-            WHERE t.space = ? AND s.encoding IS NOT NULL
-              AND (? IS NULL OR t.name GLOB ?) AND t.name > ?
-              AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = ?))
-              AND s.valid_from >= ? AND s.valid_from < ?
-            ORDER BY t.name LIMIT ?
+            FROM topics t JOIN states s
+              ON s.id = CASE WHEN t.planned OR :past THEN {STATE_THEN} ELSE t.latest END
+            WHERE t.space = :space AND s.encoding IS NOT NULL
+              AND (:glob IS NULL OR t.name GLOB :glob) AND t.name > :after
+              AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = :tag))
+              AND s.valid_from >= :since AND s.valid_from < :until
+            ORDER BY t.name LIMIT :limit
         """
-        since = to_micros(wanted.since) if wanted.since else -FOREVER
-        until = to_micros(wanted.until) if wanted.until else FOREVER
         rows = self._engine.rows(
             sql,
-            *(known, not as_of.is_now, valid, known, known, space),
-            *(wanted.glob, wanted.glob, wanted.after or "", wanted.tag, wanted.tag),
-            *(since, until, -1 if wanted.limit is None else wanted.limit),
+            space=space,
+            valid=valid,
+            known=known,
+            past=not as_of.is_now,
+            glob=wanted.glob,
+            tag=wanted.tag,
+            after=wanted.after or "",
+            since=to_micros(wanted.since) if wanted.since else -FOREVER,
+            until=to_micros(wanted.until) if wanted.until else FOREVER,
+            limit=-1 if wanted.limit is None else wanted.limit,
         )
-        return [
-            Topic(
-                name=name,
-                version=version,
-                versions=versions,
-                valid_from=from_micros(valid_from),
-                recorded_at=from_micros(recorded_at),
-                tags=_tags(tags),
-                importance=DEFAULT_IMPORTANCE if importance is None else importance,
-            )
-            for name, version, versions, valid_from, recorded_at, tags, importance in rows
-        ]
+        with intact("A topic of this space"):
+            return [
+                Topic(
+                    name=name,
+                    version=version,
+                    versions=versions,
+                    valid_from=from_micros(valid_from),
+                    recorded_at=from_micros(recorded_at),
+                    tags=_tags(tags),
+                    importance=DEFAULT_IMPORTANCE if importance is None else importance,
+                )
+                for name, version, versions, valid_from, recorded_at, tags, importance in rows
+            ]
+
+    def counts(self) -> dict[int, int]:
+        """How many topics there are now, by space."""
+        rows = self._engine.rows(
+            f"SELECT t.space, count(*) FROM topics t JOIN states s "
+            f"ON s.id = CASE WHEN t.planned THEN {STATE_THEN} ELSE t.latest END "
+            "WHERE s.encoding IS NOT NULL GROUP BY t.space",
+            valid=self._engine.now(),
+            known=FOREVER,
+        )
+        return dict(rows)
 
     def content(self, state: int) -> str:
         """The content of a state by its row."""
@@ -408,14 +426,10 @@ def unpacked(
     topic: str, version: int, encoding: int | None, body: bytes | None, old: bytes | None
 ) -> bytes:
     """A stored body as content; Corrupt when it cannot be."""
-    try:
+    with intact(f"The state {topic}@{version}"):
         if encoding is None or not isinstance(body, bytes):
             raise ValueError("a version between it and a whole copy is missing")
         return unpack(encoding, body, old)
-    except (ValueError, TypeError, zlib.error) as error:
-        raise Corrupt(
-            f"The state {topic}@{version} is damaged ({error}): run `hades check`."
-        ) from error
 
 
 def _checked(topic: str, row: _Row, old: bytes | None) -> bytes:
@@ -429,7 +443,7 @@ def _checked(topic: str, row: _Row, old: bytes | None) -> bytes:
 
 
 def _state(topic: str, row: _Row, content: bytes) -> State:
-    try:
+    with intact(f"The state {topic}@{row.version}"):
         return State(
             topic,
             row.version,
@@ -444,10 +458,6 @@ def _state(topic: str, row: _Row, content: bytes) -> State:
             row.level,
             row.encoding is None,
         )
-    except (ValueError, OverflowError, TypeError) as error:
-        raise Corrupt(
-            f"The state {topic}@{row.version} is damaged ({error}): run `hades check`."
-        ) from error
 
 
 def _tags(text: str | None) -> tuple[str, ...]:
