@@ -293,11 +293,10 @@ class View(Exploring):
             graph = self._graph()
             with formats.new_folder(target) as folder:
                 formats.GRAPH_FOLDERS[format](graph, folder)
-        elif isinstance(target, Path):
-            with formats.new_file(target) as file:
-                self._export_file(file, format)
         else:
-            self._export_file(target, format)
+            is_path = isinstance(target, Path)
+            with formats.new_file(target) if is_path else formats.open_file(target) as file:
+                self._export_file(file, format)
 
     def spaces(self) -> list[Space]:
         """Every space of the memory."""

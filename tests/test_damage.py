@@ -279,6 +279,16 @@ def test_a_full_disk(tmp_path: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
+def test_an_export_to_a_full_disk_is_one_sentence(path: Path) -> None:
+    _filled(path)
+    program = "from hades.cli import app; app()"
+    export = [sys.executable, "-c", program, "export", "-", "--memory", str(path)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(export, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "hades: The export cannot be written: No space left on device.\n"
+
+
 def _as_nobody(path: Path) -> str:
     """What an unprivileged process is told; it forks, so that it need not load anything."""
     read, write = os.pipe()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import hades
@@ -172,3 +176,20 @@ def test_a_planned_topic_counts_when_it_is_there(memory: hades.Memory, clock: He
         assert [topic.name for topic in memory.topics()] == there
         assert [space.topics for space in memory.spaces()] == [len(there)]
         assert memory.stats()["topics"] == len(there)
+
+
+@pytest.mark.parametrize(
+    "clock",
+    [
+        lambda: datetime(2024, 1, 1, tzinfo=UTC),
+        lambda: 1.7e15,
+        lambda: True,
+        lambda: 1 << 70,
+        lambda: None,
+        datetime(2024, 1, 1, tzinfo=UTC),
+    ],
+)
+def test_a_clock_that_tells_no_microseconds_is_refused(path: Path, clock: Any) -> None:
+    with pytest.raises(hades.InvalidInput, match="microseconds since 1970"):
+        hades.open(path, clock=clock)
+    assert not list(path.parent.glob("*.hades*"))

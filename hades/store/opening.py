@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 from pathlib import Path
 
-from hades.domain.times import Clock
+from hades.domain.times import Clock, checked_clock
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
 from hades.store.faults import translated
 from hades.store.migrations import APPLICATION_ID, MIGRATIONS, statements
@@ -21,6 +21,7 @@ def open_engine(
     path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> Database:
     """Open the memory at `path`, making it when there is none and `create` says so."""
+    clock = checked_clock(clock)
     if "\0" in str(path):
         raise InvalidInput("A path cannot hold a NUL character.")
     try:

@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,8 @@ from hades.store.sources import Sources
 from hades.store.sqlite import Database
 from hades.store.topics import Topics
 
-_BACKUP_PAGES_A_STEP = 4096
+_COPIED_PAGES_A_STEP = 64
+"""A quarter of a megabyte: after each step progress is told, and the copy can be stopped."""
 
 
 class Store:
@@ -166,23 +167,24 @@ class Store:
         return dump.load(self.engine, self.topics, write, records, rename)
 
     def backup(self, target: str, on_progress: Progress | None = None) -> None:
-        """Copy the memory to a new file while others read and write it."""
+        """Copy the memory, as of one moment, to a new file while others read and write it.
+
+        Where `on_progress` raises, the copy stops and leaves nothing behind.
+        """
         path = Path(target).expanduser()
         if path.exists():
             raise InvalidInput(f"{path} exists already: choose another name for the backup.")
         draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-        with translated(path):
+        with translated(path), self.engine.snapshot():
+            self.engine.change()  # a snapshot begins with its first read
             try:
                 os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-                copy = sqlite3.connect(draft)
-                try:
+                with closing(sqlite3.connect(draft)) as copy:
                     _copy(self.engine.connection, copy, "copying", on_progress)
                     copy.execute("PRAGMA journal_mode=WAL")
-                finally:
-                    copy.close()
                 os.rename(draft, path)
             finally:
-                draft.unlink(missing_ok=True)
+                _remove(draft)
 
     def restore(self, source: str, actor: str, on_progress: Progress | None = None) -> None:
         """Put back a backup, in one step, under everybody who has the memory open."""
@@ -214,8 +216,7 @@ class Store:
                 ready.close()
         finally:
             given.close()
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{draft}{suffix}").unlink(missing_ok=True)
+            _remove(draft)
         self.chunks.forget_contents()
 
     def _beside(self, path: Path, *, read_only: bool) -> Store:
@@ -262,10 +263,15 @@ def _copy(
 ) -> None:
     deadline = time.monotonic() + give_up_after_s
 
-    def told(status: int, remaining: int, total: int) -> None:
+    def report(status: int, remaining: int, total: int) -> None:
         if on_progress is not None:
             on_progress(what, total - remaining, total)
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > deadline:
             raise Unavailable("Another process is writing and did not finish in time: try again.")
 
-    source.backup(target, pages=-1, progress=told, sleep=0.05)
+    source.backup(target, pages=_COPIED_PAGES_A_STEP, progress=report, sleep=0.05)
+
+
+def _remove(draft: Path) -> None:
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        Path(f"{draft}{suffix}").unlink(missing_ok=True)
