@@ -23,16 +23,26 @@ from hades.store.faults import FAULTS, translate, translated
 from hades.store.records import Write
 
 _STATEMENTS_CACHED = 256
+_CLOSED = "This memory is closed: open it again."
 
 
-class _Held:
-    """A thread's connection; it closes when the thread, and so its holder, is gone."""
+_inherited: list[object] = []
+"""Connections of the parent process. After a fork the child must neither use nor close them."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+
+class _ThreadConnection:
+    """A thread's connection; it is closed when the thread ends, and this goes with it."""
+
+    def __init__(self, connection: sqlite3.Connection, opened: set[sqlite3.Connection]) -> None:
         self.connection = connection
+        self._opened = opened
+        self._pid = os.getpid()
+        opened.add(connection)
 
     def __del__(self) -> None:
-        self.connection.close()
+        if self._pid == os.getpid():
+            self._opened.discard(self.connection)
+            self.connection.close()
 
 
 class _Cancelled(Exception):
@@ -47,54 +57,65 @@ class Database:
         self.read_only = read_only
         self.clock = clock
         self.busy_timeout_s = busy_timeout_s
-        self._local = threading.local()
-        self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
-        self._pid = os.getpid()
         self._closed = False
         self.on_undo: list[Callable[[], object]] = []
         """Called when a transaction, or a part of one, is undone."""
         self._registered = _register(path)
+        self._begin_process()
 
     # Connections
 
     @property
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, opened when first asked for."""
-        held: _Held | None = getattr(self._local, "held", None)
-        if held is None or self._closed or self._pid != os.getpid():
-            held = self._connect()
-        return held.connection
+        own: _ThreadConnection | None = getattr(self._local, "own", None)
+        if own is None or self._closed or self._pid != os.getpid():
+            own = self._connect()
+        return own.connection
 
-    def _connect(self) -> _Held:
+    def _begin_process(self) -> None:
+        self._pid = os.getpid()
+        self._local = threading.local()
+        self._opened: set[sqlite3.Connection] = set()
+        # Runs at `close`, or else when this is collected or Python ends.
+        self._release = weakref.finalize(
+            self, _close_all, self._opened, self._pid, self._registered
+        )
+
+    def _connect(self) -> _ThreadConnection:
         if self._closed:
-            raise Unavailable("This memory is closed: open it again.")
+            raise Unavailable(_CLOSED)
         if self._pid != os.getpid():
-            # A connection must not cross a fork: the child starts with its own.
-            self._pid, self._open = os.getpid(), weakref.WeakSet()
-            self._local = threading.local()
+            _inherited.append((self._opened, self._local))
+            self._release.detach()
+            self._begin_process()
         with translated(self.path):
-            held = _Held(self._open_file())
-        self._open.add(held)
-        self._local.held = held
-        return held
+            own = self._local.own = _ThreadConnection(self._open_file(), self._opened)
+        if self._closed:  # meanwhile, by another thread
+            own.connection.close()
+            raise Unavailable(_CLOSED)
+        return own
 
     def _open_file(self) -> sqlite3.Connection:
-        mode = "ro" if self.read_only else "rw"
-        connection = self._open_uri(mode)
+        connection = self._open_uri("ro" if self.read_only else "rw")
         try:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            # A write-ahead log needs its index file; where none can be made (a folder
-            # that is read-only) a file nobody writes to can still be read as it lies.
-            if not self.read_only or Path(f"{self.path}-wal").exists():
-                raise
+            try:
+                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError:
+                # A write-ahead log needs its index file; where none can be made (a folder
+                # that is read-only) a file nobody writes to can still be read as it lies.
+                if not self.read_only or Path(f"{self.path}-wal").exists():
+                    raise
+                connection.close()
+                connection = self._open_uri("ro&immutable=1")
+            if not self.read_only:
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("PRAGMA secure_delete=ON")
+            connection.execute("PRAGMA mmap_size=268435456")
+            connection.execute("PRAGMA cache_size=-65536")
+        except BaseException:
             connection.close()
-            connection = self._open_uri("ro&immutable=1")
-        if not self.read_only:
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("PRAGMA secure_delete=ON")
-        connection.execute("PRAGMA mmap_size=268435456")
-        connection.execute("PRAGMA cache_size=-65536")
+            raise
         return connection
 
     def _open_uri(self, mode: str) -> sqlite3.Connection:
@@ -108,14 +129,9 @@ class Database:
         )
 
     def close(self) -> None:
-        """Close every connection; what was written stays written."""
-        if self._closed:
-            return
+        """Close the connections of all threads; what was written stays written."""
         self._closed = True
-        if self._pid == os.getpid():
-            for held in list(self._open):
-                held.connection.close()
-            _unregister(self._registered)
+        self._release()
 
     # Reading
 
@@ -303,6 +319,14 @@ class Database:
 # with them SQLite's. So a file is read directly only while no engine here has it open.
 OPENING = threading.RLock()
 _registry: dict[tuple[int, int], int] = {}
+
+
+def _close_all(opened: set[sqlite3.Connection], pid: int, registered: tuple[int, int]) -> None:
+    if pid == os.getpid():
+        for connection in list(opened):
+            connection.close()
+        opened.clear()
+        _unregister(registered)
 
 
 def _identity(path: Path) -> tuple[int, int]:
