@@ -294,8 +294,7 @@ class View(Exploring):
             with formats.new_folder(target) as folder:
                 formats.GRAPH_FOLDERS[format](graph, folder)
         else:
-            is_path = isinstance(target, Path)
-            with formats.new_file(target) if is_path else formats.open_file(target) as file:
+            with formats.text_file(target) as file:
                 self._export_file(file, format)
 
     def spaces(self) -> list[Space]:

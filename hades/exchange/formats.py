@@ -41,10 +41,20 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def open_file(file: TextIO) -> Iterator[TextIO]:
-    """A file that the caller opened; a full disk behind it is one sentence."""
+def text_file(target: Path | TextIO) -> Iterator[TextIO]:
+    """A new file at a path, or one that the caller opened."""
+    if isinstance(target, Path):
+        with new_file(target) as file:
+            yield file
+    else:
+        with _opened(target):
+            yield target
+
+
+@contextmanager
+def _opened(file: TextIO) -> Iterator[None]:
     try:
-        yield file
+        yield
         file.flush()
     except BrokenPipeError:
         raise  # whoever reads it has seen enough

@@ -46,25 +46,25 @@ _STAND = (
 class Changefeed:
     """The rows derived indexes are made of."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def stand(self) -> tuple[str, int]:
         """Which file this is, and the number of its last change."""
-        generation, change = self._engine.row(_STAND)
+        generation, change = self._database.row(_STAND)
         return generation or "", change or 0
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
         """The rows of a kind written after a change."""
         # Left to itself SQLite reads all rows in their order rather than sort the new ones.
         by = f"INDEXED BY {what}_change" if change else ""
-        return self._engine.rows(_SINCE[what].format(end=FOREVER, by=by), change)
+        return self._database.rows(_SINCE[what].format(end=FOREVER, by=by), change)
 
     def mentions(
         self, change: int, after: tuple[int, int], limit: int
     ) -> list[tuple[int, int, int | None, bytes | None]]:
         """(chunk, entity, introduces, positions) written after a change, a page at a time."""
-        return self._engine.rows(
+        return self._database.rows(
             "SELECT chunk, entity, introduces, positions FROM mentions "
             "WHERE (chunk, entity) > (?2, ?3) AND change > ?1 ORDER BY chunk, entity LIMIT ?4"
             if change == 0
@@ -76,7 +76,7 @@ class Changefeed:
 
     def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int, int]]:
         """(chunk, topic, ordinal, is a turn) of the states that hold at a moment."""
-        return self._engine.rows(
+        return self._database.rows(
             "SELECT p.chunk, t.id, p.ordinal, t.kind = 'conversation' "
             f"FROM topics t JOIN placements p ON p.state = {STATE_THEN} "
             "WHERE t.space = :space GROUP BY p.chunk",
@@ -87,7 +87,7 @@ class Changefeed:
 
     def vectors(self, encoder: str, change: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
         """(node, vector) of an encoder, written after a change, so many at once."""
-        return self._engine.batches(
+        return self._database.batches(
             at_once,
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.change > ?",
@@ -96,7 +96,7 @@ class Changefeed:
 
     def tagged(self, space: int, tag: str, valid: int, known: int) -> list[int]:
         """The topics whose state at a moment has a tag."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             f"SELECT t.id FROM topics t JOIN states s ON s.id = {STATE_THEN} "
             "WHERE t.space = :space "
             "AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = :tag)",
@@ -109,7 +109,7 @@ class Changefeed:
 
     def topics_like(self, space: int, glob: str | None, kind: str | None) -> list[int]:
         """The topics of a kind or with a name like that."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT id FROM topics WHERE space = ?1 AND (?2 IS NULL OR name GLOB ?2) "
             "AND (?3 IS NULL OR kind = ?3)",
             *(space, glob, kind),

@@ -46,71 +46,73 @@ _PROPOSAL_FAULTS = {
 }
 
 
-def find_problems(engine: Database, traces: Topics, on_progress: Progress | None) -> list[Problem]:
+def find_problems(
+    database: Database, topics: Topics, on_progress: Progress | None
+) -> list[Problem]:
     """Everything that is not as it should be."""
     found = [
-        Problem(f"the file itself: {row[0]}", str(engine.path), _RESTORE)
-        for row in engine.rows(f"PRAGMA integrity_check({_FILE_PROBLEMS_SHOWN})")
+        Problem(f"the file itself: {row[0]}", str(database.path), _RESTORE)
+        for row in database.rows(f"PRAGMA integrity_check({_FILE_PROBLEMS_SHOWN})")
         if row[0] != "ok"
     ]
     if found:
         return found
     return [
-        *_damaged_states(engine, traces, on_progress),
-        *_stray_pointers(engine),
-        *_stray_heads(engine, traces),
-        *faulty_edges(engine),
-        *stray_merges(engine),
-        *faulty_proposals(engine),
+        *_damaged_states(database, topics, on_progress),
+        *_stray_pointers(database),
+        *_stray_heads(database, topics),
+        *faulty_edges(database),
+        *stray_merges(database),
+        *faulty_proposals(database),
     ]
 
 
-def repair_pointers(engine: Database) -> None:
+def repair_pointers(database: Database) -> None:
     """Point every topic at its latest state again, and note whether that one is planned."""
-    engine.run(
+    database.run(
         f"UPDATE topics AS t SET latest = {_LATEST_STATE}, "
         "versions = (SELECT max(version) FROM states s WHERE s.topic = t.id)"
     )
-    engine.run(
+    database.run(
         "UPDATE topics SET planned = "
         "(SELECT valid_from > recorded_at FROM states s WHERE s.id = latest)"
     )
 
 
-def repair_heads(engine: Database, traces: Topics) -> None:
+def repair_heads(database: Database, topics: Topics) -> None:
     """Write the whole content of every latest state that is stored as a delta."""
-    engine.run("DELETE FROM heads")
-    for topic, space, name, version in _delta_tops(engine):
+    database.run("DELETE FROM heads")
+    for topic, space, name, version in _delta_tops(database):
         try:
-            content = traces.version(space, name, version, NOW).content
+            content = topics.version(space, name, version, NOW).content
         except Corrupt:
             continue
-        engine.run("INSERT INTO heads VALUES (?, ?)", topic, content.encode())
+        database.run("INSERT INTO heads VALUES (?, ?)", topic, content.encode())
 
 
-def repair_edges(engine: Database) -> None:
+def repair_edges(database: Database) -> None:
     """Drop references to edges and entities that are gone."""
-    engine.run(
+    database.run(
         "DELETE FROM merges WHERE NOT EXISTS (SELECT 1 FROM entities WHERE id = merges.entity) "
         "OR NOT EXISTS (SELECT 1 FROM entities WHERE id = merges.target)"
     )
-    engine.run(
+    database.run(
         "UPDATE edges SET superseded_by = NULL WHERE superseded_by IS NOT NULL "
         "AND NOT EXISTS (SELECT 1 FROM edges o WHERE o.id = edges.superseded_by)"
     )
 
 
 def _damaged_states(
-    engine: Database, traces: Topics, on_progress: Progress | None
+    database: Database, topics: Topics, on_progress: Progress | None
 ) -> list[Problem]:
     found = []
-    topics = engine.rows("SELECT space, name, versions FROM topics ORDER BY id")
-    for done, (space, name, versions) in enumerate(topics):
+    rows = database.rows("SELECT space, name, versions FROM topics ORDER BY id")
+    for done, (space, name, versions) in enumerate(rows):
         if on_progress is not None and done % 100 == 0:
-            on_progress("checking topics", done, len(topics))
+            on_progress("checking topics", done, len(rows))
         seen = 0
         try:
-            for state in traces.trace(space, name, NOW):
+            for state in topics.trace(space, name, NOW):
                 seen += 1
                 if state.version != seen:
                     raise Corrupt(f"The version {name}@{seen} is missing.")
@@ -123,29 +125,29 @@ def _damaged_states(
                 Problem(f"it has {seen} versions where {versions} were counted", name, _MEND)
             )
     if on_progress is not None:
-        on_progress("checking topics", len(topics), len(topics))
+        on_progress("checking topics", len(rows), len(rows))
     return found
 
 
-def _stray_pointers(engine: Database) -> list[Problem]:
-    rows = engine.rows(
+def _stray_pointers(database: Database) -> list[Problem]:
+    rows = database.rows(
         f"SELECT name FROM topics t WHERE latest IS NOT {_LATEST_STATE} "
         "OR planned != (SELECT valid_from > recorded_at FROM states s WHERE s.id = t.latest)"
     )
     return [Problem("its pointer is not at its latest state", name, _MEND) for (name,) in rows]
 
 
-def _stray_heads(engine: Database, traces: Topics) -> list[Problem]:
+def _stray_heads(database: Database, topics: Topics) -> list[Problem]:
     found = []
-    heads = {row[0] for row in engine.rows("SELECT topic FROM heads")}
-    for topic, space, name, version in _delta_tops(engine):
+    heads = {row[0] for row in database.rows("SELECT topic FROM heads")}
+    for topic, space, name, version in _delta_tops(database):
         if topic not in heads:
             found.append(Problem("its latest content has no whole copy", name, _MEND))
             continue
         heads.remove(topic)
-        body = engine.row("SELECT body FROM heads WHERE topic = ?", topic)[0]
+        body = database.row("SELECT body FROM heads WHERE topic = ?", topic)[0]
         try:
-            same = body == traces.version(space, name, version, NOW).content.encode()
+            same = body == topics.version(space, name, version, NOW).content.encode()
         except Corrupt:
             continue
         if not same:
@@ -156,19 +158,19 @@ def _stray_heads(engine: Database, traces: Topics) -> list[Problem]:
     ]
 
 
-def faulty_edges(engine: Database) -> list[Problem]:
+def faulty_edges(database: Database) -> list[Problem]:
     """Edges that lead nowhere or contradict themselves."""
     repair = {"it is said to be superseded by an edge that is gone": _MEND}
     return [
         Problem(what, f"edge {row[0]}", repair.get(what, f"`hades unrelate {row[0]} --mistake`"))
         for what, sql in _EDGE_FAULTS.items()
-        for row in engine.rows(sql)
+        for row in database.rows(sql)
     ]
 
 
-def stray_merges(engine: Database) -> list[Problem]:
+def stray_merges(database: Database) -> list[Problem]:
     """Merges of entities that are not there."""
-    rows = engine.rows(
+    rows = database.rows(
         "SELECT m.id FROM merges m WHERE m.retired_at IS NULL AND ("
         "NOT EXISTS (SELECT 1 FROM entities WHERE id = m.entity) OR "
         "NOT EXISTS (SELECT 1 FROM entities WHERE id = m.target))"
@@ -176,30 +178,30 @@ def stray_merges(engine: Database) -> list[Problem]:
     return [Problem("it merges an entity that is gone", f"merge {row[0]}", _MEND) for row in rows]
 
 
-def faulty_proposals(engine: Database) -> list[Problem]:
+def faulty_proposals(database: Database) -> list[Problem]:
     """Proposals that say nothing, and answers kept for a space that is gone."""
     return [
         *(
             Problem(what, f"proposal {row[0]}", _MEND)
             for what, where in _PROPOSAL_FAULTS.items()
-            for row in engine.rows(f"SELECT id FROM proposals p WHERE {where}")
+            for row in database.rows(f"SELECT id FROM proposals p WHERE {where}")
         ),
         *(
             Problem("an answer is kept for it though it is gone", f"space {row[0]}", _MEND)
-            for row in engine.rows(f"SELECT DISTINCT space FROM answers p WHERE {_NO_SPACE}")
+            for row in database.rows(f"SELECT DISTINCT space FROM answers p WHERE {_NO_SPACE}")
         ),
     ]
 
 
-def repair_proposals(engine: Database) -> None:
+def repair_proposals(database: Database) -> None:
     """Drop proposals nobody can read, and what belongs to no space."""
     for where in _PROPOSAL_FAULTS.values():
-        engine.run(f"DELETE FROM proposals AS p WHERE {where}")
-    engine.run(f"DELETE FROM answers AS p WHERE {_NO_SPACE}")
+        database.run(f"DELETE FROM proposals AS p WHERE {where}")
+    database.run(f"DELETE FROM answers AS p WHERE {_NO_SPACE}")
 
 
-def _delta_tops(engine: Database) -> list[tuple[int, int, str, int]]:
-    return engine.rows(
+def _delta_tops(database: Database) -> list[tuple[int, int, str, int]]:
+    return database.rows(
         "SELECT t.id, t.space, t.name, s.version FROM topics t JOIN states s ON s.id = t.latest "
         "WHERE s.encoding IN (2, 3)"
     )

@@ -63,17 +63,17 @@ FROM (
 class Chunks:
     """Chunks of states with their times, and vectors of them."""
 
-    def __init__(self, engine: Database, traces: Topics) -> None:
-        self._engine = engine
-        self._traces = traces
-        self._content = lru_cache(_CONTENTS_KEPT)(traces.content)
-        engine.on_undo.append(self.forget_contents)
+    def __init__(self, database: Database, topics: Topics) -> None:
+        self._database = database
+        self._topics = topics
+        self._content = lru_cache(_CONTENTS_KEPT)(topics.content)
+        database.on_undo.append(self.forget_contents)
 
     # What still has to be done
 
     def pending(self, phase: int, space: int | None, limit: int) -> list[Pending]:
         """States that wait for a phase, oldest first."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT p.state, t.space, t.name, s.version, p.phase, p.outline FROM pending p "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
             "WHERE p.phase = ? AND (?2 IS NULL OR t.space = ?2) ORDER BY p.state LIMIT ?3",
@@ -83,7 +83,7 @@ class Chunks:
 
     def pending_count(self, space: int | None, phase: int | None = None) -> int:
         """How many states still wait for something, or for one phase."""
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
             "JOIN topics t ON t.id = s.topic "
             "WHERE (?1 IS NULL OR t.space = ?1) AND (?2 IS NULL OR p.phase = ?2)",
@@ -94,15 +94,15 @@ class Chunks:
     def advance(self, state: int, phase: int | None, outline: bytes | None = None) -> None:
         """Note that a state waits for this phase now; None: it is done."""
         if phase is None:
-            self._engine.run("DELETE FROM pending WHERE state = ?", state)
+            self._database.run("DELETE FROM pending WHERE state = ?", state)
         else:
-            self._engine.run(
+            self._database.run(
                 "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", state, phase, outline
             )
 
     def outline(self, space: int, topic: str, version: int, outline: bytes) -> None:
         """Keep what a reader said of a state until it is cut and linked, again if it was."""
-        self._engine.run(
+        self._database.run(
             "INSERT OR REPLACE INTO pending SELECT s.id, 1, ? FROM states s "
             "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ?",
             *(outline, space, topic, version),
@@ -110,23 +110,23 @@ class Chunks:
 
     def is_forgotten(self, state: int) -> bool:
         """Whether a state is the mark that forgetting leaves."""
-        row = self._engine.row("SELECT encoding FROM states WHERE id = ?", state)
+        row = self._database.row("SELECT encoding FROM states WHERE id = ?", state)
         return row is not None and row[0] is None
 
     # Placing
 
     def place(self, write: Write, state: int, cuts: Sequence[Cut]) -> list[tuple[int, bool]]:
         """Place the passages of a state; each chunk's id, and whether it is new."""
-        row = self._engine.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
+        row = self._database.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
         if row is None:
             raise NotFound(f"There is no state {state}.")
         topic, valid_from = row
         before = set(self.placed(state))
-        self._engine.run("DELETE FROM placements WHERE state = ?", state)
+        self._database.run("DELETE FROM placements WHERE state = ?", state)
         placed = []
         for ordinal, cut in enumerate(cuts):
             chunk, is_new = self._chunk(write, topic, cut)
-            self._engine.run(
+            self._database.run(
                 "INSERT INTO placements VALUES (?, ?, ?, ?, ?)",
                 *(state, ordinal, chunk, cut.start, cut.end),
             )
@@ -136,12 +136,12 @@ class Chunks:
 
     def _chunk(self, write: Write, topic: int, cut: Cut) -> tuple[int, bool]:
         digest = blake2b(f"{cut.heading}\0{cut.text}".encode(), digest_size=_DIGEST_BYTES).digest()
-        found = self._engine.row(
+        found = self._database.row(
             "SELECT id FROM chunks WHERE topic = ? AND digest = ?", topic, digest
         )
         if found is not None:
             return int(found[0]), False
-        row = self._engine.insert(
+        row = self._database.insert(
             "INSERT INTO chunks (topic, digest, tokens, change, heading) VALUES (?, ?, ?, ?, ?)",
             *(topic, digest, cut.tokens, write.change, cut.heading or None),
         )
@@ -154,13 +154,13 @@ class Chunks:
 
         `before` are those of an earlier cutting of this very state.
         """
-        held, valid_to = self._engine.row(_HELD_BEFORE, state)
-        recorded_at, encoding = self._engine.row(
+        held, valid_to = self._database.row(_HELD_BEFORE, state)
+        recorded_at, encoding = self._database.row(
             "SELECT recorded_at, encoding FROM states WHERE id = ?", state
         )
         if encoding is None and valid_from == recorded_at:
             # Forgotten: whatever was there or planned is gone from here on.
-            rows = self._engine.rows(_THERE_AFTER, state, valid_from)
+            rows = self._database.rows(_THERE_AFTER, state, valid_from)
             before, valid_to = before | {int(row[0]) for row in rows}, None
         elif held is not None:
             order = self.placed(held)
@@ -176,13 +176,13 @@ class Chunks:
     ) -> None:
         """Chunks that only changed places have no new times: the index must hear of it."""
         if stayed != [c for c in self.placed(state) if c in before]:
-            self._engine.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
+            self._database.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
 
     def _take_out(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
     ) -> None:
         """Cut a stretch of valid time out of what is believed of a chunk."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT id, valid_from, valid_to FROM presences WHERE chunk = ? "
             "AND retired_at IS NULL AND (valid_to IS NULL OR valid_to > ?)",
             *(chunk, valid_from),
@@ -190,7 +190,7 @@ class Chunks:
         for row, starts, ends in rows:
             if valid_to is not None and starts >= valid_to:
                 continue
-            self._engine.run(
+            self._database.run(
                 "UPDATE presences SET retired_at = ?, change = ? WHERE id = ?",
                 *(recorded_at, write.change, row),
             )
@@ -202,7 +202,7 @@ class Chunks:
     def _presence(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
     ) -> None:
-        self._engine.run(
+        self._database.run(
             "INSERT INTO presences (chunk, valid_from, valid_to, recorded_at, change) "
             "VALUES (?, ?, ?, ?, ?)",
             *(chunk, valid_from, valid_to, recorded_at, write.change),
@@ -212,19 +212,19 @@ class Chunks:
 
     def placed(self, state: int) -> list[int]:
         """The chunks of a state, in order."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT chunk FROM placements WHERE state = ? ORDER BY ordinal", state
         )
         return [int(row[0]) for row in rows]
 
     def ever_of(self, topic: int) -> list[int]:
         """The chunks a topic ever had."""
-        rows = self._engine.rows("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
+        rows = self._database.rows("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
         return [int(row[0]) for row in rows]
 
     def of_topic(self, space: int, topic: str) -> list[int]:
         """The chunks of a topic's latest state, in order; none when there is no such topic."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT p.chunk FROM topics t JOIN placements p ON p.state = t.latest "
             "WHERE t.space = ? AND t.name = ? ORDER BY p.ordinal",
             *(space, topic),
@@ -233,7 +233,7 @@ class Chunks:
 
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
         """The chunks of one state, in order."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             'SELECT p.state, p.ordinal, p.start, p."end", c.heading, c.tokens '
             "FROM placements p JOIN chunks c ON c.id = p.chunk "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
@@ -254,7 +254,7 @@ class Chunks:
         One that is gone by then stands in the last state that had it.
         """
         found = {}
-        for row in self._placed(chunks, *self._engine.moment(as_of)):
+        for row in self._placed(chunks, *self._database.moment(as_of)):
             chunk, state, ordinal, start, end, heading, tokens, topic, version, *times = row
             content = self._content(state)
             found[chunk] = PlacedChunk(
@@ -281,7 +281,7 @@ class Chunks:
 
     def _placed(self, chunks: Sequence[int], valid: int, known: int) -> list[Any]:
         wanted = json.dumps(list(chunks))
-        return self._engine.rows(_PLACED, chunks=wanted, valid=valid, known=known)
+        return self._database.rows(_PLACED, chunks=wanted, valid=valid, known=known)
 
     def content_uses(self) -> dict[str, int]:
         """Contents found unpacked (kept) and unpacked anew (made)."""
@@ -294,7 +294,7 @@ class Chunks:
 
     def headings(self, chunks: Sequence[int]) -> dict[int, str]:
         """The headings of chunks."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT id, heading FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
             json.dumps(list(chunks)),
         )
@@ -304,7 +304,7 @@ class Chunks:
 
     def unembedded(self, encoder: str, after: int, limit: int) -> list[int]:
         """Chunks without a vector of an encoder, by id."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT c.id FROM chunks c WHERE c.id > ? AND NOT EXISTS ("
             "SELECT 1 FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE v.node = c.id << 3 | ? AND e.name = ?) ORDER BY c.id LIMIT ?",
@@ -314,7 +314,7 @@ class Chunks:
 
     def embedded(self, encoder: str) -> int:
         """All chunks up to this one have a vector of an encoder."""
-        return int(self._engine.meta(EMBEDDED + encoder) or 0)
+        return int(self._database.meta(EMBEDDED + encoder) or 0)
 
     def set_embedded(self, encoder: str) -> None:
         """Note how far vectors go now, so that nobody looks through older chunks again.
@@ -322,9 +322,11 @@ class Chunks:
         To be called within a transaction: no chunk may come between the look and the note.
         """
         mark = self.embedded(encoder)
-        last = int(self._engine.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
+        last = int(self._database.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
         if last > mark and not self.unembedded(encoder, mark, 1):
-            self._engine.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", EMBEDDED + encoder, last)
+            self._database.run(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", EMBEDDED + encoder, last
+            )
 
     def put_vectors(
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]
@@ -332,15 +334,15 @@ class Chunks:
         """Write vectors of nodes made by a named encoder; another encoder's stay beside them."""
         number = self._encoder(encoder, dims)
         for node, vector in vectors:
-            self._engine.run(
+            self._database.run(
                 "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
                 *(node, number, write.change, vector),
             )
 
     def _encoder(self, encoder: str, dims: int) -> int:
-        row: Any = self._engine.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
+        row: Any = self._database.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
         if row is None:
-            return self._engine.insert(
+            return self._database.insert(
                 "INSERT INTO encoders (name, dims) VALUES (?, ?)", encoder, dims
             )
         if row[1] != dims:

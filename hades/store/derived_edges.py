@@ -99,10 +99,10 @@ _DOCUMENTING = {
 class DerivedEdges:
     """What texts state, as edges."""
 
-    def __init__(self, engine: Database, entities: Entities, passages: Chunks) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, entities: Entities, chunks: Chunks) -> None:
+        self._database = database
         self._entities = entities
-        self._passages = passages
+        self._chunks = chunks
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """The stated edges wanted, as of a moment, in the order they were read."""
@@ -115,14 +115,14 @@ class DerivedEdges:
         values = self._values(space, wanted, as_of)
         sql, keys = f"{_STATED}{_OF_LINKS}{ends}", list[int]()
         if wanted.limit is not None:
-            found = self._engine.rows(
+            found = self._database.rows(
                 f"SELECT DISTINCT l.id {_OF_LINKS}{ends} AND l.id > :beyond "
                 "ORDER BY l.id LIMIT :limit",
                 **values,
             )
             keys = [row[0] for row in found]
             sql += " AND l.id IN (SELECT value FROM json_each(:keys))"
-        rows = self._engine.rows(f"{sql} ORDER BY l.id, p.id", **values, keys=json.dumps(keys))
+        rows = self._database.rows(f"{sql} ORDER BY l.id, p.id", **values, keys=json.dumps(keys))
         edges = self._stated(space, rows, as_of, any_time=wanted.any_time)
         return edges, keys[-1] if len(keys) == wanted.limit else None
 
@@ -133,7 +133,7 @@ class DerivedEdges:
         return self._documents(wanted, self._values(space, wanted, as_of), as_of)
 
     def _values(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> dict[str, Any]:
-        valid, known = self._engine.moment(as_of)
+        valid, known = self._database.moment(as_of)
         return {
             "space": space,
             "valid": valid,
@@ -150,7 +150,7 @@ class DerivedEdges:
         if node is None:
             return []
         nodes = self._entities.same_as(space, node, as_of)
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT id FROM topics WHERE entity IN (SELECT value FROM json_each(?))",
             json.dumps([one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY]),
         )
@@ -190,8 +190,8 @@ class DerivedEdges:
         sql = _SYMBOLS + _NAMED
         if wanted.node is not None:
             sql += _DOCUMENTING[wanted.direction]
-        rows = self._engine.rows(sql, **values)
-        texts = self._passages.texts(sorted({row[0] for row in rows}))
+        rows = self._database.rows(sql, **values)
+        texts = self._chunks.texts(sorted({row[0] for row in rows}))
         labels = self._labels((row[0] for row in rows), as_of, any_time=wanted.any_time)
         found: dict[tuple[int, int, _Times], Edge] = {}
         meant = _meant(rows, texts)
@@ -218,8 +218,8 @@ class DerivedEdges:
         return list(found.values())
 
     def _labels(self, chunks: Iterable[int], as_of: AsOf, *, any_time: bool) -> dict[int, str]:
-        valid, known = self._engine.moment(as_of)
-        return self._passages.labels(chunks, FOREVER if any_time else valid, known)
+        valid, known = self._database.moment(as_of)
+        return self._chunks.labels(chunks, FOREVER if any_time else valid, known)
 
 
 def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any) -> Edge:

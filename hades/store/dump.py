@@ -95,13 +95,13 @@ _NUMBERED = (
 _KINDS = {NodeKind.TOPIC: "topics", NodeKind.ENTITY: "entities", NodeKind.CHUNK: "chunks"}
 
 
-def dump(engine: Database) -> Iterator[dict[str, Any]]:
+def dump(database: Database) -> Iterator[dict[str, Any]]:
     """Every record, in an order in which it can be loaded. Call it in a snapshot."""
     content: bytes | None = None
     topics: dict[int, str] = {}
     for table, sql in _TABLES.items():
-        with translated(engine.path), intact(f"A record of {table}"):
-            cursor = engine.connection.execute(sql)
+        with translated(database.path), intact(f"A record of {table}"):
+            cursor = database.connection.execute(sql)
             names = [column[0] for column in cursor.description]
             for row in cursor:
                 record = {"table": table, **dict(zip(names, row, strict=True))}
@@ -146,19 +146,19 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
 class Loader:
     """Takes records in, shifting their numbers past those in use."""
 
-    def __init__(self, engine: Database, write: Write, rename: str | None) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, write: Write, rename: str | None) -> None:
+        self._database = database
         self._write = write
         self._rename = rename
         self._fresh = (
             not any(
-                engine.row(f"SELECT 1 FROM {table} LIMIT 1")
+                database.row(f"SELECT 1 FROM {table} LIMIT 1")
                 for table in ("topics", "entities", "edges")
             )
             and write.change == 1
         )
         self._shift = {
-            table: 0 if self._fresh else _last_id(engine, table, column)
+            table: 0 if self._fresh else _last_id(database, table, column)
             for table, column in (
                 *((table, "id") for table in _NUMBERED),
                 ("edges", "row"),
@@ -170,9 +170,9 @@ class Loader:
         self.counts: dict[str, int] = {}
         self._used: set[int] = set()
         if self._fresh and rename is None:
-            engine.run("DELETE FROM spaces")
+            database.run("DELETE FROM spaces")
             write.logged = False
-            engine.run("DELETE FROM inverses")
+            database.run("DELETE FROM inverses")
 
     def take(self, record: dict[str, Any]) -> None:
         """Load one record."""
@@ -187,22 +187,22 @@ class Loader:
         if table == "spaces":
             self._space(row, identical)
         elif table == "changes":
-            row["actor"] = self._engine.actor_id(row["actor"])
+            row["actor"] = self._database.actor_id(row["actor"])
             self._insert(table, row)
         elif table == "states":
             self._state(row)
         elif table in ("edges", "links"):
-            row["relation"] = self._engine.relation_id(row["relation"])
+            row["relation"] = self._database.relation_id(row["relation"])
             self._insert(table, row)
         elif table == "embeddings":
             self._embedding(row)
         elif table in ("queries", "answers"):
-            row["actor"] = self._engine.actor_id(row["actor"])
+            row["actor"] = self._database.actor_id(row["actor"])
             self._insert(table, row)
         elif table == "proposals":
             self._proposal(row)
         elif table == "inverses":
-            self._engine.run(
+            self._database.run(
                 "INSERT OR IGNORE INTO inverses VALUES (?, ?)", row["relation"], row["inverse"]
             )
         elif table == "meta":
@@ -211,18 +211,22 @@ class Loader:
             self._insert(table, row)
         self.counts[table] = self.counts.get(table, 0) + 1
 
-    def finish(self, traces: Topics) -> dict[str, int]:
+    def finish(self, topics: Topics) -> dict[str, int]:
         """Derive what is derived; how many records of each kind were loaded."""
-        gap = self._engine.row(_GAP)
+        gap = self._database.row(_GAP)
         if gap is not None:
             raise InvalidInput(f"The topic {gap[0]!r} lacks some of its versions.")
-        engine = self._engine
-        if faulty := [*faulty_edges(engine), *stray_merges(engine), *faulty_proposals(engine)]:
+        database = self._database
+        if faulty := [
+            *faulty_edges(database),
+            *stray_merges(database),
+            *faulty_proposals(database),
+        ]:
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
-        repair_pointers(self._engine)
-        repair_heads(self._engine, traces)
+        repair_pointers(self._database)
+        repair_heads(self._database, topics)
         # What came may lack vectors, under numbers that were passed over already.
-        self._engine.run("DELETE FROM meta WHERE key GLOB ?", EMBEDDED + "*")
+        self._database.run("DELETE FROM meta WHERE key GLOB ?", EMBEDDED + "*")
         return self.counts
 
     def _shifted(self, table: str, row: dict[str, Any], identical: bool) -> None:
@@ -268,10 +272,10 @@ class Loader:
             return
         if self._rename is not None:
             name = self._rename
-        found = self._engine.row("SELECT id FROM spaces WHERE name = ?", name)
+        found = self._database.row("SELECT id FROM spaces WHERE name = ?", name)
         if found is None:
             found = (
-                self._engine.insert(
+                self._database.insert(
                     "INSERT INTO spaces (name, created_at) VALUES (?, ?)", name, row["created_at"]
                 ),
             )
@@ -283,8 +287,8 @@ class Loader:
             return
         for space in set(self._spaces.values()):
             for table in ("topics", "entities"):
-                if self._engine.row(f"SELECT 1 FROM {table} WHERE space = ? LIMIT 1", space):
-                    name = self._engine.row("SELECT name FROM spaces WHERE id = ?", space)[0]
+                if self._database.row(f"SELECT 1 FROM {table} WHERE space = ? LIMIT 1", space):
+                    name = self._database.row("SELECT name FROM spaces WHERE id = ?", space)[0]
                     raise Conflict(
                         f"The space {name!r} is in use here: import into a new one with `--into`."
                     )
@@ -303,7 +307,7 @@ class Loader:
             parent = None
         encoding, body = (None, None) if content is None else pack(content, parent)
         depth = depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0
-        name = self._engine.row("SELECT name FROM topics WHERE id = ?", row["topic"])
+        name = self._database.row("SELECT name FROM topics WHERE id = ?", row["topic"])
         if name is None:
             raise InvalidInput(f"The state of topic {row['topic']} comes before its topic.")
         digest = b"" if content is None else digest_of(name[0], row["version"], content)
@@ -317,7 +321,7 @@ class Loader:
         clean_share(row["threshold"], "threshold")
         for name in ("actor", "decided_by"):
             if name in row:
-                row[name] = self._engine.actor_id(clean_name(row[name], "actor"))
+                row[name] = self._database.actor_id(clean_name(row[name], "actor"))
         self._insert("proposals", row)
 
     def _meta(self, row: dict[str, Any]) -> None:
@@ -333,18 +337,18 @@ class Loader:
             key = f"history:{self._spaces[int(space)]}:{rest}"
         elif not self._fresh or key == "generation" or "://" in value or key.startswith(EMBEDDED):
             return
-        self._engine.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", key, value)
+        self._database.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", key, value)
 
     def _embedding(self, row: dict[str, Any]) -> None:
-        known = self._engine.row("SELECT id FROM encoders WHERE name = ?", row["encoder"])
+        known = self._database.row("SELECT id FROM encoders WHERE name = ?", row["encoder"])
         encoder = (
             known[0]
             if known
-            else self._engine.insert(
+            else self._database.insert(
                 "INSERT INTO encoders (name, dims) VALUES (?, ?)", row["encoder"], row["dims"]
             )
         )
-        self._engine.run(
+        self._database.run(
             "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
             *(row["node"], encoder, row["change"], row["vector"]),
         )
@@ -353,14 +357,14 @@ class Loader:
         self._fits(table, row)
         names = ", ".join(f'"{name}"' for name in row)
         marks = ", ".join("?" * len(row))
-        self._engine.run(f"INSERT INTO {table} ({names}) VALUES ({marks})", *row.values())
+        self._database.run(f"INSERT INTO {table} ({names}) VALUES ({marks})", *row.values())
 
     def _fits(self, table: str, row: dict[str, Any]) -> None:
         """Refuse fields the table does not have, or of another type, and names that are none."""
         if isinstance(row.get("name"), str):
             clean_name(row["name"], table)
         types = {
-            column[1]: column[2] for column in self._engine.rows(f"PRAGMA table_info({table})")
+            column[1]: column[2] for column in self._database.rows(f"PRAGMA table_info({table})")
         }
         for name, value in row.items():
             if name not in types:
@@ -370,24 +374,24 @@ class Loader:
 
 
 def load(
-    engine: Database,
-    traces: Topics,
+    database: Database,
+    topics: Topics,
     write: Write,
     records: Iterable[dict[str, Any]],
     rename: str | None,
 ) -> dict[str, int]:
     """Load records; how many of each kind. All or nothing: the caller's write is undone."""
-    loader = Loader(engine, write, rename)
+    loader = Loader(database, write, rename)
     in_spaces = True
     for record in records:
         if in_spaces and record.get("table") != "spaces":
             in_spaces = False
             loader.refuse_mixing()
         loader.take(record)
-    return loader.finish(traces)
+    return loader.finish(topics)
 
 
-def _last_id(engine: Database, table: str, column: str) -> int:
-    row = engine.row("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
-    top = engine.row(f"SELECT max({column}) FROM {table}")[0] or 0
+def _last_id(database: Database, table: str, column: str) -> int:
+    row = database.row("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+    top = database.row(f"SELECT max({column}) FROM {table}")[0] or 0
     return max(row[0] if row else 0, top)

@@ -63,15 +63,15 @@ _HOLDS = "e.valid_from <= ? AND (e.valid_to IS NULL OR e.valid_to > ?)"
 class Edges:
     """Relations that hold for a time."""
 
-    def __init__(self, engine: Database, entities: Entities) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, entities: Entities) -> None:
+        self._database = database
         self._entities = entities
 
     # Reading
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """The edges wanted, as of a moment, in the order they were first written."""
-        valid, known = self._engine.moment(as_of)
+        valid, known = self._database.moment(as_of)
         # The plus keeps SQLite from reading a whole space to find the edges of one node.
         of_all = wanted.node is None and wanted.target is None
         where = ["e.space = ?" if of_all else "+e.space = ?", _BELIEVED]
@@ -87,13 +87,13 @@ class Edges:
         if wanted.node is not None:
             ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}
             self._touching(ends[wanted.direction], space, wanted.node, wanted, as_of, where, values)
-        rows = self._engine.rows(*_ordered(where, values, wanted))
+        rows = self._database.rows(*_ordered(where, values, wanted))
         return self._edges(space, rows, as_of)
 
     def there_are(self, space: int) -> bool:
         """Whether anything was ever related in a space."""
         return bool(
-            self._engine.row("SELECT EXISTS (SELECT 1 FROM edges WHERE space = ?)", space)[0]
+            self._database.row("SELECT EXISTS (SELECT 1 FROM edges WHERE space = ?)", space)[0]
         )
 
     def get(self, space: int, edge: int) -> Edge:
@@ -102,8 +102,8 @@ class Edges:
 
     def beliefs(self, space: int, edge: int, as_of: AsOf) -> list[Edge]:
         """Everything believed about an edge up to a moment, oldest first."""
-        known = self._engine.moment(as_of)[1]
-        rows = self._engine.rows(
+        known = self._database.moment(as_of)[1]
+        rows = self._database.rows(
             f"{_SELECT} WHERE e.space = ? AND e.id = ? AND e.recorded_at <= ? ORDER BY e.row",
             *(space, edge, known),
         )
@@ -131,7 +131,7 @@ class Edges:
         identity = self._entities.identity(space, as_of)
         ends = [end for row in rows for end in (row[2], row[4])]
         identity.learn(end >> 3 for end in ends if end & 7 == NodeKind.ENTITY)
-        known = self._engine.moment(as_of)[1]
+        known = self._database.moment(as_of)[1]
         return [self._edge(row, identity, known) for row in rows]
 
     def _edge(self, found: Any, identity: Identity, known: int) -> Edge:
@@ -180,7 +180,7 @@ class Edges:
             id=0,
             space=space,
             source=draft.source,
-            relation=self._engine.relation_id(draft.relation),
+            relation=self._database.relation_id(draft.relation),
             target=draft.target,
             weight=1.0 if draft.weight is None else draft.weight,
             valid_from=write.at if draft.valid_from is None else to_micros(draft.valid_from),
@@ -199,7 +199,7 @@ class Edges:
             metadata=json_or_none(draft.metadata),
         )
         edge = self._insert(row)
-        self._engine.run("UPDATE edges SET id = row WHERE row = ?", edge)
+        self._database.run("UPDATE edges SET id = row WHERE row = ?", edge)
         write.subject = draft.source
         return edge
 
@@ -218,7 +218,7 @@ class Edges:
 
     def retire(self, write: Write, edge: int) -> None:
         """Believe an edge no longer: as known from now on, it was never true."""
-        done = self._engine.run(
+        done = self._database.run(
             "UPDATE edges SET retired_at = ?, change = ? WHERE id = ? AND retired_at IS NULL",
             *(write.at, write.change, edge),
         )
@@ -227,7 +227,7 @@ class Edges:
 
     def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]:
         """(source, target) of edges of a relation that another action stopped believing."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT e.source, e.target FROM edges e JOIN changes c ON c.number = e.change "
             "WHERE e.space = ?1 AND e.relation = (SELECT id FROM relations WHERE name = ?2) "
             "AND e.retired_at IS NOT NULL AND c.action != ?3 AND NOT EXISTS ("
@@ -238,22 +238,22 @@ class Edges:
 
     def inverses(self) -> dict[str, str]:
         """Which relation takes over when a fact changes."""
-        return dict(self._engine.rows("SELECT relation, inverse FROM inverses ORDER BY relation"))
+        return dict(self._database.rows("SELECT relation, inverse FROM inverses ORDER BY relation"))
 
     def set_inverse(self, write: Write, relation: str, inverse: str) -> None:
         """Add to that table, or change it."""
         del write
-        self._engine.run("INSERT OR REPLACE INTO inverses VALUES (?, ?)", relation, inverse)
+        self._database.run("INSERT OR REPLACE INTO inverses VALUES (?, ?)", relation, inverse)
 
     def _insert(self, row: _Row) -> int:
         marks = ", ".join("?" * len(row))
-        return self._engine.insert(
+        return self._database.insert(
             f"INSERT INTO edges ({_COLUMNS}) VALUES ({marks})",
             *row,
         )
 
     def _current(self, space: int | None, edge: int) -> Any:
-        row = self._engine.row(f"{_SELECT} WHERE e.id = ? AND e.retired_at IS NULL", edge)
+        row = self._database.row(f"{_SELECT} WHERE e.id = ? AND e.retired_at IS NULL", edge)
         if row is None or space not in (None, row[1]):
             raise NotFound(f"There is no edge {edge} in this space.")
         return row

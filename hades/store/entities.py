@@ -46,15 +46,15 @@ LIMIT 1
 class Entities:
     """Named things, their other names, and which of them are one."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._roots: tuple[tuple[int, int, int], dict[int, int]] | None = None
 
     # What a name means
 
     def node(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         """The node a name stands for: a topic of that name, else an entity."""
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
         )
         if row is not None and row[1] is None:
@@ -76,7 +76,7 @@ class Entities:
     ) -> int:
         """Make an entity, known by its name's key or another; its id."""
         key = name_key(name) if key is None else key
-        entity = self._engine.insert(
+        entity = self._database.insert(
             "INSERT INTO entities (space, name, key, kind, recorded_at, change, origin) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             *(space, name, key, kind, write.at, write.change, origin),
@@ -86,18 +86,18 @@ class Entities:
 
     def add_name(self, write: Write, entity: int, key: str, name: str) -> None:
         """Let an entity be found under a name, if it is not already."""
-        known = self._engine.row(
+        known = self._database.row(
             "SELECT 1 FROM names WHERE entity = ? AND key = ? AND retired_at IS NULL", entity, key
         )
         if known is None:
-            self._engine.run(
+            self._database.run(
                 "INSERT INTO names (entity, key, name, recorded_at, change) VALUES (?, ?, ?, ?, ?)",
                 *(entity, key, name, write.at, write.change),
             )
 
     def own_nodes(self, space: int, name: str) -> list[int]:
         """The nodes that bear a name themselves, whatever they were merged into."""
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
         )
         entity = self._find(space, name) if row is None else row[1]
@@ -114,7 +114,7 @@ class Entities:
             "FROM placements p JOIN states s ON s.id = p.state "
             "JOIN topics t ON t.id = s.topic WHERE p.chunk = ? GROUP BY p.chunk",
         }.get(kind)
-        row = self._engine.row(sql, node >> 3) if sql else None
+        row = self._database.row(sql, node >> 3) if sql else None
         return Node(kind.label, row[0] if row else f"({kind.label} {node >> 3} is gone)")
 
     def same_as(self, space: int, node: int, as_of: AsOf) -> list[int]:
@@ -125,17 +125,17 @@ class Entities:
 
     def identity(self, space: int, as_of: AsOf) -> Identity:
         """Which entities are one as of a moment."""
-        return Identity(self._engine, self.roots(space, as_of), self._engine.moment(as_of))
+        return Identity(self._database, self.roots(space, as_of), self._database.moment(as_of))
 
     def roots(self, space: int, as_of: AsOf) -> dict[int, int]:
         """For each merged entity, the one it stands for now; others are not in it."""
-        known = self._engine.moment(as_of)[1] if as_of.known else FOREVER
-        inside = self._engine.in_transaction
-        key = (space, known, 0 if inside else self._engine.change())
+        known = self._database.moment(as_of)[1] if as_of.known else FOREVER
+        inside = self._database.in_transaction
+        key = (space, known, 0 if inside else self._database.change())
         kept = self._roots
         if not inside and kept is not None and kept[0] == key:
             return kept[1]
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT entity, target FROM merges WHERE space = ? AND recorded_at <= ? "
             "AND (retired_at IS NULL OR retired_at > ?)",
             *(space, known, known),
@@ -148,7 +148,7 @@ class Entities:
 
     def names(self, entities: Sequence[int]) -> dict[int, str]:
         """The names of entities, by id."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT id, name FROM entities WHERE id IN (SELECT value FROM json_each(?))",
             json.dumps(list(entities)),
         )
@@ -168,7 +168,7 @@ class Entities:
         """
         most = ALL if limit is None else limit
         standing = self._standing(space, as_of)
-        return list_entities(self._engine, standing, glob, after or ("", 0), most)
+        return list_entities(self._database, standing, glob, after or ("", 0), most)
 
     def get(self, space: int, name: str, as_of: AsOf = NOW) -> Entity:
         """The entity a name stands for, as `list` shows it, without reading the others."""
@@ -176,8 +176,8 @@ class Entities:
         if found is None:
             raise NotFound(f"There is no entity {name!r} in this space.")
         identity = self.identity(space, as_of)
-        own, known = identity.standing_for(found), self._engine.moment(as_of)[1]
-        name, kind, summary = self._engine.row(
+        own, known = identity.standing_for(found), self._database.moment(as_of)[1]
+        name, kind, summary = self._database.row(
             "SELECT name, kind, summary FROM entities WHERE id = ?", own
         )
         roots = self.roots(space, as_of)
@@ -186,18 +186,18 @@ class Entities:
         return Entity(
             name=name,
             kind=kind,
-            aliases=tuple(aliases_of(self._engine, [own], known).get(own, ())),
+            aliases=tuple(aliases_of(self._database, [own], known).get(own, ())),
             merged=tuple(merged[entity] for entity in sorted(merged)),
             summary=summary or "",
-            edges=sum(degrees_of(self._engine, group, known).values()),
-            frequency=frequency_of(self._engine, group, self._engine.moment(as_of)),
+            edges=sum(degrees_of(self._database, group, known).values()),
+            frequency=frequency_of(self._database, group, self._database.moment(as_of)),
             id=own,
         )
 
     def _standing(self, space: int, as_of: AsOf) -> Standing:
         return Standing(
             space,
-            self._engine.moment(as_of),
+            self._database.moment(as_of),
             self.roots(space, as_of),
             self.identity(space, as_of).explained(space),
         )
@@ -209,7 +209,7 @@ class Entities:
         entity = self._entity(space, name)
         if self._find(space, alias) not in (None, entity):
             raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
-        if self._engine.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, alias):
+        if self._database.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, alias):
             raise Conflict(f"{alias!r} is a topic already: choose another alias.")
         self.add_name(write, entity, name_key(alias), alias)
         write.subject = self._entity_node(entity)
@@ -223,7 +223,7 @@ class Entities:
         gone = roots.get(gone, gone)
         if kept == gone:
             raise Conflict(f"{keep!r} and {other!r} are one entity already.")
-        self._engine.insert(
+        self._database.insert(
             "INSERT INTO merges (space, entity, target, recorded_at, change) "
             "VALUES (?, ?, ?, ?, ?)",
             *(space, gone, kept, write.at, write.change),
@@ -233,12 +233,12 @@ class Entities:
     def split(self, write: Write, space: int, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
         key = name_key(name)
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id FROM entities WHERE space = ? AND key IN (?, ?) ORDER BY key = ? DESC",
             *(space, key, exact_key(name), exact_key(name)),
         )
         if row is not None:
-            done = self._engine.run(
+            done = self._database.run(
                 "UPDATE merges SET retired_at = ?, change = ? "
                 "WHERE entity = ? AND retired_at IS NULL",
                 *(write.at, write.change, row[0]),
@@ -248,7 +248,7 @@ class Entities:
             write.subject = self._entity_node(row[0])
             return
         entity = self._entity(space, name)
-        self._engine.run(
+        self._database.run(
             "UPDATE names SET retired_at = ?, change = ? "
             "WHERE entity = ? AND key = ? AND retired_at IS NULL",
             *(write.at, write.change, entity, key),
@@ -258,7 +258,7 @@ class Entities:
     def set_kind(self, write: Write, space: int, name: str, kind: str) -> None:
         """Say what kind of thing an entity is."""
         entity = self._entity(space, name)
-        done = self._engine.run(
+        done = self._database.run(
             "UPDATE entities SET kind = ?2 WHERE id = ?1 AND kind != ?2", entity, kind
         )
         write.subject = self._entity_node(entity)
@@ -266,7 +266,7 @@ class Entities:
 
     def splits(self, space: int) -> set[frozenset[int]]:
         """Pairs of entities that were merged once and taken apart again."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT entity, target FROM merges WHERE space = ? AND retired_at IS NOT NULL", space
         )
         return {frozenset(row) for row in rows}
@@ -275,14 +275,14 @@ class Entities:
 
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
-        row = self._engine.row(_FIND, space, name_key(name), known, exact_key(name))
+        row = self._database.row(_FIND, space, name_key(name), known, exact_key(name))
         return None if row is None else int(row[0])
 
     def _entity(self, space: int, name: str) -> int:
         found = self._find(space, name)
         if found is not None:
             return found
-        if self._engine.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, name):
+        if self._database.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, name):
             raise InvalidInput(f"{name!r} is a topic: only entities can be merged or split.")
         raise NotFound(f"There is no entity {name!r} in this space.")
 

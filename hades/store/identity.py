@@ -33,8 +33,8 @@ _OF_SPACE = _STATED.format(which="l.source >> 3 IN (SELECT id FROM entities WHER
 class Identity:
     """What entities stand for at one moment, given the merges believed then."""
 
-    def __init__(self, engine: Database, roots: dict[int, int], moment: tuple[int, int]) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, roots: dict[int, int], moment: tuple[int, int]) -> None:
+        self._database = database
         self._roots = roots
         self._moment = moment
         self._meanings: dict[int, int | None] = {}
@@ -72,7 +72,7 @@ class Identity:
 
     def explained(self, space: int) -> dict[int, int]:
         """All entities of a space that texts explain, each with what it stands for."""
-        rows = self._engine.rows(_OF_SPACE, space, *self._moment)
+        rows = self._database.rows(_OF_SPACE, space, *self._moment)
         targets: dict[int, set[int]] = {}
         for source, target in rows:
             targets.setdefault(source, set()).add(target)
@@ -92,7 +92,7 @@ class Identity:
     def _stated(self, sql: str, entities: Iterable[int]) -> dict[int, set[int]]:
         nodes = [entity << 3 | NodeKind.ENTITY for entity in entities]
         found: dict[int, set[int]] = {}
-        for source, target in self._engine.rows(sql, json.dumps(nodes), *self._moment):
+        for source, target in self._database.rows(sql, json.dumps(nodes), *self._moment):
             found.setdefault(source, set()).add(target)
         return found
 

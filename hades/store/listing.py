@@ -57,7 +57,7 @@ class Standing:
 
 
 def list_entities(
-    engine: Database,
+    database: Database,
     standing: Standing,
     glob: str | None = None,
     after: tuple[str, int] = ("", 0),
@@ -66,17 +66,19 @@ def list_entities(
     """The entities that stand for themselves, by name, beyond a name and id."""
     known = standing.moment[1]
     hidden = _json(standing.roots.keys() | standing.explained.keys())
-    rows = engine.rows(_KEYS, hidden, standing.space, known, glob, *after, limit)
+    rows = database.rows(_KEYS, hidden, standing.space, known, glob, *after, limit)
     shown = {row[0] for row in rows}
     groups: dict[int, list[int]] = {}
     for entity, other in sorted({**standing.roots, **standing.explained}.items()):
         root = standing.explained.get(other, other)
         if root in shown:
             groups.setdefault(root, []).append(entity)
-    merged = _merged(engine, standing, shown)
-    aliases = aliases_of(engine, shown, known)
-    degrees = degrees_of(engine, shown.union(*groups.values()), known)
-    counts = dict(engine.rows(f"{_FREQUENCIES} GROUP BY m.entity", _json(shown), *standing.moment))
+    merged = _merged(database, standing, shown)
+    aliases = aliases_of(database, shown, known)
+    degrees = degrees_of(database, shown.union(*groups.values()), known)
+    counts = dict(
+        database.rows(f"{_FREQUENCIES} GROUP BY m.entity", _json(shown), *standing.moment)
+    )
     return [
         Entity(
             name=name,
@@ -85,7 +87,7 @@ def list_entities(
             merged=tuple(merged.get(entity, ())),
             summary=summary or "",
             edges=sum(degrees.get(e, 0) for e in (entity, *groups.get(entity, ()))),
-            frequency=frequency_of(engine, [entity, *groups[entity]], standing.moment)
+            frequency=frequency_of(database, [entity, *groups[entity]], standing.moment)
             if entity in groups
             else counts.get(entity, 0),
             id=entity,
@@ -94,28 +96,28 @@ def list_entities(
     ]
 
 
-def aliases_of(engine: Database, entities: Iterable[int], known: int) -> dict[int, list[str]]:
+def aliases_of(database: Database, entities: Iterable[int], known: int) -> dict[int, list[str]]:
     """The other names of entities, by entity."""
     found: dict[int, list[str]] = {}
-    for entity, alias in engine.rows(_ALIASES, _json(entities), known):
+    for entity, alias in database.rows(_ALIASES, _json(entities), known):
         found.setdefault(entity, []).append(alias)
     return found
 
 
-def degrees_of(engine: Database, entities: Iterable[int], known: int) -> dict[int, int]:
+def degrees_of(database: Database, entities: Iterable[int], known: int) -> dict[int, int]:
     """At how many ends of edges that were told each entity stands."""
     nodes = [entity << 3 | NodeKind.ENTITY for entity in entities]
-    return dict(engine.rows(_DEGREES, _json(nodes), known))
+    return dict(database.rows(_DEGREES, _json(nodes), known))
 
 
-def frequency_of(engine: Database, entities: Iterable[int], moment: tuple[int, int]) -> int:
+def frequency_of(database: Database, entities: Iterable[int], moment: tuple[int, int]) -> int:
     """In how many passages one of them is mentioned."""
-    return int(engine.row(_FREQUENCIES, _json(entities), *moment)[1])
+    return int(database.row(_FREQUENCIES, _json(entities), *moment)[1])
 
 
-def _merged(engine: Database, standing: Standing, shown: set[int]) -> dict[int, list[str]]:
+def _merged(database: Database, standing: Standing, shown: set[int]) -> dict[int, list[str]]:
     into = {entity: root for entity, root in standing.roots.items() if root in shown}
-    rows: list[Any] = engine.rows(
+    rows: list[Any] = database.rows(
         f"SELECT id, name FROM entities WHERE id {_AMONG} AND recorded_at <= ?2",
         *(_json(into), standing.moment[1]),
     )

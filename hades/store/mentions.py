@@ -67,8 +67,8 @@ WHERE m.entity IN (SELECT value FROM json_each(?1)) ORDER BY m.chunk, m.entity
 class Mentions:
     """Introductions, mentions and stated edges."""
 
-    def __init__(self, engine: Database, entities: Entities) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, entities: Entities) -> None:
+        self._database = database
         self._entities = entities
 
     # Names
@@ -87,7 +87,7 @@ class Mentions:
         """A text brings in a name: its entity, made when there is none, lives in these chunks."""
         entity = self.entity(write, space, name, kind, origin, symbol=symbol)
         for chunk in chunks:
-            self._engine.run(
+            self._database.run(
                 "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO UPDATE SET "
                 "introduces = min(coalesce(introduces, 99), excluded.introduces), "
                 "change = excluded.change",
@@ -110,7 +110,7 @@ class Mentions:
         A `symbol` of code is known by its full name, letter by letter.
         """
         key = entity_key(name, symbol=symbol)
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, name, origin, kind FROM entities WHERE space = ? AND key = ?", space, key
         )
         if row is None and key != (plain := name_key(name)):
@@ -119,7 +119,7 @@ class Mentions:
             return self._entities.new(write, space, name, kind, origin, key)
         entity, known, known_origin, known_kind = row
         if _rank(origin, name, kind) < _rank(known_origin, known, known_kind):
-            self._engine.run(
+            self._database.run(
                 "UPDATE entities SET name = ?, kind = ?, origin = ?, change = ? WHERE id = ?",
                 *(name, kind, origin, write.change, entity),
             )
@@ -127,13 +127,13 @@ class Mentions:
 
     def _adopted(self, write: Write, space: int, name: str, plain: str, key: str) -> Any:
         """What somebody named by these very letters, before a text did."""
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, name, origin, kind FROM entities "
             "WHERE space = ? AND key = ? AND name = ? AND origin = ?",
             *(space, plain, name, USERS_WORD),
         )
         if row is not None:
-            self._engine.run(
+            self._database.run(
                 "UPDATE entities SET key = ?, change = ? WHERE id = ?", key, write.change, row[0]
             )
         return row
@@ -144,14 +144,14 @@ class Mentions:
         """A text says that an entity has another name."""
         del space
         self._entities.add_name(write, entity, name_key(alias), alias)
-        self._engine.run(
+        self._database.run(
             "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO NOTHING",
             *(chunk, entity, origin, write.change),
         )
 
     def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]:
         """The names of a space: (id, entity, key), by id."""
-        return self._engine.rows(
+        return self._database.rows(
             "SELECT n.id, n.entity, n.key FROM names n CROSS JOIN entities e ON e.id = n.entity "
             "WHERE e.space = ? AND n.id > ? AND n.retired_at IS NULL ORDER BY n.id",
             *(space, after),
@@ -159,7 +159,7 @@ class Mentions:
 
     def going_by(self, space: int, keys: Sequence[str]) -> list[tuple[int, int, str]]:
         """The names of a space with one of these keys: (id, entity, key), by id."""
-        return self._engine.rows(
+        return self._database.rows(
             "SELECT n.id, n.entity, n.key FROM json_each(?2) k "
             "CROSS JOIN names n ON n.key = k.value "
             "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
@@ -169,7 +169,7 @@ class Mentions:
 
     def mentioned(self, space: int, keys: Sequence[str], known: int) -> list[tuple[int, int]]:
         """(entity, chunk) of every mention of an entity that went by one of these keys then."""
-        return self._engine.rows(
+        return self._database.rows(
             "SELECT DISTINCT m.entity, m.chunk FROM json_each(?2) k "
             "CROSS JOIN names n ON n.key = k.value "
             "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
@@ -182,7 +182,7 @@ class Mentions:
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[int, bytes]]:
         """(chunk, positions) of the passages there that mention one of these entities."""
-        rows = self._engine.rows(_MENTIONS, json.dumps(list(entities)), valid, known, limit)
+        rows = self._database.rows(_MENTIONS, json.dumps(list(entities)), valid, known, limit)
         found: dict[int, bytes] = {}
         for chunk, positions in rows:
             found[chunk] = found.get(chunk, b"") + (positions or b"")
@@ -190,7 +190,7 @@ class Mentions:
 
     def between(self, source: int, target: int) -> list[tuple[int, str, float, str]]:
         """(chunk, relation, weight, evidence) of what texts state from one node to another."""
-        return self._engine.rows(
+        return self._database.rows(
             "SELECT l.chunk, r.name, l.weight, coalesce(l.evidence, '') FROM links l "
             "JOIN relations r ON r.id = l.relation WHERE l.source = ? AND l.target = ? "
             "ORDER BY l.weight DESC, l.id",
@@ -199,7 +199,7 @@ class Mentions:
 
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
         """(key, entity) of every entity that went by one of these keys then."""
-        return self._engine.rows(
+        return self._database.rows(
             # CROSS JOIN keeps this order: keys, their names, their entities.
             "SELECT DISTINCT n.key, n.entity FROM json_each(?2) k "
             "CROSS JOIN names n ON n.key = k.value "
@@ -212,13 +212,13 @@ class Mentions:
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[str, str, int, float]]:
         """(name, kind, count, strength) of what is mentioned together with these entities."""
-        return self._engine.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
+        return self._database.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
 
     def standing(self, space: int, as_of: AsOf) -> list[Named]:
         """The entities that live at a moment and stand for themselves, by name."""
         identity = self._entities.identity(space, as_of)
         others = {**self._entities.roots(space, as_of), **identity.explained(space)}
-        rows = self._engine.rows(_STANDING, space, *self._engine.moment(as_of))
+        rows = self._database.rows(_STANDING, space, *self._database.moment(as_of))
         return [
             Named(entity, name, key, kind, bool(is_title), frequency)
             for entity, name, key, kind, is_title, frequency in rows
@@ -230,13 +230,13 @@ class Mentions:
 
         What is about one of them may well spell its title in two ways.
         """
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
             "WHERE a.entity = ?1 AND b.entity = ?2 "
             "AND a.introduces IS NOT 1 AND b.introduces IS NOT 1 AND p.valid_from <= ?3 "
             "AND (p.valid_to IS NULL OR p.valid_to > ?3) AND p.recorded_at <= ?4 "
             "AND (p.retired_at IS NULL OR p.retired_at > ?4) LIMIT 1",
-            *(one, other, *self._engine.moment(as_of)),
+            *(one, other, *self._database.moment(as_of)),
         )
         return row is not None
 
@@ -244,16 +244,16 @@ class Mentions:
 
     def matched(self, space: int) -> tuple[int, int]:
         """All chunks up to the first number have been matched with all names up to the second."""
-        row = self._engine.row("SELECT chunk, name FROM matched WHERE space = ?", space)
+        row = self._database.row("SELECT chunk, name FROM matched WHERE space = ?", space)
         return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
     def set_matched(self, space: int, chunk: int, name: int) -> None:
         """Note how far that is now."""
-        self._engine.run("INSERT OR REPLACE INTO matched VALUES (?, ?, ?)", space, chunk, name)
+        self._database.run("INSERT OR REPLACE INTO matched VALUES (?, ?, ?)", space, chunk, name)
 
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]:
         """The chunks of a space, by id, after one and up to another."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             # Chunks first: else SQLite reads and sorts those of the whole space.
             "SELECT c.id FROM chunks c CROSS JOIN topics t ON t.id = c.topic "
             "WHERE t.space = ? AND c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?",
@@ -263,7 +263,7 @@ class Mentions:
 
     def last_chunk(self) -> int:
         """The newest chunk there is."""
-        return int(self._engine.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
+        return int(self._database.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
 
     # Mentions and stated edges
 
@@ -271,7 +271,7 @@ class Mentions:
         """Write where names stand; how many."""
         count = 0
         for mention in mentions:
-            self._engine.run(
+            self._database.run(
                 "INSERT INTO mentions VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
                 "positions = excluded.positions, change = excluded.change",
                 *(mention.chunk, mention.entity, mention.introduces),
@@ -282,7 +282,7 @@ class Mentions:
 
     def positions(self, chunks: Sequence[int]) -> dict[tuple[int, int], bytes]:
         """Where names stand in these chunks already: (chunk, entity) to positions."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT chunk, entity, positions FROM mentions "
             "WHERE chunk IN (SELECT value FROM json_each(?)) AND positions IS NOT NULL",
             json.dumps(list(chunks)),
@@ -302,17 +302,17 @@ class Mentions:
         components: Mapping[str, float],
     ) -> None:
         """Write an edge a text states."""
-        self._engine.run(
+        self._database.run(
             "INSERT OR IGNORE INTO links "
             "(chunk, source, relation, target, weight, change, evidence, components) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            *(chunk, source, self._engine.relation_id(relation), target, weight, write.change),
+            *(chunk, source, self._database.relation_id(relation), target, weight, write.change),
             *(evidence or None, json.dumps(dict(components)) if components else None),
         )
 
     def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]:
         """The vectors an encoder made of nodes, where it did."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.node IN (SELECT value FROM json_each(?))",
             *(encoder, json.dumps(list(nodes))),
@@ -321,10 +321,12 @@ class Mentions:
 
     def topic_node(self, space: int, topic: str) -> int:
         """The node of a topic; one nothing was said of yet gets its place all the same."""
-        row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
+        row = self._database.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
         if row is None:
             row = (
-                self._engine.insert("INSERT INTO topics (space, name) VALUES (?, ?)", space, topic),
+                self._database.insert(
+                    "INSERT INTO topics (space, name) VALUES (?, ?)", space, topic
+                ),
             )
         return int(row[0]) << 3 | NodeKind.TOPIC
 

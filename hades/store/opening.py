@@ -17,7 +17,7 @@ _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 
 
-def open_engine(
+def open_database(
     path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> Database:
     """Open the memory at `path`, making it when there is none and `create` says so."""
@@ -48,18 +48,18 @@ def open_engine(
     with OPENING:
         if not is_registered(path):
             _recognise(path)
-        engine = Database(
+        database = Database(
             path,
             read_only=read_only or not writable,
             busy_timeout_s=busy_timeout_s,
             clock=clock,
         )
     try:
-        _migrate(engine)
+        _migrate(database)
     except BaseException:
-        engine.close()
+        database.close()
         raise
-    return engine
+    return database
 
 
 def _make_file(path: Path, clock: Clock) -> None:
@@ -135,24 +135,24 @@ def _recognise(path: Path) -> None:
         )
 
 
-def _migrate(engine: Database) -> None:
+def _migrate(database: Database) -> None:
     def version() -> int:
-        return int(engine.row("PRAGMA user_version")[0])
+        return int(database.row("PRAGMA user_version")[0])
 
     if version() > len(MIGRATIONS):
         raise Unavailable(
-            f"{engine.path} was written by a newer HADES (file version {version()}, "
+            f"{database.path} was written by a newer HADES (file version {version()}, "
             f"this one knows {len(MIGRATIONS)}): upgrade hades-memory to open it."
         )
     if version() == len(MIGRATIONS):
         return
-    if engine.read_only:
+    if database.read_only:
         raise Unavailable(
-            f"{engine.path} was written by an older HADES: open it for writing once, as "
+            f"{database.path} was written by an older HADES: open it for writing once, as "
             "`hades warm` does, which brings it up to date."
         )
-    with engine.transaction():
-        _apply(engine.connection, version(), engine.clock)
+    with database.transaction():
+        _apply(database.connection, version(), database.clock)
 
 
 def _apply(connection: sqlite3.Connection, done: int, clock: Clock) -> None:

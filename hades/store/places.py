@@ -16,12 +16,12 @@ DRAFT = "draft-"
 """So begins what is still being sent: it is nobody's place yet."""
 
 
-def clear_places(engine: Database) -> None:
+def clear_places(database: Database) -> None:
     """Remove the empty places from which no topic comes any more."""
-    folder = Path(f"{engine.path}{UPLOADS}").resolve()
+    folder = Path(f"{database.path}{UPLOADS}").resolve()
     if not folder.is_dir():
         return
-    owners = {row[0] for row in engine.rows("SELECT DISTINCT root FROM sources")}
+    owners = {row[0] for row in database.rows("SELECT DISTINCT root FROM sources")}
     for mark in [one for one in folder.iterdir() if not one.name.startswith(DRAFT)]:
         with suppress(OSError):  # it is no folder, or holds something still
             for place in [one for one in mark.iterdir() if str(one) not in owners]:

@@ -23,8 +23,8 @@ _SELECT = (
 class Proposals:
     """Changes that wait for approval."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def add(
         self,
@@ -38,23 +38,23 @@ class Proposals:
         threshold: float,
     ) -> int:
         """A new proposal, waiting; its number."""
-        return self._engine.insert(
+        return self._database.insert(
             "INSERT INTO proposals (space, kind, fields, confidence, threshold, status, actor, "
             "at, change) VALUES (?, ?, ?, ?, ?, 'waiting', ?, ?, ?)",
             *(space, kind, _text(fields), confidence, threshold),
-            *(self._engine.actor_id(by), write.at, write.change),
+            *(self._database.actor_id(by), write.at, write.change),
         )
 
     def get(self, space: int, proposal: int) -> Proposal:
         """One proposal; NotFound when this space has none of that number."""
-        row = self._engine.row(_SELECT + "WHERE p.space = ? AND p.id = ?", space, proposal)
+        row = self._database.row(_SELECT + "WHERE p.space = ? AND p.id = ?", space, proposal)
         if row is None:
             raise NotFound(f"There is no proposal {proposal} in this space.")
         return _proposal(row)
 
     def find(self, space: int, status: str | None, after: int, limit: int | None) -> list[Proposal]:
         """The proposals of one status, or all, in the order they were made."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             _SELECT + "WHERE p.space = ?1 AND (?2 IS NULL OR p.status = ?2) AND p.id > ?3 "
             "ORDER BY p.id LIMIT ?4",
             *(space, status, after, -1 if limit is None else limit),
@@ -63,7 +63,7 @@ class Proposals:
 
     def waiting(self, space: int, kind: str, fields: Mapping[str, Any]) -> int | None:
         """The proposal that waits with this very wish, if there is one."""
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id FROM proposals WHERE space = ? AND status = 'waiting' AND kind = ? "
             "AND fields = ? LIMIT 1",
             *(space, kind, _text(fields)),
@@ -72,10 +72,10 @@ class Proposals:
 
     def decide(self, write: Write, proposal: int, status: str, by: str, why: str) -> None:
         """Note what became of a proposal, who said so, and why."""
-        self._engine.run(
+        self._database.run(
             "UPDATE proposals SET status = ?, decided_by = ?, decided_at = ?, why = ?, change = ? "
             "WHERE id = ?",
-            *(status, self._engine.actor_id(by), write.at, why or None, write.change, proposal),
+            *(status, self._database.actor_id(by), write.at, why or None, write.change, proposal),
         )
 
 

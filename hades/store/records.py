@@ -1,6 +1,6 @@
 """Records: what is handed to the store and what it gives back, beside the domain's own.
 
-A store keeps spaces; in a space, topics with their traces of states; entities with
+A store keeps spaces; in a space, topics with their topics of states; entities with
 their other names; edges between them; chunks and their vectors. Every write happens
 inside `Store.write`, which gives it a change number and a known time and makes it
 whole or undone. Reads take an `AsOf`. Rows are known by small integers inside the

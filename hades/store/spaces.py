@@ -17,29 +17,29 @@ from hades.store.topics import Topics
 class Spaces:
     """Named, isolated memories in one file."""
 
-    def __init__(self, engine: Database, topics: Topics) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, topics: Topics) -> None:
+        self._database = database
         self._topics = topics
 
     def list(self) -> list[Space]:
         """Every space, by name."""
-        rows = self._engine.rows("SELECT id, name, created_at FROM spaces ORDER BY name")
+        rows = self._database.rows("SELECT id, name, created_at FROM spaces ORDER BY name")
         topics = self._topics.counts()
         with intact("A space"):
             return [Space(name, from_micros(at), topics.get(id_, 0)) for id_, name, at in rows]
 
     def id(self, name: str) -> int:
         """The number of a space; NotFound when there is no such space."""
-        row = self._engine.row("SELECT id FROM spaces WHERE name = ?", name)
+        row = self._database.row("SELECT id FROM spaces WHERE name = ?", name)
         if row is None:
             raise NotFound(f"There is no space {name!r}: create it with `hades spaces create`.")
         return int(row[0])
 
     def create(self, write: Write, name: str) -> Space:
         """A new, empty space."""
-        if self._engine.row("SELECT 1 FROM spaces WHERE name = ?", name):
+        if self._database.row("SELECT 1 FROM spaces WHERE name = ?", name):
             raise Conflict(f"The space {name!r} exists already.")
-        space = self._engine.insert(
+        space = self._database.insert(
             "INSERT INTO spaces (name, created_at) VALUES (?, ?)", name, write.at
         )
         write.space = space
@@ -50,13 +50,13 @@ class Spaces:
         space = self.id(name)
         if name == "default":
             raise InvalidInput("The default space cannot be dropped: purge its topics instead.")
-        erase_space(self._engine, write, space)
-        self._engine.run("DELETE FROM spaces WHERE id = ?", space)
+        erase_space(self._database, write, space)
+        self._database.run("DELETE FROM spaces WHERE id = ?", space)
 
 
-def read_log(engine: Database, entities: Entities, space: int | None, limit: int) -> list[Change]:
+def read_log(database: Database, entities: Entities, space: int | None, limit: int) -> list[Change]:
     """The last changes, newest first: who did what, when."""
-    rows = engine.rows(
+    rows = database.rows(
         "SELECT c.number, c.at, a.name, c.action, s.name, c.subject FROM changes c "
         "JOIN actors a ON a.id = c.actor LEFT JOIN spaces s ON s.id = c.space "
         "WHERE ?1 IS NULL OR c.space IS NULL OR c.space = ?1 ORDER BY c.number DESC LIMIT ?2",
@@ -95,17 +95,17 @@ _COUNTS = {
 }
 
 
-def count(engine: Database, topics: Topics, space: int) -> dict[str, int]:
+def count(database: Database, topics: Topics, space: int) -> dict[str, int]:
     """How much there is in a space, and how large the file is."""
     numbers = {"topics": topics.counts().get(space, 0)}
-    numbers |= {name: int(engine.row(sql, space)[0]) for name, sql in _COUNTS.items()}
+    numbers |= {name: int(database.row(sql, space)[0]) for name, sql in _COUNTS.items()}
     numbers["vectors"] = int(
-        engine.row(
+        database.row(
             "SELECT count(*) FROM embeddings v JOIN chunks c ON v.node = c.id << 3 | ? "
             "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
             *(int(NodeKind.CHUNK), space),
         )[0]
     )
-    numbers["change"] = engine.change()
-    numbers["file_bytes"] = engine.path.stat().st_size
+    numbers["change"] = database.change()
+    numbers["file_bytes"] = database.path.stat().st_size
     return numbers

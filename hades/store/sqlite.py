@@ -316,7 +316,7 @@ class Database:
 
 
 # Closing any descriptor of a file drops all locks this process holds on it (POSIX), and
-# with them SQLite's. So a file is read directly only while no engine here has it open.
+# with them SQLite's. So a file is read directly only while no database here has it open.
 OPENING = threading.RLock()
 _registry: dict[tuple[int, int], int] = {}
 

@@ -1,4 +1,4 @@
-"""The embedded engine: one SQLite file, many readers, one writer at a time."""
+"""The embedded database: one SQLite file, many readers, one writer at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hades.store.entities import Entities
 from hades.store.faults import translated
 from hades.store.idempotency import Idempotency
 from hades.store.mentions import Mentions
-from hades.store.opening import open_engine
+from hades.store.opening import open_database
 from hades.store.places import clear_places
 from hades.store.proposals import Proposals
 from hades.store.records import Problem, Progress, Write
@@ -47,85 +47,85 @@ class Store:
         busy_timeout_s: float,
         clock: Clock,
     ) -> None:
-        self.engine = open_engine(
+        self.database = open_database(
             path, create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock
         )
-        self.topics = Topics(self.engine)
-        self.spaces = spaces.Spaces(self.engine, self.topics)
-        self.entities = Entities(self.engine)
-        self.edges = Edges(self.engine, self.entities)
-        self.chunks = Chunks(self.engine, self.topics)
-        self.mentions = Mentions(self.engine, self.entities)
-        self.derived_edges = DerivedEdges(self.engine, self.entities, self.chunks)
-        self.sources = Sources(self.engine, self.topics)
-        self.proposals = Proposals(self.engine)
-        self.idempotency = Idempotency(self.engine)
-        self.changefeed = Changefeed(self.engine)
+        self.topics = Topics(self.database)
+        self.spaces = spaces.Spaces(self.database, self.topics)
+        self.entities = Entities(self.database)
+        self.edges = Edges(self.database, self.entities)
+        self.chunks = Chunks(self.database, self.topics)
+        self.mentions = Mentions(self.database, self.entities)
+        self.derived_edges = DerivedEdges(self.database, self.entities, self.chunks)
+        self.sources = Sources(self.database, self.topics)
+        self.proposals = Proposals(self.database)
+        self.idempotency = Idempotency(self.database)
+        self.changefeed = Changefeed(self.database)
 
     def write(
         self, actor: str, action: str, space: int | None = None
     ) -> AbstractContextManager[Write]:
         """One logged write: whole, under one number, on disk when it returns."""
-        return self.engine.write(actor, action, space)
+        return self.database.write(actor, action, space)
 
     def transaction(self) -> AbstractContextManager[None]:
         """All writes inside become one commit."""
-        return self.engine.transaction()
+        return self.database.transaction()
 
     def patient(self, seconds: float) -> AbstractContextManager[None]:
         """Inside, this thread's writes wait so long for another's end."""
-        return self.engine.patient(seconds)
+        return self.database.patient(seconds)
 
     def snapshot(self) -> AbstractContextManager[None]:
         """All reads inside see the same moment."""
-        return self.engine.snapshot()
+        return self.database.snapshot()
 
     @property
     def index_folder(self) -> Path:
         """Where what is derived from this memory is kept."""
-        return self.engine.path.with_name(self.engine.path.name + ".index")
+        return self.database.path.with_name(self.database.path.name + ".index")
 
     @property
     def read_only(self) -> bool:
         """Whether nothing can be written."""
-        return self.engine.read_only
+        return self.database.read_only
 
     @property
     def in_transaction(self) -> bool:
         """Whether this thread is inside a batch or a snapshot."""
-        return self.engine.in_transaction
+        return self.database.in_transaction
 
     def afterwards(self, call: Callable[[], object]) -> None:
         """Do something once the batch under way is committed."""
-        self.engine.afterwards(call)
+        self.database.afterwards(call)
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known) in microseconds."""
-        return self.engine.moment(as_of)
+        return self.database.moment(as_of)
 
     def now(self) -> int:
         """Now, and never before the last write."""
-        return self.engine.now()
+        return self.database.now()
 
     def meta(self, key: str) -> str | None:
         """A named fact about the memory."""
-        return self.engine.meta(key)
+        return self.database.meta(key)
 
     def set_meta(self, key: str, value: str) -> None:
         """Note a fact about the memory; inside a write."""
-        self.engine.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
+        self.database.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
     def change(self) -> int:
         """The number of the last committed write."""
-        return self.engine.change()
+        return self.database.change()
 
     def log(self, space: int | None, limit: int) -> list[Change]:
         """The last changes, newest first."""
-        return spaces.read_log(self.engine, self.entities, space, limit)
+        return spaces.read_log(self.database, self.entities, space, limit)
 
     def stats(self, space: int) -> dict[str, int]:
         """How much there is."""
-        return spaces.count(self.engine, self.topics, space)
+        return spaces.count(self.database, self.topics, space)
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often a text that is kept unpacked was read again, or had to be unpacked."""
@@ -134,37 +134,37 @@ class Store:
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""
         self.chunks.forget_contents()
-        return purge.erase(self.engine, self.entities, write, space, name)
+        return purge.erase(self.database, self.entities, write, space, name)
 
     def wipe(self) -> bool:
         """Empty the write-ahead log of erased bytes; False when somebody holds it open."""
-        return purge.wipe(self.engine)
+        return purge.wipe(self.database)
 
     def clear_places(self) -> None:
         """Remove the empty places beside the memory from which no topic comes any more."""
-        clear_places(self.engine)
+        clear_places(self.database)
 
     def check(self, on_progress: Progress | None = None, *, repair: bool = False) -> list[Problem]:
         """Everything that is not as it should be; with `repair`, after repairing what can be."""
         if repair:
-            with self.engine.transaction():
-                check.repair_pointers(self.engine)
-                check.repair_heads(self.engine, self.topics)
-                check.repair_edges(self.engine)
-                check.repair_proposals(self.engine)
-        with self.engine.snapshot():
-            return check.find_problems(self.engine, self.topics, on_progress)
+            with self.database.transaction():
+                check.repair_pointers(self.database)
+                check.repair_heads(self.database, self.topics)
+                check.repair_edges(self.database)
+                check.repair_proposals(self.database)
+        with self.database.snapshot():
+            return check.find_problems(self.database, self.topics, on_progress)
 
     def dump(self) -> Generator[dict[str, Any], None, None]:
         """Everything as plain records, all of one moment."""
-        with self.engine.snapshot():
-            yield from dump.dump(self.engine)
+        with self.database.snapshot():
+            yield from dump.dump(self.database)
 
     def load(
         self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
     ) -> dict[str, int]:
         """Load what `dump` gave; how many records of each kind."""
-        return dump.load(self.engine, self.topics, write, records, rename)
+        return dump.load(self.database, self.topics, write, records, rename)
 
     def backup(self, target: str, on_progress: Progress | None = None) -> None:
         """Copy the memory, as of one moment, to a new file while others read and write it.
@@ -175,12 +175,12 @@ class Store:
         if path.exists():
             raise InvalidInput(f"{path} exists already: choose another name for the backup.")
         draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-        with translated(path), self.engine.snapshot():
-            self.engine.change()  # a snapshot begins with its first read
+        with translated(path), self.database.snapshot():
+            self.database.change()  # a snapshot begins with its first read
             try:
                 os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
                 with closing(sqlite3.connect(draft)) as copy:
-                    _copy(self.engine.connection, copy, "copying", on_progress)
+                    _copy(self.database.connection, copy, "copying", on_progress)
                     copy.execute("PRAGMA journal_mode=WAL")
                 os.rename(draft, path)
             finally:
@@ -188,11 +188,11 @@ class Store:
 
     def restore(self, source: str, actor: str, on_progress: Progress | None = None) -> None:
         """Put back a backup, in one step, under everybody who has the memory open."""
-        if self.engine.read_only:
-            raise Denied(f"{self.engine.path} is open for reading only.")
-        if self.engine.in_transaction:
+        if self.database.read_only:
+            raise Denied(f"{self.database.path} is open for reading only.")
+        if self.database.in_transaction:
             raise InvalidInput("A backup cannot be restored inside a batch or snapshot.")
-        path = self.engine.path
+        path = self.database.path
         draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
         given = self._beside(Path(source), read_only=True)
         try:
@@ -203,14 +203,14 @@ class Store:
             given.backup(str(draft))
             ready = self._beside(draft, read_only=False)
             try:
-                _continue_from(self.engine, ready.engine, actor)
+                _continue_from(self.database, ready.database, actor)
                 with translated(path):
                     _copy(
-                        ready.engine.connection,
-                        self.engine.connection,
+                        ready.database.connection,
+                        self.database.connection,
                         "restoring",
                         on_progress,
-                        give_up_after_s=self.engine.busy_timeout_s,
+                        give_up_after_s=self.database.busy_timeout_s,
                     )
             finally:
                 ready.close()
@@ -224,13 +224,13 @@ class Store:
             path,
             create=False,
             read_only=read_only,
-            busy_timeout_s=self.engine.busy_timeout_s,
-            clock=self.engine.clock,
+            busy_timeout_s=self.database.busy_timeout_s,
+            clock=self.database.clock,
         )
 
     def close(self) -> None:
         """Let go of the file."""
-        self.engine.close()
+        self.database.close()
 
 
 def _continue_from(old: Database, new: Database, actor: str) -> None:

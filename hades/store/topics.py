@@ -106,8 +106,8 @@ def digest_of(topic: str, version: int, content: bytes) -> bytes:
 class Topics:
     """The trace of every topic: an append-only list of states."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     # Reading
 
@@ -121,7 +121,7 @@ class Topics:
             if row.planned:
                 row = None
         if row is None:
-            valid, known = self._engine.moment(as_of)
+            valid, known = self._database.moment(as_of)
             row = self._row(_AS_OF, space=space, topic=topic, valid=valid, known=known)
             if row is None:
                 raise self._missing(space, topic)
@@ -134,7 +134,7 @@ class Topics:
 
     def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State:
         """One version of a topic by its number."""
-        known = self._engine.moment(as_of)[1]
+        known = self._database.moment(as_of)[1]
         topic_id = self._topic_id(space, topic)
         row = self._row(_TRACE, topic=topic_id, first=version, last=version, known=known)
         if row is None:
@@ -143,17 +143,17 @@ class Topics:
 
     def trace(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]:
         """The states of a topic in the order they were recorded."""
-        known = self._engine.moment(as_of)[1]
+        known = self._database.moment(as_of)[1]
         topic_id = self._topic_id(space, topic)
         content: bytes | None = None
-        for row in self._engine.rows(_TRACE, topic=topic_id, first=1, last=FOREVER, known=known):
+        for row in self._database.rows(_TRACE, topic=topic_id, first=1, last=FOREVER, known=known):
             found = _Row._make((*row, 0, None))
             content = None if found.encoding is None else _checked(topic, found, content)
             yield _state(topic, found, content or b"")
 
     def topics(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
         """The topics there are as of a moment, by name."""
-        valid, known = self._engine.moment(as_of)
+        valid, known = self._database.moment(as_of)
         sql = f"""
             SELECT t.name, s.version,
                    (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= :known),
@@ -166,7 +166,7 @@ class Topics:
               AND s.valid_from >= :since AND s.valid_from < :until
             ORDER BY t.name LIMIT :limit
         """
-        rows = self._engine.rows(
+        rows = self._database.rows(
             sql,
             space=space,
             valid=valid,
@@ -195,18 +195,18 @@ class Topics:
 
     def counts(self) -> dict[int, int]:
         """How many topics there are now, by space."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             f"SELECT t.space, count(*) FROM topics t JOIN states s "
             f"ON s.id = CASE WHEN t.planned THEN {STATE_THEN} ELSE t.latest END "
             "WHERE s.encoding IS NOT NULL GROUP BY t.space",
-            valid=self._engine.now(),
+            valid=self._database.now(),
             known=FOREVER,
         )
         return dict(rows)
 
     def content(self, state: int) -> str:
         """The content of a state by its row."""
-        found = self._engine.row(_BY_ID, state)
+        found = self._database.row(_BY_ID, state)
         if found is None:
             raise NotFound(f"There is no state {state}.")
         topic, row = found[0], _Row(*found[1:])
@@ -223,7 +223,7 @@ class Topics:
 
         A new state is pending: it still has to be cut into chunks, embedded and linked.
         """
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, latest, versions FROM topics WHERE space = ? AND name = ?", space, topic
         )
         topic_id, latest, versions = row or (0, None, 0)
@@ -251,20 +251,20 @@ class Topics:
         state_id, row = self._insert(write, topic, topic_id, versions, valid_from, draft)
         content = b"" if draft.content is None else draft.content.encode()
         valid_to = self._point(write, topic_id, state_id, latest, row, content)
-        self._engine.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
+        self._database.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
         write.subject = topic_id << 3 | NodeKind.TOPIC
         return _state(topic, row._replace(valid_to=valid_to), content), True
 
     def _withdraw_plans(self, write: Write, topic_id: int, after: int) -> int:
         """Retire the states that have not come true yet; how many."""
-        return self._engine.run(
+        return self._database.run(
             "UPDATE states SET retired_at = ? "
             "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
             *(write.at, topic_id, after),
         ).rowcount
 
     def _latest(self, topic_id: int) -> int | None:
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id FROM states WHERE topic = ? AND retired_at IS NULL "
             "ORDER BY valid_from DESC, version DESC LIMIT 1",
             topic_id,
@@ -273,7 +273,7 @@ class Topics:
 
     def _new_topic(self, space: int, topic: str) -> int:
         """A topic; an entity of that name, met before in an edge, becomes its subject."""
-        return self._engine.insert(
+        return self._database.insert(
             "INSERT INTO topics (space, name, entity) VALUES (?1, ?2, "
             "(SELECT id FROM entities WHERE space = ?1 AND key IN (?3, ?4) "
             "ORDER BY key = ?4 DESC LIMIT 1))",
@@ -308,7 +308,7 @@ class Topics:
             body=body,
             valid_to=None,
         )
-        return self._engine.insert(_INSERT, *row[:14], write.change), row
+        return self._database.insert(_INSERT, *row[:14], write.change), row
 
     def _point(
         self,
@@ -320,13 +320,13 @@ class Topics:
         content: bytes,
     ) -> int | None:
         """Move the topic's pointer to the new state if it is the latest; its valid_to."""
-        run = self._engine.run
+        run = self._database.run
         newest = None
         if latest is not None:
-            newest = self._engine.row("SELECT valid_from FROM states WHERE id = ?", latest)[0]
+            newest = self._database.row("SELECT valid_from FROM states WHERE id = ?", latest)[0]
         if newest is not None and row.valid_from < newest:
             run("UPDATE topics SET versions = ? WHERE id = ?", row.version, topic_id)
-            found = self._engine.row(
+            found = self._database.row(
                 "SELECT min(valid_from) FROM states "
                 "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
                 *(topic_id, row.valid_from),
@@ -358,7 +358,7 @@ class Topics:
     # Inside
 
     def _row(self, sql: str, *values: Any, **named: Any) -> _Row | None:
-        found = self._engine.row(sql, *values, **named)
+        found = self._database.row(sql, *values, **named)
         return None if found is None else _Row(*found)
 
     def _held_at(self, space: int, topic: str, valid_from: int) -> State | None:
@@ -374,7 +374,7 @@ class Topics:
         if not row.is_delta:
             return _checked(topic, row, None)
         content: bytes | None = None
-        chain = self._engine.rows(
+        chain = self._database.rows(
             "SELECT encoding, body FROM states WHERE topic = ? AND version BETWEEN ? AND ? "
             "ORDER BY version",
             *(row.topic, row.version - row.depth, row.version - 1),
@@ -384,7 +384,7 @@ class Topics:
         return _checked(topic, row, content)
 
     def _find(self, space: int, topic: str) -> int | None:
-        row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
+        row = self._database.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
         return None if row is None else int(row[0])
 
     def _topic_id(self, space: int, topic: str) -> int:
@@ -394,7 +394,7 @@ class Topics:
         return found
 
     def _missing(self, space: int, topic: str) -> NotFound:
-        row = self._engine.row("SELECT name FROM spaces WHERE id = ?", space)
+        row = self._database.row("SELECT name FROM spaces WHERE id = ?", space)
         if row is None:
             return NotFound("This space is gone: somebody dropped it.")
         when = "" if self._find(space, topic) is None else " at that time"

@@ -320,7 +320,7 @@ def test_an_older_memory_gets_its_symbols_keyed_by_letters(
     code: Path, memory: hades.Memory
 ) -> None:
     memory.ingest(code)
-    engine = memory._store.engine
+    engine = memory._store.database
     keys = "SELECT name, key FROM entities ORDER BY name"
     expected = [row for row in engine.rows(keys) if row[0] != "_load_all"]
     with memory.batch():

@@ -279,7 +279,7 @@ def test_a_commit_is_answered_as_kept_whatever_fails_after_it(desk: Executor) ->
 def test_a_commit_that_fails_says_so_each_time(
     desk: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = desk._written()._store.engine  # type: ignore[attr-defined]
+    engine = desk._written()._store.database  # type: ignore[attr-defined]
     run = engine.run
 
     def broken(sql: str, *values: object) -> object:
@@ -304,7 +304,7 @@ def test_a_slow_commit_is_never_called_undone(
     path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     desk = Executor.open(path, timeout_s=0.3)
-    engine = desk._written()._store.engine  # type: ignore[attr-defined]
+    engine = desk._written()._store.database  # type: ignore[attr-defined]
     run, go_on = engine.run, threading.Event()
 
     def slow(sql: str, *values: object) -> object:

@@ -33,7 +33,7 @@ def _connected_in_a_thread(store: Store, stay: threading.Event) -> sqlite3.Conne
     ready = threading.Event()
 
     def read() -> None:
-        made.append(store.engine.connection)
+        made.append(store.database.connection)
         ready.set()
         stay.wait()
 
@@ -45,7 +45,7 @@ def _connected_in_a_thread(store: Store, stay: threading.Event) -> sqlite3.Conne
 def test_closing_a_store_closes_the_connections_of_all_threads(path: Path) -> None:
     stay = threading.Event()
     store = _store(path)
-    connections = [store.engine.connection, _connected_in_a_thread(store, stay)]
+    connections = [store.database.connection, _connected_in_a_thread(store, stay)]
     store.close()
     assert all(map(_is_closed, connections))
     stay.set()
@@ -56,11 +56,11 @@ def test_closing_a_store_closes_the_connections_of_all_threads(path: Path) -> No
 def test_the_connection_of_a_thread_that_ended_is_closed(path: Path) -> None:
     store = _store(path)
     made: list[sqlite3.Connection] = []
-    thread = threading.Thread(target=lambda: made.append(store.engine.connection))
+    thread = threading.Thread(target=lambda: made.append(store.database.connection))
     thread.start()
     thread.join()
     assert _is_closed(made[0])
-    assert not _is_closed(store.engine.connection)
+    assert not _is_closed(store.database.connection)
     store.close()
 
 
