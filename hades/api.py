@@ -49,9 +49,8 @@ from hades.errors import (
     NotFound,
     Unavailable,
 )
-from hades.memory import Memory, open
+from hades.memory import Memory, View, open
 from hades.store.records import Problem
-from hades.view import View
 
 if TYPE_CHECKING:
     from hades.client.client import Client

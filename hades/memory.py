@@ -1,44 +1,277 @@
-"""Memory: the one front door. Every capability of HADES is a method here.
+"""Memory: the one front door. What it can do is listed in two classes: `View` reads one space as
+of one moment, `Memory` also writes.
 
-Reading methods come from `View`, telling ones from `Writing`, guarded ones from
-`Reviewing`; this adds opening, taking in and upkeep. The command line and the servers call
-nothing else.
+Each line names a function of `hades/operations/`, where it is declared and documented. The
+command line, the servers and the client call nothing else. The underscored members here are
+what those functions share.
 """
 
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import hades.operations as op
 from hades.domain.address import is_address, is_socket
-from hades.domain.rules import clean_name
-from hades.domain.times import NOW, Clock, system_clock
-from hades.domain.trace import Space
-from hades.errors import InvalidInput
-from hades.exchange import jsonl, node_link
-from hades.reviewing import Reviewing
-from hades.store.records import Problem, Progress
+from hades.domain.rules import clean_content, clean_name
+from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
+from hades.domain.trace import TOPIC_KINDS
+from hades.errors import InvalidInput, NotFound, Unavailable
+from hades.store.records import Progress, Write
 from hades.store.store import Store
 
 if TYPE_CHECKING:
-    from hades.ingest.readers.triples import Triple
-    from hades.ingest.summary import Summary
-    from hades.recall.engine import Engine
+    from hades.recall.engine import Engine, Where
+    from hades.recall.search import Finder
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
 DEFAULT_ENCODER = "minilm"
 
-_NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-"""What a line that is JSON but not one of our records can run into."""
+
+class View:
+    """One space of a memory as of one moment, read-only."""
+
+    # States
+    get = op.states.get
+    history = op.states.history
+    diff = op.states.diff
+    topics = op.states.topics
+    chunks = op.states.chunks
+
+    # Edges and entities
+    edges = op.edges.edges
+    edge = op.edges.edge
+    when_changed = op.edges.when_changed
+    inverses = op.edges.inverses
+    entities = op.entities.entities
+    entity = op.entities.entity
+    related = op.entities.related
+    mentions = op.entities.mentions
+
+    # Questions
+    search = op.questions.search
+    recall = op.questions.recall
+    ask = op.questions.ask
+    rank = op.questions.rank
+    examine = op.questions.examine
+    warm = op.questions.warm
+
+    # The graph around a name
+    paths = op.graph.paths
+    neighbours = op.graph.neighbours
+    subgraph = op.graph.subgraph
+    working_memory = op.graph.working_memory
+
+    # The memory as a whole
+    proposals = op.proposals.proposals
+    spaces = op.maintenance.spaces
+    stats = op.maintenance.stats
+    log = op.maintenance.log
+    check = op.maintenance.check
+    export = op.maintenance.export
+
+    def __init__(
+        self,
+        store: Store,
+        space: str,
+        as_of: AsOf,
+        encoder: str = DEFAULT_ENCODER,
+        engines: dict[str, Engine] | None = None,
+    ) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._engines = {} if engines is None else engines
+        """By encoder, shared by all views of a memory; made when first needed."""
+        self._space = clean_name(space, "space")
+        self._space_id = store.spaces.id(space)
+        self.as_of = as_of
+
+    @property
+    def space(self) -> str:
+        """The name of the space this view looks at."""
+        return self._space
+
+    @property
+    def change(self) -> int:
+        """The number of the last committed write."""
+        return op.maintenance.change(self)
+
+    @property
+    def pending(self) -> int:
+        """How many states of this space wait to be indexed; a search for writing does it."""
+        return op.maintenance.pending(self)
+
+    def at(
+        self,
+        time: TimeLike | None = None,
+        *,
+        valid: TimeLike | None = None,
+        known: TimeLike | None = None,
+    ) -> View:
+        """The same memory as of another time.
+
+        `at("2024-03")` is how the world was then, by all we know today;
+        `at(known="2024-03")` is what we knew then; `at(valid=…, known=…)` holds both.
+        """
+        return View(
+            self._store,
+            self._space,
+            self._moment(time, valid, known),
+            self._encoder,
+            self._engines,
+        )
+
+    def in_space(self, name: str) -> View:
+        """The same moment in another space."""
+        return View(self._store, name, self.as_of, self._encoder, self._engines)
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Everything read inside sees one moment, whoever writes meanwhile."""
+        return self._store.snapshot()
+
+    # For the operations
+
+    def _time(self, time: TimeLike | None) -> datetime | None:
+        return None if time is None else parse_time(time, self._store.now())
+
+    def _moment(
+        self, time: TimeLike | None, valid: TimeLike | None, known: TimeLike | None
+    ) -> AsOf:
+        if time is not None and valid is not None:
+            raise InvalidInput("Give `at` one valid time: either the first argument or valid=….")
+        valid = valid if time is None else time
+        if valid is None and known is None:
+            raise InvalidInput("Say which time: at('2024-03'), at(valid=…) or at(known=…).")
+        return AsOf(self._time(valid), self._time(known))
+
+    def _require_space(self) -> None:
+        """NotFound when the space was dropped meanwhile: never an empty answer."""
+        if self._store.spaces.id(self._space) != self._space_id:
+            raise NotFound(f"The space {self._space!r} was dropped and made anew: open it again.")
+
+    def _named_node(self, name: str) -> int:
+        clean_name(name)
+        self._require_space()
+        node = self._store.entities.node(self._space_id, name, self.as_of)
+        if node is None:
+            raise NotFound(f"There is no topic or entity {name!r} in the space {self._space!r}.")
+        return node
+
+    @property
+    def _engine(self) -> Engine:
+        if self._encoder not in self._engines:
+            from hades.recall.engine import Engine
+            from hades.settings import load_settings
+
+            # Two threads may come here at once: the first one's stays.
+            made = Engine(self._store, self._encoder, load_settings().ranker)
+            self._engines.setdefault(self._encoder, made)
+        return self._engines[self._encoder]
+
+    @property
+    def _finder(self) -> Finder:
+        return self._engine.finder
+
+    def _where(
+        self, tag: str | None = None, kind: str | None = None, glob: str | None = None
+    ) -> Where:
+        from hades.recall.engine import Where
+
+        return Where(self._space_id, self._space, self.as_of, tag, kind, glob)
+
+    def _ready(
+        self,
+        question: str,
+        tag: str | None,
+        kind: str | None,
+        glob: str | None,
+        on_progress: Progress | None,
+        *,
+        degrades: bool = False,
+    ) -> None:
+        """Check what was asked, then index what was remembered since."""
+        clean_content(question)
+        if not question.strip():
+            raise InvalidInput("Ask something: the question is empty.")
+        for pattern in (tag, glob):
+            if pattern is not None:
+                clean_name(pattern, "pattern")
+        if kind is not None and kind not in TOPIC_KINDS:
+            raise InvalidInput(f"There is no kind {kind!r}: {', '.join(TOPIC_KINDS)}.")
+        self._bring_up_to_date(on_progress, degrades=degrades)
+
+    def _bring_up_to_date(self, on_progress: Progress | None, *, degrades: bool = False) -> None:
+        """Index what was remembered since; what cannot be encoded now waits."""
+        if self._store.in_transaction:
+            raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
+        self._require_space()
+        # An answer tells what it is made without: not_indexed, encoder_failed. A list cannot.
+        with suppress(*((Unavailable,) if degrades else ())):
+            self._index_pending(on_progress)
+
+    def _index_pending(self, on_progress: Progress | None) -> None:
+        """Cut, embed and link what was remembered since, where this may be written."""
+        if self._store.read_only or not self._store.chunks.pending_count(self._space_id):
+            return
+        from hades.ingest.pipeline import Pipeline
+        from hades.ingest.summary import Summary
+
+        finder, space = self._finder, self._space_id
+        with finder.indexing:
+            Pipeline(
+                self._store,
+                space,
+                "hades",
+                lambda: finder.encoder,
+                on_progress,
+                lambda names: finder.saying(space, names),
+            ).index(Summary())
 
 
-class Memory(Reviewing):
+class Memory(View):
     """A memory, open for reading and writing in one of its spaces."""
+
+    # States
+    remember = op.states.remember
+    forget = op.states.forget
+    purge = op.states.purge
+
+    # Edges and entities
+    relate = op.edges.relate
+    unrelate = op.edges.unrelate
+    change_fact = op.edges.change_fact
+    set_inverse = op.edges.set_inverse
+    add_alias = op.entities.add_alias
+    set_kind = op.entities.set_kind
+    merge = op.entities.merge
+    split = op.entities.split
+    resolve = op.entities.resolve
+
+    # Proposals, and writes that are done once
+    propose = op.proposals.propose
+    approve = op.proposals.approve
+    reject = op.proposals.reject
+    once = op.proposals.once
+
+    # Sources
+    ingest = op.sources.ingest
+    index = op.sources.index
+    import_triples = op.sources.import_triples
+    reembed = op.sources.reembed
+
+    # The memory as a whole
+    create_space = op.maintenance.create_space
+    drop_space = op.maintenance.drop_space
+    repair = op.maintenance.repair
+    import_ = op.maintenance.import_
+    backup = op.maintenance.backup
+    restore = op.maintenance.restore
 
     def __init__(
         self,
@@ -81,202 +314,44 @@ class Memory(Reviewing):
             owner=False,
         )
 
-    # Ingestion
+    def batch(self) -> AbstractContextManager[None]:
+        """All writes inside become one commit: much faster, and all or nothing.
 
-    def ingest(
-        self,
-        *paths: str | Path,
-        prefix: str | None = None,
-        fields: Mapping[str, str] | None = None,
-        phases: Sequence[str] = ("nodes", "chunks", "embeddings", "edges"),
-        history: bool = False,
-        dry_run: bool = False,
-        on_progress: Progress | None = None,
-    ) -> Summary:
-        """Take in files, folders, chat exports and corpora, and bring them up to date.
-
-        What did not change costs a hash; what changed gets a new state; what went is
-        forgotten; what was renamed keeps its trace; what was forgotten by hand stays so
-        until its source changes. A folder's files become topics below
-        its name, or below `prefix`. `fields` maps the fields of records: id, title, text.
-        With `history` the paths are git repositories, and every commit that touched a file
-        is a state, true since that commit. One that cannot be read is named in the summary
-        and stops nothing. A killed run goes on where it stood.
+        >>> with memory.batch():                                # doctest: +SKIP
+        ...     for name, text in notes: memory.remember(name, text)
         """
-        from hades.ingest.pipeline import Pipeline
+        return self._store.transaction()
 
-        if not paths:
-            raise InvalidInput("Give at least one file or folder to ingest.")
-        finder, space = self._finder, self._space_id
-        pipeline = Pipeline(
-            self._store,
-            space,
-            self._actor,
-            lambda: finder.encoder,
-            on_progress,
-            lambda names: finder.saying(space, names),
-        )
-        self._require_space()
-        return pipeline.ingest(
-            paths,
-            prefix=prefix,
-            fields=fields,
-            phases=phases,
-            dry_run=dry_run,
-            history=history,
-        )
+    # For the operations
 
-    def index(self, on_progress: Progress | None = None) -> int:
-        """Index what was remembered since; a question does it by itself. How many states."""
-        waiting = self.pending
-        self._index_pending(on_progress)
-        return waiting
+    @contextmanager
+    def _write(self, action: str) -> Iterator[Write]:
+        with self._store.write(self._actor, action, self._space_id) as write:
+            self._require_space()
+            yield write
 
-    def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
-        """Take in facts of your own: JSON lines or CSV of subject, predicate, object.
+    def _drop_indexes(self) -> None:
+        """Lose what was derived: segments and arrays keep what was purged until rewritten."""
+        if self._store.in_transaction:
+            self._store.afterwards(self._drop_indexes)
+        if self._store.index_folder.exists():
+            from hades.index.array_store import drop_files
 
-        Optional fields: source, valid_from, valid_to, weight, evidence. Where the source is
-        a topic, its passages mention both ends. A line that cannot be used is named in the
-        summary and stops nothing.
-        """
-        from hades.ingest.told import ToldMentions, take_facts
-
-        told = ToldMentions(self._store, self._space_id)
-
-        def tell(fact: Triple) -> bool:
-            before = self.change
-            self.relate(
-                fact.subject,
-                fact.predicate,
-                fact.object,
-                weight=fact.weight,
-                evidence=fact.evidence,
-                valid_from=fact.valid_from,
-                valid_to=fact.valid_to,
-                metadata={"source": fact.source} if fact.source else None,
-            )
-            is_news = self.change > before
-            if is_news and fact.source:
-                with self._write("mention") as write:
-                    told.note(write, fact.source, (fact.subject, fact.object))
-            return is_news
-
-        with self.batch():
-            return take_facts(Path(path).expanduser(), tell, on_progress)
-
-    def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
-        """Move to another encoder: make its vectors beside the old, then use them.
-
-        Meanwhile searches go on with the old one. It can be stopped and called again; the
-        memory remembers its encoder from then on. Gives how many vectors were made.
-        """
-        from hades.ingest.phases import Phases
-        from hades.models.encoder import load_encoder
-
-        self._index_pending(on_progress)
-        chosen = load_encoder(encoder)
-        made = Phases(self._store, self._space_id, self._actor, on_progress).embed(chosen)
-        with self._write("reembed"):
-            self._store.set_meta("encoder", encoder)
-        self._encoder = encoder
-        return made
-
-    # Spaces
-
-    def create_space(self, name: str) -> Space:
-        """A new, empty space in this memory."""
-        clean_name(name, "space")
-        with self._store.write(self._actor, "create_space") as write:
-            return self._store.spaces.create(write, name)
-
-    def drop_space(self, name: str) -> None:
-        """Erase a space with everything in it."""
-        with self._store.write(self._actor, "drop_space") as write:
-            self._store.spaces.drop(write, name)
-        self._store.wipe()
-        self._drop_indexes()
-
-    # Upkeep
-
-    def import_(self, path: str | Path, *, into: str | None = None) -> dict[str, int]:
-        """Take in what `export` wrote as jsonl or node-link; how much of each kind came in.
-
-        A jsonl export brings its own spaces, with all their history; `into` puts a
-        single exported space under another name. A node-link file goes into this space.
-        All or nothing.
-        """
-        source = Path(path).expanduser()
-        if not source.is_file():
-            raise InvalidInput(f"There is no file {source} to import.")
-        if source.suffix == ".json":
-            if into is not None:
-                return self.in_space(into).import_(source)
-            return self._import_graph(node_link.read(source))
-        if into is not None:
-            clean_name(into, "space")
-        reader = jsonl.Reader(source)
-        with self._store.write(self._actor, "import") as write:
-            try:
-                counts = self._store.load(write, reader, into)
-            except _NOT_A_RECORD as error:
-                raise InvalidInput(
-                    f"{reader.where()} is not a record this version can read ({error}); "
-                    "nothing was imported."
-                ) from error
-        if self._encoder == DEFAULT_ENCODER:
-            self._encoder = self._store.meta("encoder") or DEFAULT_ENCODER
-        return counts
-
-    def _import_graph(self, graph: node_link.Read) -> dict[str, int]:
-        with self.batch():
-            for topic, text in graph.texts.items():
-                self.remember(topic, text)
-            for edge in graph.edges:
-                kind = graph.kinds.get(edge["target"], "concept")
-                self.relate(**edge, kind=kind)
-            with self._write("import") as write:
-                for name, aliases in graph.aliases.items():
-                    kind = graph.kinds[name]
-                    self._store.entities.ensure(write, self._space_id, clean_name(name), kind)
-                    if self._store.topics.exists(self._space_id, name):
-                        continue  # a topic goes by its name alone
-                    for alias in aliases:
-                        clean_name(alias, "alias")
-                        self._store.entities.add_alias(write, self._space_id, name, alias)
-        return {
-            "topics": len(graph.texts),
-            "entities": len(graph.aliases),
-            "edges": len(graph.edges),
-        }
-
-    def repair(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Repair what can be derived again (pointers, copies); the problems that remain."""
-        left = self._store.check(on_progress, repair=True)
-        with self._write("repair"):
-            pass  # whoever keeps what they read until something is written reads it again
-        return left
-
-    def backup(self, path: str | Path, on_progress: Progress | None = None) -> None:
-        """Copy the whole memory to a new file while others read and write it."""
-        self._store.backup(str(path), on_progress)
-
-    def restore(self, path: str | Path, on_progress: Progress | None = None) -> None:
-        """Put back a backup over this memory, in one step, under everybody who has it open."""
-        self._store.restore(str(path), self._actor, on_progress)
-
-    # Inside
+            drop_files(self._store.index_folder)
+        for engine in self._engines.values():
+            engine.forget()
 
     def _patient(self, seconds: float) -> AbstractContextManager[None]:
         """Inside, writes of this thread wait so long for those of others."""
         return self._store.patient(seconds)
 
     def _clear_places(self) -> None:
-        """Let nothing stay beside the memory of files whose topics are gone."""
         self._store.clear_places()
 
-    def _follow_encoder(self) -> None:
+    def _follow_encoder(self, *, only_default: bool = False) -> None:
         """Use the encoder the memory remembers: it may have moved since this was opened."""
-        self._encoder = self._store.meta("encoder") or self._encoder
+        if not only_default or self._encoder == DEFAULT_ENCODER:
+            self._encoder = self._store.meta("encoder") or self._encoder
 
     def _use_extractor(self, extractor: str) -> None:
         from hades.models.extractor import DEFAULT_EXTRACTOR, known_extractor
@@ -346,8 +421,6 @@ def open(
         raise InvalidInput(f"{path} is not a file, nor an address: http://, https:// or unix://.")
     if key is not None or timeout_s is not None or retries is not None:
         raise InvalidInput("A file needs no key, timeout_s or retries: they are for a server.")
-    from hades.store.store import Store
-
     store = Store(
         Path(path),
         create=create,

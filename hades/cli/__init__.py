@@ -1,4 +1,6 @@
-"""The command line: a command for every method of Memory."""
+"""The command line. Most commands are made from the declarations of `hades/operations/`
+(`commands.py`); the other modules are what needs code of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from typing import Annotated
 import typer
 
 from hades import __version__
+from hades.cli import commands
 
 app = typer.Typer(
     name="hades",
@@ -33,18 +36,9 @@ def _options(
         raise typer.Exit
 
 
-for _module in (
-    "states",
-    "knowledge",
-    "recall",
-    "graph",
-    "review",
-    "upkeep",
-    "evals",
-    "serve",
-    "mcp",
-):
+for _module in ("states", "sources", "maintenance", "evals", "serve", "mcp"):
     importlib.import_module(f"hades.cli.{_module}")  # each adds its commands
+commands.add_commands(app)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hades.cli.show import clean, flat, printable, table
+from hades.cli.render import clean, flat, printable, table
 from hades.domain.answer import (
     Answer,
     Interval,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hades.cli import app
-from hades.cli.door import Door, command, console
+from hades.cli.invocation import Invocation, command, console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @command(app, "eval", of_memory=False)
 def evaluate(
-    door: Door,
+    invocation: Invocation,
     folder: Annotated[
         Path, typer.Argument(help="A set: corpus.jsonl or turns.jsonl, and questions.jsonl.")
     ],
@@ -73,7 +73,7 @@ def evaluate(
         eval_set = eval_set.first(limit)
     settings = load_settings()
     with (
-        door.progress() as progress,
+        invocation.progress() as progress,
         open_set(
             eval_set,
             settings.cache_folder(),
@@ -84,13 +84,13 @@ def evaluate(
     ):
         if answers:
             told = measure_answers(eval_set, opened, progress)
-            door.show(told.plain(), lambda out: show_answers(told, out))
+            invocation.show(told.plain(), lambda out: show_answers(told, out))
             return
         rankers = None
         if held_out is not None:
             rankers = Ranker.load(held_out[0]), Ranker.load(held_out[1])
         measured = measure(eval_set, opened, chosen, progress, rankers)
-    door.show(measured.plain(), lambda out: show_measured(measured, out))
+    invocation.show(measured.plain(), lambda out: show_measured(measured, out))
     if report is not None:
         _write(measured, report)
 
@@ -112,7 +112,7 @@ def _write(measured: Measured, folder: Path) -> None:
 
 def show_measured(measured: Measured, out: Console) -> None:
     """The ladder as a table; shares in per cent."""
-    from hades.cli import show
+    from hades.cli import render as show
     from hades.evals.measure import METRICS
     from hades.evals.report import label
 
@@ -139,7 +139,7 @@ def show_measured(measured: Measured, out: Console) -> None:
 
 def show_answers(told: Answers, out: Console) -> None:
     """What asking is worth, a number a line; shares in per cent."""
-    from hades.cli import show
+    from hades.cli import render as show
 
     rows = show.table("measure", show.clean(told.dataset))
     for name, value in told.plain().items():
@@ -152,7 +152,7 @@ def show_answers(told: Answers, out: Console) -> None:
 
 @command(app, "train-ranker", of_memory=False)
 def train_ranker(
-    door: Door,
+    invocation: Invocation,
     folders: Annotated[list[Path], typer.Argument(help="Sets to learn from.")],
     to: Annotated[Path, typer.Option("--to", help="The file of weights to write.")],
     fold: Annotated[
@@ -171,7 +171,7 @@ def train_ranker(
     if fold is not None:
         sets = [one.half(fold) for one in sets]
     settings = load_settings()
-    with door.progress() as progress:
+    with invocation.progress() as progress:
         counts = train(
             sets,
             to,
@@ -180,4 +180,4 @@ def train_ranker(
             on_progress=progress,
         )
     lines = [f"{name}: {count:,} questions" for name, count in counts.items()]
-    door.show({"file": str(to), "questions": counts}, lambda out: out.print("\n".join(lines)))
+    invocation.show({"file": str(to), "questions": counts}, lambda out: out.print("\n".join(lines)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hades.cli import app
-from hades.cli.door import Door, command
+from hades.cli.invocation import Invocation, command
 from hades.domain.address import is_address
 from hades.errors import InvalidInput, Unavailable
 
@@ -22,7 +22,7 @@ NEEDS_EXTRA = "The server needs the extra `server`: pip install 'hades-memory[se
 
 @command(app, "mcp")
 def mcp(
-    door: Door,
+    invocation: Invocation,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Offer no tool that writes.")
     ] = False,
@@ -49,22 +49,22 @@ def mcp(
     server is used, with your key (HADES_KEY).
     """
     if install is None:
-        _serve(door, read_only=read_only)
+        _serve(invocation, read_only=read_only)
     else:
-        _install(door, install, read_only=read_only, here=here, name=name, yes=yes)
+        _install(invocation, install, read_only=read_only, here=here, name=name, yes=yes)
 
 
-def _serve(door: Door, *, read_only: bool) -> None:
+def _serve(invocation: Invocation, *, read_only: bool) -> None:
     if importlib.util.find_spec("mcp") is None:
         raise Unavailable(NEEDS_EXTRA)
     from hades.settings import load_settings
 
     settings = load_settings()
-    memory = door.memory or settings.ready_path()
+    memory = invocation.memory or settings.ready_path()
     if is_address(memory):
         from hades.serve.mcp.bridge import serve_address
 
-        if door.space is not None:
+        if invocation.space is not None:
             raise InvalidInput(
                 "A server says which spaces you may use: `hades keys create --space` makes a key."
             )
@@ -72,19 +72,21 @@ def _serve(door: Door, *, read_only: bool) -> None:
     else:
         from hades.serve.mcp.stdio import serve_memory
 
-        serve_memory(Path(memory).expanduser(), door.space, read_only=read_only)
+        serve_memory(Path(memory).expanduser(), invocation.space, read_only=read_only)
 
 
-def _install(door: Door, client: str, *, read_only: bool, here: bool, name: str, yes: bool) -> None:
+def _install(
+    invocation: Invocation, client: str, *, read_only: bool, here: bool, name: str, yes: bool
+) -> None:
     from hades.serve.mcp import install
     from hades.settings import load_settings
 
-    memory = door.memory or load_settings().ready_path()
+    memory = invocation.memory or load_settings().ready_path()
     if not is_address(memory):
         memory = Path(memory).expanduser().absolute()
     arguments = ["mcp", "--memory", str(memory)]
-    if door.space is not None:
-        arguments += ["--space", door.space]
+    if invocation.space is not None:
+        arguments += ["--space", invocation.space]
     if read_only:
         arguments.append("--read-only")
     change = install.plan(client, name, arguments, here=Path.cwd() if here else None)
@@ -92,7 +94,7 @@ def _install(door: Door, client: str, *, read_only: bool, here: bool, name: str,
     if not change.is_news:
         sys.stdout.write("It is there already: nothing to write.\n")
         return
-    door.confirm(f"Write this to {change.file}?", yes)
+    invocation.confirm(f"Write this to {change.file}?", yes)
     kept = install.apply(change)
     sys.stdout.write(f"Written to {change.file}.\n")
     if kept is not None:
@@ -101,7 +103,7 @@ def _install(door: Door, client: str, *, read_only: bool, here: bool, name: str,
 
 
 def _show(change: Change) -> None:
-    from hades.cli.show import printable
+    from hades.cli.render import printable
 
     sys.stdout.write(f"{change.client.title} reads {change.file}. This goes in:\n")
     sys.stdout.write(printable(change.shown()) + "\n")

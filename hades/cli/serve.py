@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hades.cli import app
-from hades.cli.door import Door, command
+from hades.cli.invocation import Invocation, command
 from hades.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _FOR = {"ro": "for reading", "rw": "for reading and writing", "admin": "for oper
 
 @command(app, "serve", spaced=False)
 def serve(
-    door: Door,
+    invocation: Invocation,
     host: Annotated[
         str | None, typer.Option(help="Where to listen for TCP (else 127.0.0.1).")
     ] = None,
@@ -87,7 +87,7 @@ def serve(
         "admin": admin_socket or settings.admin_socket,
     }
     options = Options(
-        memory=door.file(),
+        memory=invocation.file(),
         host=host or settings.listen_host,
         port=settings.listen_port if port is None else port,
         tcp=tcp,
@@ -109,12 +109,12 @@ def serve(
         trace_contents=settings.trace_contents,
     )
     with logging_to(level=log_level, shape=settings.log_format):
-        run(options, lambda started: _say(door, started))
+        run(options, lambda started: _say(invocation, started))
 
 
 @command(keys_app, "create", spaced=False)
 def create_key(
-    door: Door,
+    invocation: Invocation,
     name: Annotated[str, typer.Argument(help="What to call it: the audit log does.")],
     role: Annotated[str, typer.Option(help="reader, writer or admin.")] = "reader",
     space: Annotated[
@@ -125,39 +125,39 @@ def create_key(
     """Make an API key; it is shown this once. A running server knows it at once."""
     from hades.serve.auth.keys import role_named
 
-    key, token = _keys(door).create(name, role_named(role), space)
+    key, token = _keys(invocation).create(name, role_named(role), space)
 
     def render(out: Console) -> None:
         out.file.write(f"{token}\n")
         sys.stderr.write("Keep it: it is not shown again.\n")
 
-    door.show({**key.shown(), "key": token}, render)
+    invocation.show({**key.shown(), "key": token}, render)
 
 
 @command(keys_app, "list", spaced=False)
-def list_keys(door: Door) -> None:
+def list_keys(invocation: Invocation) -> None:
     """List the keys: name, role, spaces, when made and last used; never the keys themselves."""
-    found = [key.shown() for key in _keys(door).listed()]
-    door.show(found, lambda out: _show_keys(out, found))
+    found = [key.shown() for key in _keys(invocation).listed()]
+    invocation.show(found, lambda out: _show_keys(out, found))
 
 
 @command(keys_app, "revoke", spaced=False)
 def revoke_key(
-    door: Door, name: Annotated[str, typer.Argument(help="Its name, or its id.")]
+    invocation: Invocation, name: Annotated[str, typer.Argument(help="Its name, or its id.")]
 ) -> None:
     """Let a key be good for nothing, at once also in a running server."""
-    gone = _keys(door).revoke(name).shown()
-    door.show(gone, lambda out: out.print(f"revoked {gone['name']}", markup=False))
+    gone = _keys(invocation).revoke(name).shown()
+    invocation.show(gone, lambda out: out.print(f"revoked {gone['name']}", markup=False))
 
 
-def _keys(door: Door) -> Keys:
+def _keys(invocation: Invocation) -> Keys:
     from hades.serve.auth.keys import Keys, keys_beside
 
-    return Keys(keys_beside(door.file()))
+    return Keys(keys_beside(invocation.file()))
 
 
 def _show_keys(out: Console, found: list[dict[str, Any]]) -> None:
-    from hades.cli import show
+    from hades.cli import render as show
 
     rows = show.table("name", "id", "role", "spaces", "made", "last used")
     for key in found:
@@ -167,9 +167,9 @@ def _show_keys(out: Console, found: list[dict[str, Any]]) -> None:
     out.print(rows if found else "no keys")
 
 
-def _say(door: Door, started: Started) -> None:
+def _say(invocation: Invocation, started: Started) -> None:
     """Tell where the server listens; one line of JSON where asked."""
-    if door.json:
+    if invocation.json:
         from hades.domain.plain import plain
 
         line = json.dumps(plain(started), ensure_ascii=False)

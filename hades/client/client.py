@@ -1,12 +1,14 @@
 """Client: a memory behind a server. To whoever uses it, a `Memory`.
 
-What differs from an embedded memory, and why:
+Its methods are made from the declarations in `hades/operations/`; only what sends or fetches
+files has code of its own. What differs from an embedded memory, and why:
 
 - who wrote is who the server takes you for (a key, a user), so `actor` cannot be chosen;
+- `batch` collects the writes inside and sends them as one request when it ends: they give
+  nothing, and what is read inside does not see them yet;
+- `snapshot` is not here: `at(known=…)` is the memory of one moment;
 - `once` is not here: every write is already sent with a key of its own;
 - `examine` is not here: features are for training, beside the file;
-- a batch inside a batch cannot fail alone, since a hold is one transaction;
-- files are not sent inside a batch or snapshot: a server takes them in as a job of its own;
 - a server has limits: 1,000 hits of a search, 16 million characters of a content;
 - `on_progress` is called for what is sent, fetched or followed, not for what the server does
   inside one call;
@@ -15,22 +17,28 @@ What differs from an embedded memory, and why:
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
-from hades.client.connection import Call, Connection, path_of
-from hades.client.files import download_backup, upload
+from hades.client.connection import Call, Connection, encode_cursor, path_of
+from hades.client.files import download_backup, download_export, upload
 from hades.client.ingesting import ingest_from_here, ingest_there
 from hades.client.jobs import follow
-from hades.client.reviewing import RemoteReviewing
-from hades.client.writing import refuse_actor
 from hades.domain.address import is_socket, read_address
 from hades.domain.graph import Resolution
 from hades.domain.rebuild import rebuild
-from hades.domain.rules import clean_name
-from hades.errors import InvalidInput
+from hades.domain.rules import clean_metadata, clean_name, clean_tags
+from hades.domain.times import NOW, AsOf, TimeLike, iso, parse_time
+from hades.domain.trace import Chunk, Space
+from hades.errors import Denied, InvalidInput, Unavailable
+from hades.memory import Memory, View
+from hades.operations.declare import OPERATIONS, Operation, Parameter
 from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
@@ -39,12 +47,192 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_RETRIES = 4
 """With growing pauses these take a second and a half: a server that restarts is back."""
+PAGE = 1_000
+"""How much of a long list is fetched at once."""
+
+_ONE_TIME, _ANOTHER = 10**15, 11 * 10**14
+"""Two moments, in microseconds since 1970: a time that is the same seen from both is fixed."""
 
 
-class Client(RemoteReviewing):
+class RemoteView(View):
+    """One space of a memory behind a server as of one moment, read-only."""
+
+    def __init__(self, connection: Connection, space: str, as_of: AsOf) -> None:
+        self._connection = connection
+        self._space = clean_name(space, "space")
+        self.as_of = as_of
+
+    @property
+    def change(self) -> int:
+        """The number of the last committed write."""
+        return int(self._call(OPERATIONS["change"], {}))
+
+    @property
+    def pending(self) -> int:
+        """How many states of this space wait to be indexed; the server does it."""
+        return int(self._call(OPERATIONS["pending"], {}))
+
+    def at(
+        self,
+        time: TimeLike | None = None,
+        *,
+        valid: TimeLike | None = None,
+        known: TimeLike | None = None,
+    ) -> RemoteView:
+        """The same memory as of another time; `yesterday` is by the server's clock."""
+        return RemoteView(self._connection, self._space, self._moment(time, valid, known))
+
+    def in_space(self, name: str) -> RemoteView:
+        """The same moment in another space."""
+        other = RemoteView(self._connection, name, self.as_of)
+        other._require_space()
+        return other
+
+    def snapshot(self) -> NoReturn:
+        """Not over a server: `at(known=…)` is the memory of one moment."""
+        raise Unavailable("Over a server, read one moment with at(known=…).")
+
+    def examine(self, question: str) -> tuple[list[Chunk], Any]:
+        """Not over a server: the features of candidates are for training a ranker."""
+        raise Unavailable("A server does not show features: open the memory's file to train.")
+
+    def spaces(self) -> list[Space]:
+        """Every space of the memory that you may use."""
+        return rebuild(list[Space], self._connection.get("spaces")["items"])
+
+    def export(self, path: str | Path | TextIO, format: str = "jsonl") -> None:
+        """Write the memory to a file, a folder or an open text file; see `View.export`.
+
+        `jsonl` is the whole memory: a server gives it at its admin socket only.
+        """
+        download_export(self._connection, self._space, self._as_of(), path, format)
+
+    def check(self, on_progress: Progress | None = None) -> list[Problem]:
+        """Look for damage; each problem says how to repair it. At the admin socket only."""
+        found = self._connection.json(Call("POST", path_of("admin", "check"), patient=True))
+        return rebuild(list[Problem], found["items"])
+
+    # Inside
+
+    def _call(self, operation: Operation, given: Mapping[str, Any]) -> Any:
+        """The result of an operation, done by the server."""
+        if operation.cursor is not None:
+            return self._all_pages(operation, dict(given))
+        return _result(operation, self._connection.json(self._request(operation, given)))
+
+    def _request(self, operation: Operation, given: Mapping[str, Any]) -> Call:
+        said = {
+            one.name: _plain(one, given[one.name])
+            for one in operation.parameters
+            if one.name in given
+        }
+        return self._sent(operation, said)
+
+    def _sent(self, operation: Operation, said: dict[str, Any]) -> Call:
+        """The call for an operation; what is in the path, the query and the body."""
+        parts: list[str | int] = []
+        for part in operation.path.strip("/").split("/"):
+            if not part.startswith("{"):
+                parts.append(part)
+                continue
+            value = said.pop(part[1:-1])
+            parts.append(value if isinstance(value, int) else clean_name(value))
+        said = {name: value for name, value in said.items() if value is not None}
+        if operation.timed:
+            said |= self._as_of()
+        path = path_of("spaces", self._space, *parts)
+        if operation.verb in ("GET", "DELETE"):
+            return Call(operation.verb, path, said, patient=operation.long)
+        return Call(operation.verb, path, body=said, patient=operation.long)
+
+    def _all_pages(self, operation: Operation, given: dict[str, Any]) -> list[Any]:
+        """A list that comes page after page."""
+        most, after = given.pop("limit", None), given.pop("after", None)
+        cursor = encode_cursor(after) if after else None
+        found: list[Any] = []
+        request = self._request(operation, given)
+        while most is None or len(found) < most:
+            at_most = PAGE if most is None else min(PAGE, most - len(found))
+            query = {**(request.query or {}), "limit": at_most, "cursor": cursor}
+            page = self._connection.json(Call("GET", request.path, query))
+            found += rebuild(operation.returns, page["items"])
+            cursor = page["next"]
+            if cursor is None:
+                break
+        return found
+
+    def _as_of(self) -> dict[str, str]:
+        """This view's moment, as every request that reads takes it."""
+        times = {"as_of": self.as_of.valid, "known_at": self.as_of.known}
+        return {name: iso(time) for name, time in times.items() if time is not None}
+
+    def _time(self, time: TimeLike | None) -> datetime | None:
+        """A time somebody said; the server's clock tells what `yesterday` is."""
+        if time is None:
+            return None
+        fixed = parse_time(time, _ONE_TIME)
+        if not isinstance(time, str) or parse_time(time, _ANOTHER) == fixed:
+            return fixed
+        return rebuild(
+            datetime, self._connection.get("spaces", self._space, "time", when=time)["time"]
+        )
+
+    def _require_space(self) -> None:
+        """NotFound, Denied or Unavailable now rather than with the first call."""
+        self._connection.get("spaces", self._space, "change")
+
+
+class Client(RemoteView, Memory):
     """A memory behind a server, open in one of its spaces: `Memory`, over HTTP or a socket."""
 
-    # Ingestion
+    def __init__(
+        self, connection: Connection, space: str, *, read_only: bool = False, owner: bool = True
+    ) -> None:
+        RemoteView.__init__(self, connection, space, NOW)
+        self._read_only = read_only
+        self._owner = owner
+        self._batches = threading.local()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def close(self) -> None:
+        """Let go of the connections. What was written stays written."""
+        if self._owner:
+            self._connection.close()
+
+    def in_space(self, name: str, *, actor: str | None = None) -> Self:
+        """The same memory, looking at another space."""
+        refuse_actor(actor)
+        other = type(self)(self._connection, name, read_only=self._read_only, owner=False)
+        other._require_space()
+        return other
+
+    def batch(self) -> AbstractContextManager[None]:
+        """All writes inside become one request and one commit, all or nothing.
+
+        They are sent when the batch ends: inside, they give nothing and are not seen yet.
+        A batch inside a batch is a part of it.
+        """
+        self._refuse_reading_only()
+        return self._collected()
+
+    def once(self, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
+        """Not over a server: every write of a client is done once as it is."""
+        raise Unavailable("A client sends each write with a key of its own: just write.")
+
+    # Spaces
+
+    def create_space(self, name: str) -> Space:
+        """A new, empty space in this memory. Needs the role admin."""
+        body = {"name": clean_name(name, "space")}
+        return rebuild(Space, self._write_there(Call("POST", path_of("spaces"), body=body)))
+
+    def drop_space(self, name: str) -> None:
+        """Erase a space with everything in it. Needs the role admin."""
+        self._write_there(Call("DELETE", path_of("spaces", name)))
+
+    # Sources
 
     def ingest(
         self,
@@ -64,7 +252,7 @@ class Client(RemoteReviewing):
         """
         if not paths:
             raise InvalidInput("Give at least one file or folder to ingest.")
-        self._refuse_reading_only()
+        self._refuse_now()
         options: dict[str, Any] = {"prefix": prefix, "dry_run": dry_run}
         if history:
             options |= {"fields": fields and dict(fields), "phases": list(phases)}
@@ -73,18 +261,11 @@ class Client(RemoteReviewing):
         options |= {"phase": list(phases)}
         return ingest_from_here(self._connection, self._space, paths, options, on_progress)
 
-    def index(self, on_progress: Progress | None = None) -> int:
-        """Have what was remembered since indexed; a question does it by itself."""
-        self._refuse_reading_only()
-        self._connection.require_outside("Index")
-        done = self._connection.write("POST", "spaces", self._space, "index", patient=True)
-        return int(done["value"])
-
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
         """Send facts of your own: JSON lines or CSV of subject, predicate, object."""
         from hades.ingest.summary import Summary
 
-        self._refuse_reading_only()
+        self._refuse_now()
         source = _file(path)
         call = Call("POST", self._path("jobs"), {"kind": "triples", "name": source.name})
         job = upload(self._connection, call, source, on_progress)
@@ -92,26 +273,24 @@ class Client(RemoteReviewing):
 
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
         """Move to another encoder; see `Memory.reembed`. At the admin socket only."""
-        self._refuse_reading_only()
-        self._connection.require_outside("Reembed")
         body = {"encoder": encoder, "space": self._space}
-        made = self._connection.write("POST", "admin", "reembed", body=body, patient=True)
-        return int(made["value"])
+        call = Call("POST", path_of("admin", "reembed"), body=body, patient=True)
+        return int(self._write_there(call)["value"])
 
     def resolve(self, *, dry_run: bool = False, on_progress: Progress | None = None) -> Resolution:
         """Find entities that are one under two spellings; see `Memory.resolve`."""
-        self._connection.require_outside("Resolve")
-        job = self._post({"kind": "resolve", "dry_run": dry_run}, "jobs")
+        body = {"kind": "resolve", "dry_run": dry_run}
+        job = self._write_there(Call("POST", self._path("jobs"), body=body))
         return rebuild(Resolution, follow(self._connection, self._space, job, on_progress))
 
-    # Upkeep
+    # The memory as a whole
 
     def import_(self, path: str | Path, *, into: str | None = None) -> dict[str, int]:
         """Send what `export` wrote as jsonl (admin socket only) or node-link.
 
         See `Memory.import_`.
         """
-        self._refuse_reading_only()
+        self._refuse_now()
         source = _file(path)
         if into is not None:
             clean_name(into, "space")
@@ -124,10 +303,8 @@ class Client(RemoteReviewing):
         return dict(upload(self._connection, call, source, None))
 
     def repair(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Repair what can be derived again; the problems that remain. At the admin socket only."""
-        self._refuse_reading_only()
-        self._connection.require_outside("Repair")
-        left = self._connection.write("POST", "admin", "repair", patient=True)
+        """Repair what can be derived again; what remains. At the admin socket only."""
+        left = self._write_there(Call("POST", path_of("admin", "repair"), patient=True))
         return rebuild(list[Problem], left["items"])
 
     def backup(self, path: str | Path, on_progress: Progress | None = None) -> None:
@@ -136,14 +313,79 @@ class Client(RemoteReviewing):
 
     def restore(self, path: str | Path, on_progress: Progress | None = None) -> None:
         """Send a backup to be put back over the memory. At the admin socket only."""
-        self._refuse_reading_only()
+        self._refuse_now()
         call = Call("POST", path_of("admin", "restore"))
         upload(self._connection, call, Path(path).expanduser(), on_progress)
 
     # Inside
 
+    def _call(self, operation: Operation, given: Mapping[str, Any]) -> Any:
+        if not operation.writes:
+            return super()._call(operation, given)
+        self._refuse_reading_only()
+        collected = self._collecting()
+        if collected is None:
+            return _result(operation, self._write_there(self._request(operation, given)))
+        said = {
+            one.name: _plain(one, given[one.name])
+            for one in operation.parameters
+            if one.name in given and given[one.name] is not None
+        }
+        collected.append({"operation": operation.name, "arguments": said})
+        return None
+
+    def _write_there(self, call: Call) -> Any:
+        """The answer to a write, which is done once however often it is sent."""
+        self._refuse_now()
+        return self._connection.write(call)
+
+    @contextmanager
+    def _collected(self) -> Iterator[None]:
+        if self._collecting() is not None:
+            yield
+            return
+        self._batches.writes = []
+        try:
+            yield
+            writes = self._batches.writes
+        finally:
+            self._batches.writes = None
+        if writes:
+            self._write_there(Call("POST", self._path("batch"), body={"operations": writes}))
+
+    def _collecting(self) -> list[dict[str, Any]] | None:
+        """The writes of the batch this thread is in."""
+        writes: list[dict[str, Any]] | None = getattr(self._batches, "writes", None)
+        return writes
+
+    def _refuse_reading_only(self) -> None:
+        if self._read_only:
+            raise Denied(f"{self._connection.address.text} is open for reading only.")
+
+    def _refuse_now(self) -> None:
+        """What is sent at once cannot be part of a batch."""
+        self._refuse_reading_only()
+        if self._collecting() is not None:
+            raise InvalidInput("Do this before or after the batch, not inside it.")
+
     def _path(self, *parts: str) -> str:
         return path_of("spaces", self._space, *parts)
+
+
+def add_method(operation: Operation) -> None:
+    """Give the client the method of an operation."""
+
+    @functools.wraps(operation.function)
+    def method(self: RemoteView, *args: Any, **kwargs: Any) -> Any:
+        bound = operation.signature.bind(self, *args, **kwargs).arguments
+        return self._call(operation, dict(list(bound.items())[1:]))
+
+    setattr(Client if operation.writes else RemoteView, operation.name, method)
+
+
+for _operation in OPERATIONS.values():
+    if _operation.name not in ("change", "pending"):
+        add_method(_operation)
 
 
 def connect(
@@ -166,11 +408,44 @@ def connect(
     )
     try:
         client = Client(connection, space, read_only=read_only)
-        client._look()
+        client._require_space()
     except BaseException:
         connection.close()
         raise
     return client
+
+
+def refuse_actor(actor: str | None) -> None:
+    """Who wrote is for the server to say."""
+    if actor is not None:
+        raise InvalidInput("A server knows who writes by the key or the user: leave `actor` out.")
+
+
+def _result(operation: Operation, answered: Any) -> Any:
+    kind: Any = operation.returns
+    if kind is int:
+        return answered["value"]
+    if isinstance(answered, dict) and getattr(kind, "__origin__", None) is list:
+        return rebuild(kind, answered["items"])
+    return rebuild(kind, answered)
+
+
+def _plain(parameter: Parameter, value: Any) -> Any:
+    """An argument as JSON; InvalidInput where JSON would make something else of it."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, datetime):
+        return iso(parse_time(value, _ONE_TIME))
+    if isinstance(value, date):
+        return value.isoformat()
+    if parameter.about.json:
+        dump = getattr(value, "model_dump", None)
+        return clean_metadata(value) if dump is None else dump(mode="json")
+    if parameter.name == "tags":
+        return list(clean_tags(value) or ())
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
+        return list(value)
+    raise InvalidInput(f"{parameter.name} cannot be {value!r}: {parameter.about.help}")
 
 
 def _file(path: str | Path) -> Path:

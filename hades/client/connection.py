@@ -8,6 +8,7 @@ have raised, with the same sentence.
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import time
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hades import errors
-from hades.client.holds import READING, Held, Kind
 from hades.domain.address import Address, shown_key
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
@@ -54,8 +54,6 @@ class Call:
     """Whether it may be sent again when nobody knows if it arrived."""
     patient: bool = False
     """Whether its answer may take any time: long work, a stream."""
-    waits: bool = False
-    """Whether it waits for its turn, however many tries that takes."""
 
 
 class BrokenOff(errors.Unavailable):
@@ -92,7 +90,6 @@ class Connection:
         self.address = address
         self.retries = retries
         self.timeout_s = timeout_s
-        self.held = Held()
         self._reached = False
         self._patient = httpx.Timeout(None, connect=min(CONNECT_TIMEOUT_S, timeout_s))
         self._random = random.Random()
@@ -125,44 +122,9 @@ class Connection:
         """What a page says."""
         return self.json(Call("GET", path_of(*parts), query))
 
-    def ask(self, *parts: str | int, body: Any, patient: bool = False) -> Any:
-        """The answer to a question that is too long for an address; nothing is written."""
-        return self.json(Call("POST", path_of(*parts), body=body, patient=patient))
-
-    def write(
-        self,
-        method: str,
-        *parts: str | int,
-        body: Any = None,
-        patient: bool = False,
-        **query: Any,
-    ) -> Any:
+    def write(self, call: Call) -> Any:
         """The answer to a write, which is done once however often it is sent."""
-        if self.held.kind == "snapshot":
-            raise InvalidInput(READING)
-        once = {"idempotency-key": uuid.uuid4().hex}
-        return self.json(Call(method, path_of(*parts), query, body, once, patient=patient))
-
-    def require_outside(self, what: str) -> None:
-        """InvalidInput inside a hold, for long work: it would wait for the hold's end."""
-        if self.held.id is not None:
-            raise InvalidInput(f"{what} before or after a batch or snapshot, not inside it.")
-
-    def begin(self, space: str, kind: Kind) -> str:
-        """Open a hold; its id."""
-        # Not sent again when its answer is lost: it would wait for itself, and it ends alone.
-        call = Call("POST", path_of("spaces", space, "holds"), body={"kind": kind})
-        told: str = self.json(replace(call, repeatable=False, waits=True))["hold"]
-        return told
-
-    def end(self, space: str, hold: str, *, commit: bool) -> None:
-        """Close a hold; a batch is kept with `commit`, else undone."""
-        path = path_of("spaces", space, "holds", hold)
-        if commit:
-            # Asked again, a server answers a commit as it did before.
-            self.json(Call("POST", f"{path}/commit", repeatable=False))
-        else:
-            self.json(Call("DELETE", path))
+        return self.json(replace(call, headers={"idempotency-key": uuid.uuid4().hex}))
 
     def json(self, call: Call) -> Any:
         """The JSON a call is answered with; None where there is none."""
@@ -195,7 +157,6 @@ class Connection:
         """The answer to a call, tried as often as makes sense; read to its end if `whole`."""
         import httpx
 
-        until = time.monotonic() + (self.timeout_s if call.waits else 0.0)
         for tried in count():
             tries_left = max(0, self.retries - tried)
             pause = self._pause(tried)
@@ -222,23 +183,20 @@ class Connection:
                 if response.status_code < 400:
                     return response
                 wait = _wished_pause_s(response)
-                is_over = not tries_left and time.monotonic() >= until
-                if response.status_code != 503 or wait is None or is_over:
+                if response.status_code != 503 or wait is None or not tries_left:
                     raise self._refusal(call, response)
-                pause = max(0.0 if call.waits else pause, min(wait, LONGEST_PAUSE_S))
+                pause = max(pause, min(wait, LONGEST_PAUSE_S))
             time.sleep(pause)
         raise AssertionError("unreachable")
 
     def _request(self, call: Call) -> httpx.Request:
         headers = dict(call.headers or {})
-        if hold := self.held.id:
-            headers["hades-hold"] = hold
         body: Any = call.body
         if callable(body):
             body = body()
         elif body is not None:
             headers["content-type"] = "application/json"
-            body = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+            body = _json(body)
         query = {name: _written(value) for name, value in (call.query or {}).items()}
         return self._http.build_request(
             call.method,
@@ -308,6 +266,20 @@ def refusal(told: Mapping[str, Any], status: int) -> errors.HadesError:
     """The exception the memory raised there, with its sentence."""
     kind = _KINDS.get(told.get("code", "")) or _BY_STATUS.get(status, errors.Unavailable)
     return kind(str(told["detail"]))
+
+
+def _json(body: Any) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"What is sent must be plain JSON: {error}.") from error
+
+
+def encode_cursor(key: Any) -> str:
+    """A cursor that stands after the item of this key."""
+    parts = list(key) if isinstance(key, list | tuple) else [key]
+    told = json.dumps(parts, separators=(",", ":"), ensure_ascii=False).encode()
+    return base64.urlsafe_b64encode(told).rstrip(b"=").decode()
 
 
 def _written(value: Any) -> Any:

@@ -29,7 +29,6 @@ def ingest_from_here(
     on_progress: Progress | None,
 ) -> Summary:
     """Send each file or folder as a source of its own, and follow what becomes of it."""
-    connection.require_outside("Ingest")
     roots = _roots(paths)
     if not any(root.exists() for root in roots):
         raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
@@ -57,11 +56,10 @@ def ingest_there(
     on_progress: Progress | None,
 ) -> Summary:
     """Have the server read repositories itself; for the admin socket of this machine."""
-    connection.require_outside("Ingest")
     body = {name: value for name, value in options.items() if value is not None}
     body |= {"space": space, "paths": [str(root) for root in _roots(paths)], "history": True}
     try:
-        job = connection.write("POST", "admin", "jobs", body=body)
+        job = connection.write(Call("POST", path_of("admin", "jobs"), body=body))
     except Denied as error:
         raise Denied(
             "A history is read where the repository is: open the admin socket of a server there."

@@ -20,9 +20,9 @@ from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
 from hades.evals.sets import LOST_NAMED_AT_MOST, EvalSet, Lost, Question
+from hades.memory import View
 from hades.recall.ranker import Ranker
 from hades.store.records import Progress
-from hades.view import View
 
 SYSTEMS = ("dense", "words", "hybrid", "ppr", "paths", "full")
 """From the foot of the ladder to its top."""
@@ -192,7 +192,7 @@ def _asker(
 def _search_ms(view: View, question: str, doors: Sequence[str]) -> float:
     """What a plain search by these doors takes: ranking by one system computes them all."""
     start = time.perf_counter()
-    view.search(question, door=doors)
+    view.search(question, retriever=doors)
     return _ms_since(start)
 
 

@@ -22,11 +22,10 @@ from types import TracebackType
 from hades.domain.trace import Chunk
 from hades.errors import InvalidInput, Unavailable
 from hades.evals.sets import CORPUS, TRIPLES, EvalSet, Question, read_rows
-from hades.memory import DEFAULT_SPACE, Memory
+from hades.memory import DEFAULT_SPACE, Memory, View
 from hades.memory import open as open_memory
 from hades.recall.ranker import Ranker
 from hades.store.records import Progress
-from hades.view import View
 
 FORMAT = 2
 """Part of every hash: raised when the same corpus should give another memory."""

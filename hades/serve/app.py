@@ -14,8 +14,7 @@ from hades.serve.auth.keys import Keys
 from hades.serve.executor.executor import Executor
 from hades.serve.jobs import Jobs
 from hades.serve.mcp import http as agents
-from hades.serve.quick import GZIP_BYTES_AT_LEAST, GZIP_LEVEL, Quick
-from hades.serve.rest import ROUTERS, openapi
+from hades.serve.rest import openapi, routers
 from hades.serve.rest.addresses import Undecoded
 from hades.serve.telemetry.health import PATHS, Pages, Readiness, readiness_of
 from hades.serve.telemetry.telemetry import Telemetry
@@ -53,7 +52,7 @@ def build(
     )
     if for_agents is not None:
         app.router.routes.append(Route("/mcp", for_agents, include_in_schema=False))
-    app.state.desk = desk
+    app.state.executor = desk
     app.state.jobs = Jobs(desk)
     app.state.uploads = Uploads(desk.uploads)
     app.state.keys = keys
@@ -65,10 +64,9 @@ def build(
     if graphql:
         app.router.routes.append(Route("/graphql", queries.mounted(desk), include_in_schema=False))
     problems.install(app)
-    for router in ROUTERS:
+    for router in routers():
         app.router.routes.extend(router.routes)
-    app.add_middleware(GZipMiddleware, minimum_size=GZIP_BYTES_AT_LEAST, compresslevel=GZIP_LEVEL)
+    app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
     app.add_middleware(Undecoded)
-    app.add_middleware(Quick, desk=desk)
     openapi.describe(app)
     return app

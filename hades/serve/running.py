@@ -26,7 +26,6 @@ from hades.serve.auth.middleware import LOOPBACK_NAMES, App, Gate, Limits
 from hades.serve.auth.sockets import Listening, handed_sockets, listen_tcp, listen_unix
 from hades.serve.executor.executor import READERS, TIMEOUT_S, WAITING, Executor
 from hades.serve.listen import GRACE_S, Server, close_within
-from hades.serve.quick import Latest
 from hades.serve.telemetry.health import readiness_of
 from hades.serve.telemetry.telemetry import Telemetry
 from hades.serve.telemetry.traces import open_traces
@@ -140,7 +139,6 @@ def _server(
         hosts=_names(options, listening),
     )
     # Spans and other origins' headers are put around the app: nothing may go past them.
-    is_bare = traces is None and not options.cors
     gate: Any = Gate(
         app,
         keys,
@@ -148,7 +146,7 @@ def _server(
         observe=telemetry.observe_call,
         link=link,
         limits=limits,
-        quick=Latest(desk) if is_bare else None,
+        quick=None,
     )
 
     def warm() -> None:

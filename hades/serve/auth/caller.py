@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 from hades.errors import Denied
+from hades.operations.declare import Role
 
-
-class Role(IntEnum):
-    """What a caller may do; each may also do what those before it may."""
-
-    READER = 1
-    WRITER = 2
-    ADMIN = 3
+__all__ = ["Caller", "Role", "caller_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from typing import TypeVar, get_args
 from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.errors import Unavailable
-from hades.memory import Memory
+from hades.memory import Memory, View
 from hades.memory import open as open_memory
 from hades.serve.auth.call_record import note
 from hades.serve.auth.caller import Caller, Role
@@ -29,7 +29,6 @@ from hades.serve.executor.holds import Holds, Kind
 from hades.serve.executor.pool import STOPPING, Line, Overloaded, TimedOut
 from hades.store.faults import is_busy
 from hades.store.records import Progress
-from hades.view import View
 
 __all__ = ["Executor", "Overloaded", "Standing", "TimedOut"]
 

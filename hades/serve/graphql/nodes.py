@@ -29,7 +29,7 @@ from hades.serve.graphql.shapes import (
     iso_or_none,
     json,
 )
-from hades.serve.rest.paging import EDGE_KEY, cut, decode, edge_key
+from hades.serve.graphql.paging import EDGE_KEY, cut, decode, edge_key
 
 
 @strawberry.enum(description="Which way an edge points, seen from a node.")

@@ -17,11 +17,10 @@ from typing import Any, TypeVar
 
 from hades.domain.answer import Recall
 from hades.errors import InvalidInput, Unavailable
-from hades.memory import Memory
+from hades.memory import Memory, View
 from hades.serve.auth.caller import Caller
 from hades.serve.executor.executor import Executor
 from hades.store.records import Progress
-from hades.view import View
 
 Result = TypeVar("Result")
 Report = Callable[[float, float | None, str], Awaitable[None]]

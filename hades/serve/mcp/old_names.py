@@ -14,7 +14,7 @@ from hades.domain.answer import Mode
 from hades.domain.names import one_line
 from hades.domain.plain import plain
 from hades.errors import InvalidInput
-from hades.memory import Memory
+from hades.memory import Memory, View
 from hades.recall import compat
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import Call
@@ -31,7 +31,6 @@ from hades.serve.mcp.tool import (
     tool,
 )
 from hades.store.records import Progress
-from hades.view import View
 
 RESULTS = {Mode.EXECUTION: 5, Mode.PLANNING: 10, Mode.BRAINSTORMING: 20}
 """Of seed 004's modes."""

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from hades.domain.answer import WorkingSet
 from hades.errors import NotFound
+from hades.memory import View
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import Call
 from hades.serve.mcp.tool import (
@@ -25,7 +26,6 @@ from hades.serve.mcp.tool import (
     tool,
 )
 from hades.store.records import Progress
-from hades.view import View
 
 PAGE_AT_MOST = 200
 

@@ -16,8 +16,8 @@ import mcp_types as types
 from hades.domain.times import iso
 from hades.domain.trace import State, Topic
 from hades.errors import InvalidInput, NotFound
+from hades.memory import View
 from hades.serve.mcp.call import Call
-from hades.view import View
 
 SCHEME = "hades"
 PAGE = 100

@@ -1,25 +1,19 @@
-"""REST: one router for each noun. A handler names a method of `Memory` and nothing else;
-what all of them share (who asks, which space, as of when, idempotency) is in `calls`.
+"""REST: the operations of `Memory` as routes. Most are made from their declarations
+(`operations.py`); the other modules are what needs code of its own.
 """
+
+from fastapi import APIRouter
 
 # The addresses first: the routers name the kinds of path parts that are made there.
 from hades.serve.rest import addresses  # isort: skip
-from hades.serve.rest import (
-    admin,
-    asking,
-    edges,
-    entities,
-    exports,
-    graph,
-    holds,
-    jobs,
-    keys,
-    proposals,
-    spaces,
-    states,
-)
+from hades.serve.rest import admin, batch, exports, jobs, keys, spaces, states
+from hades.serve.rest.operations import operation_router
 
-__all__ = ["ROUTERS", "addresses"]
+__all__ = ["addresses", "routers"]
 
-_NOUNS = (states, asking, edges, entities, spaces, graph, exports, proposals, jobs, holds)
-ROUTERS = tuple(noun.router for noun in (*_NOUNS, admin, keys))
+_OWN = (states, spaces, batch, exports, jobs, admin, keys)
+
+
+def routers() -> list[APIRouter]:
+    """Every router there is."""
+    return [*(module.router for module in _OWN), operation_router()]

@@ -21,9 +21,8 @@ from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import ShownJob, TheJobs
 from hades.serve.rest.receiving import receive_file
 from hades.serve.rest.routes import routes
-from hades.serve.rest.spaces import Number
 from hades.serve.rest.taking import FIELDS_AT_MOST, Phases
-from hades.serve.rest.words import NAME, Body, Name
+from hades.serve.rest.words import NAME, Body, Name, Number
 from hades.serve.uploads import Uploads, remove
 from hades.serve.wire import Page, to_json
 from hades.store.records import Problem, Progress
@@ -86,7 +85,7 @@ def _file(kind: str, what: str) -> dict[int | str, dict[str, Any]]:
 )
 async def export(asked: AnyRequest) -> Response:
     """The whole memory as JSON lines, for `import`."""
-    file = await asked.desk.read(
+    file = await asked.executor.read(
         asked.caller,
         None,
         lambda view: written(lambda text: view.export(text)),
@@ -153,7 +152,7 @@ async def restore(asked: AnyRequest) -> Response:
 @router.post("/check", summary="Look for damage", response_model=Page[Problem])
 async def check(asked: AnyRequest) -> Response:
     """What is wrong with the file, where, and how to repair it."""
-    found = await asked.desk.read(
+    found = await asked.executor.read(
         asked.caller, None, lambda view: view.check(), role=Role.ADMIN, patient=True
     )
     return json_response(to_json({"items": found, "next": None}))
@@ -172,7 +171,7 @@ async def reembed(asked: AnyRequest, body: Reembed) -> Response:
     made = await _work(
         asked, lambda memory, told: memory.reembed(body.encoder, told), space=body.space
     )
-    asked.desk.follow_encoder()
+    asked.executor.follow_encoder()
     return json_response(to_json({"value": made}))
 
 
@@ -187,7 +186,7 @@ async def ingest(
     def work(memory: Memory, told: Progress) -> Any:
         return memory.ingest(*body.paths, **options, on_progress=told)
 
-    await asked.desk.read(asked.caller, body.space, lambda view: view.space, role=Role.ADMIN)
+    await asked.executor.read(asked.caller, body.space, lambda view: view.space, role=Role.ADMIN)
     said = f"paths {body.model_dump_json()}"
     job = jobs.earlier(asked.caller, body.space, key, said)
     replayed = {} if job is None else {"Idempotent-Replayed": "true"}
@@ -201,7 +200,7 @@ async def ingest(
 async def _work(
     asked: Asked, work: Callable[[Memory, Progress], Any], space: str | None = None
 ) -> Any:
-    return await asked.desk.work(asked.caller, space, work, lambda *_: None, role=Role.ADMIN)
+    return await asked.executor.work(asked.caller, space, work, lambda *_: None, role=Role.ADMIN)
 
 
 async def _with_file(
@@ -214,7 +213,7 @@ async def _with_file(
         made = await _work(asked, lambda memory, told: work(memory, draft, told))
     finally:
         await asyncio.to_thread(remove, draft)
-    asked.desk.follow_encoder()  # an import or a backup may bring its own
+    asked.executor.follow_encoder()  # an import or a backup may bring its own
     return json_response(to_json(made))
 
 

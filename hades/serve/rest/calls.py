@@ -14,13 +14,12 @@ from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
 from hades.domain.plain import plain
-from hades.memory import Memory
+from hades.memory import Memory, View
 from hades.serve.auth.caller import Caller, Role, caller_of
 from hades.serve.executor.executor import Executor
 from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME
 from hades.serve.wire import JSON, to_json
 from hades.store.records import Progress
-from hades.view import View
 
 Result = TypeVar("Result")
 
@@ -36,10 +35,6 @@ KnownTime = Annotated[
     str | None,
     Query(description="The memory as it was known then.", examples=["2024-03-01T12:00:00Z"]),
     TIME,
-]
-Hold = Annotated[
-    str | None,
-    Header(alias="Hades-Hold", description="Run inside this batch or snapshot.", max_length=200),
 ]
 IdempotencyKey = Annotated[
     str | None,
@@ -63,16 +58,16 @@ class Made:
 
 
 class Asked:
-    """One request: who asks, and of which desk."""
+    """One request, and who asks."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
 
     @property
-    def desk(self) -> Executor:
-        """Where the call is handed in."""
-        desk: Executor = self.request.app.state.desk
-        return desk
+    def executor(self) -> Executor:
+        """What runs the call."""
+        executor: Executor = self.request.app.state.executor
+        return executor
 
     @property
     def caller(self) -> Caller:
@@ -83,12 +78,11 @@ class Asked:
 class Reading(Asked):
     """A request that reads one space."""
 
-    def __init__(self, request: Request, space: str, hold: str | None = None) -> None:
+    def __init__(self, request: Request, space: str) -> None:
         super().__init__(request)
         self.space = space
         self.as_of: str | None = None
         self.known_at: str | None = None
-        self._hold = hold
 
     def at(self, as_of: str | None, known_at: str | None) -> Reading:
         """The same request, asked of another moment."""
@@ -99,20 +93,22 @@ class Reading(Asked):
         self, call: Callable[[View], Result], *, fresh: bool = False, patient: bool = False
     ) -> Result:
         """What a function makes of the memory as of the time asked for."""
-        return await self.desk.read(
+        return await self.executor.read(
             self.caller,
             self.space,
             call,
             valid=self.as_of,
             known=self.known_at,
-            fresh=fresh and self._hold is None,
+            fresh=fresh,
             patient=patient,
-            hold=self._hold,
         )
 
-    async def answer(self, call: Callable[[View], Any], *, fresh: bool = False) -> Response:
+    async def answer(
+        self, call: Callable[[View], Any], *, fresh: bool = False, patient: bool = False
+    ) -> Response:
         """The same, as JSON."""
-        return json_response(await self(lambda view: to_json(call(view)), fresh=fresh))
+        body = await self(lambda view: to_json(call(view)), fresh=fresh, patient=patient)
+        return json_response(body)
 
     async def listed(
         self, call: Callable[[View], Sequence[Any]], *, fresh: bool = False
@@ -124,22 +120,10 @@ class Reading(Asked):
 class Writing(Asked):
     """A request that writes to one space."""
 
-    def __init__(
-        self,
-        request: Request,
-        space: str,
-        hold: str | None = None,
-        key: str | None = None,
-    ) -> None:
+    def __init__(self, request: Request, space: str | None, key: str | None = None) -> None:
         super().__init__(request)
-        self.space: str | None = space
+        self.space = space
         self.key = key
-        self._hold = hold
-
-    @property
-    def inside_hold(self) -> bool:
-        """Whether it is part of a batch."""
-        return self._hold is not None
 
     async def answer(
         self, call: Callable[[Memory], Any], *, status: int = 200, role: Role = Role.WRITER
@@ -155,28 +139,17 @@ class Writing(Asked):
             )
             return kept
 
-        made, again = await self.desk.write(
-            self.caller, self.space, run, role=role, hold=self._hold
-        )
+        made, again = await self.executor.write(self.caller, self.space, run, role=role)
         headers = {**made["headers"], **({"Idempotent-Replayed": "true"} if again else {})}
         return json_response(to_json(made["body"]), made["status"], headers)
 
-    async def done(self, call: Callable[[Memory], None], told: Any) -> Response:
-        """The same, of a function that gives nothing; what was asked is told again."""
-
-        def write(memory: Memory) -> Any:
-            call(memory)
-            return told
-
-        return await self.answer(write)
-
     async def work(self, call: Callable[[Memory, Progress], Result]) -> Result:
         """What a long function does beside other calls."""
-        return await self.desk.work(self.caller, self.space, call, lambda *_: None)
+        return await self.executor.work(self.caller, self.space, call, lambda *_: None)
 
     async def require(self, role: Role = Role.WRITER) -> None:
         """NotFound or Denied now, rather than after much was sent."""
-        await self.desk.read(self.caller, self.space, lambda view: view.space, role=role)
+        await self.executor.read(self.caller, self.space, lambda view: view.space, role=role)
 
     async def _told(self) -> str:
         """Everything that makes this request the one it is."""
@@ -198,14 +171,6 @@ def json_response(
     return Response(body, status, headers, JSON)
 
 
-class WritingAnywhere(Writing):
-    """A request that writes to no space in particular."""
-
-    def __init__(self, request: Request, key: str | None = None) -> None:
-        super().__init__(request, "", None, key)
-        self.space = None
-
-
 # Coroutines, though they wait for nothing: what is none, FastAPI runs in a thread of its own,
 # which would cost more than all the rest of a short call.
 
@@ -214,33 +179,22 @@ async def _asked(request: Request) -> Asked:
     return Asked(request)
 
 
-async def _asking(request: Request, space: SpaceName, hold: Hold = None) -> Reading:
-    return Reading(request, space, hold)
-
-
 async def _reading(
-    request: Request,
-    space: SpaceName,
-    as_of: AsOfTime = None,
-    known_at: KnownTime = None,
-    hold: Hold = None,
+    request: Request, space: SpaceName, as_of: AsOfTime = None, known_at: KnownTime = None
 ) -> Reading:
-    return Reading(request, space, hold).at(as_of, known_at)
+    return Reading(request, space).at(as_of, known_at)
 
 
-async def _writing(
-    request: Request, space: SpaceName, hold: Hold = None, key: IdempotencyKey = None
-) -> Writing:
-    return Writing(request, space, hold, key)
+async def _writing(request: Request, space: SpaceName, key: IdempotencyKey = None) -> Writing:
+    return Writing(request, space, key)
 
 
-async def _writing_anywhere(request: Request, key: IdempotencyKey = None) -> WritingAnywhere:
-    return WritingAnywhere(request, key)
+async def _writing_anywhere(request: Request, key: IdempotencyKey = None) -> Writing:
+    return Writing(request, None, key)
 
 
-Asks = Annotated[Reading, Depends(_asking)]
-"""For questions: the time is in the body."""
 Reads = Annotated[Reading, Depends(_reading)]
 Writes = Annotated[Writing, Depends(_writing)]
-WritesAnywhere = Annotated[WritingAnywhere, Depends(_writing_anywhere)]
+WritesAnywhere = Annotated[Writing, Depends(_writing_anywhere)]
+"""For what is written to no space in particular."""
 AnyRequest = Annotated[Asked, Depends(_asked)]

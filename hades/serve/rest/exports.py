@@ -13,10 +13,10 @@ from fastapi import Query
 from starlette.responses import Response, StreamingResponse
 
 from hades.exchange.formats import GRAPH_FOLDERS
+from hades.memory import View
 from hades.serve.rest.calls import Reads
 from hades.serve.rest.routes import routes
 from hades.serve.wire import JSON
-from hades.view import View
 
 router = routes("/v1/spaces/{space:name}", "graph")
 

@@ -130,9 +130,8 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     """Remember a text as one document and index it, so that the next question finds it."""
     said = body.model_dump(exclude={"topic", "text"}, exclude_unset=True)
     answer = await writes.answer(lambda memory: memory.remember(body.topic, body.text, **said))
-    if not writes.inside_hold:
-        with suppress(Unavailable):  # the text is there; the next question indexes it
-            await writes.desk.index(writes.caller, writes.space or "", lambda *_: None)
+    with suppress(Unavailable):  # the text is there; the next question indexes it
+        await writes.executor.index(writes.caller, writes.space or "", lambda *_: None)
     return answer
 
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
 
-from hades.domain.graph import Edge
+from hades.client.connection import encode_cursor
 from hades.errors import InvalidInput
-from hades.store.edge_pages import edge_place
 
 Item = TypeVar("Item")
 
@@ -35,16 +33,8 @@ Cursor = Annotated[
 Limit = Annotated[int, Query(ge=1, le=PAGE_AT_MOST, description="The most items of a page.")]
 
 
-def encode(key: Sequence[Any]) -> str:
-    """A cursor that stands after the item of this key."""
-    told = json.dumps(key, separators=(",", ":"), ensure_ascii=False).encode()
-    return base64.urlsafe_b64encode(told).rstrip(b"=").decode()
-
-
-def decode(cursor: str | None, *kinds: type) -> list[Any] | None:
-    """The key in a cursor, of these kinds; None stays: from the start."""
-    if cursor is None:
-        return None
+def decode(cursor: str, *kinds: type) -> list[Any]:
+    """The key in a cursor, of these kinds."""
     try:
         told = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True)
         key = json.loads(told)
@@ -58,28 +48,8 @@ def decode(cursor: str | None, *kinds: type) -> list[Any] | None:
     return key
 
 
-def page(items: Sequence[Item], limit: int, key: Callable[[Item], Sequence[Any]]) -> dict[str, Any]:
+def page(items: Sequence[Item], limit: int, key: Callable[[Item], Iterable[Any]]) -> dict[str, Any]:
     """A page of a list that was read one item further than it is shown."""
     more = len(items) > limit
     shown = items[:limit]
-    return {"items": shown, "next": encode(key(shown[-1])) if more else None}
-
-
-def cut(
-    items: Sequence[Item],
-    limit: int,
-    key: Callable[[Item], list[Any]],
-    after: list[Any] | None,
-) -> dict[str, Any]:
-    """A page of a list that can only be read whole."""
-    ordered = sorted(items, key=key)
-    first = 0 if after is None else bisect_right(ordered, after, key=key)
-    return page(ordered[first : first + limit + 1], limit, key)
-
-
-EDGE_KEY = (int, int, str)
-
-
-def edge_key(edge: Edge) -> list[Any]:
-    """The place of an edge in the list."""
-    return list(edge_place(edge))
+    return {"items": shown, "next": encode_cursor(list(key(shown[-1]))) if more else None}

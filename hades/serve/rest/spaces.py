@@ -11,20 +11,19 @@ from pydantic import ConfigDict
 from starlette.responses import Response
 
 import hades
-from hades.domain.trace import Change, Space
+from hades.domain.trace import Space
 from hades.memory import Memory
 from hades.serve.auth.caller import Role
 from hades.serve.jobs import Jobs
 from hades.serve.rest.calls import (
     AnyRequest,
-    Asks,
     Reads,
     Writes,
     WritesAnywhere,
     json_response,
 )
 from hades.serve.rest.routes import routes
-from hades.serve.rest.words import LIMIT_AT_MOST, NAME, TIME, Body, Name
+from hades.serve.rest.words import NAME, TIME, Body, Name, Number
 from hades.serve.wire import Page, to_json
 
 router = routes("/v1", "spaces")
@@ -49,16 +48,10 @@ class Welcome(Body):
     links: dict[str, str]
 
 
-class Moment(Body):
+class TimeRead(Body):
     """One moment."""
 
     time: datetime
-
-
-class Number(Body):
-    """One number."""
-
-    value: int
 
 
 @router.get("", summary="Look around", response_model=Welcome)
@@ -70,7 +63,7 @@ async def welcome(asked: AnyRequest) -> Response:
         "caller": asked.caller.name,
         "role": asked.caller.title,
         "spaces": [space.name for space in there],
-        "read_only": asked.desk.read_only,
+        "read_only": asked.executor.read_only,
         "links": {"spaces": "/v1/spaces", "openapi": "/openapi.json", "graphql": "/graphql"},
     }
     return json_response(to_json(told))
@@ -83,7 +76,7 @@ async def spaces(asked: AnyRequest) -> Response:
 
 
 async def _seen(asked: AnyRequest) -> list[Space]:
-    found = await asked.desk.read(asked.caller, None, lambda view: view.spaces())
+    found = await asked.executor.read(asked.caller, None, lambda view: view.spaces())
     return [space for space in found if asked.caller.sees(space.name)]
 
 
@@ -118,31 +111,7 @@ async def drop_space(
     return answer
 
 
-@router.get("/spaces/{space:name}/stats", summary="Count", response_model=dict[str, int])
-async def stats(reads: Reads) -> Response:
-    """How much there is in this space, and how large the file is."""
-    return await reads.answer(lambda view: view.stats())
-
-
-@router.get("/spaces/{space:name}/log", summary="Read the change log", response_model=Page[Change])
-async def log(reads: Reads, limit: Annotated[int, Query(ge=0, le=LIMIT_AT_MOST)] = 20) -> Response:
-    """The last changes in this space, newest first: who did what, when."""
-    return await reads.listed(lambda view: view.log(limit))
-
-
-@router.get("/spaces/{space:name}/change", summary="Read the change number", response_model=Number)
-async def change(reads: Reads) -> Response:
-    """The number of the last committed write."""
-    return await reads.answer(lambda view: {"value": view.change})
-
-
-@router.get("/spaces/{space:name}/pending", summary="Count what waits", response_model=Number)
-async def pending(reads: Reads) -> Response:
-    """How many states wait to be indexed."""
-    return await reads.answer(lambda view: {"value": view.pending})
-
-
-@router.get("/spaces/{space:name}/time", summary="Read a time", response_model=Moment)
+@router.get("/spaces/{space:name}/time", summary="Read a time", response_model=TimeRead)
 async def time(
     reads: Reads, when: Annotated[str, TIME, Query(examples=["3 weeks ago"])]
 ) -> Response:
@@ -155,9 +124,3 @@ async def index(writes: Writes) -> Response:
     """Index what was remembered since; a question does it by itself. How many states."""
     made = await writes.work(lambda memory, told: memory.index(told))
     return json_response(to_json({"value": made}))
-
-
-@router.post("/spaces/{space:name}/warm", summary="Warm up", response_model=dict[str, float])
-async def warm(asks: Asks) -> Response:
-    """Do beforehand what a first question would wait for; the seconds of each part."""
-    return await asks.answer(lambda view: view.warm(), fresh=True)

@@ -41,6 +41,12 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class Number(Body):
+    """One number."""
+
+    value: int
+
+
 NAME = Hint(minLength=1, maxLength=NAME_BYTES_AT_MOST)
 TIME = Field(max_length=TIME_CHARACTERS_AT_MOST)
 

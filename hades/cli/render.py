@@ -1,22 +1,35 @@
-"""How results look on a terminal."""
+"""How results look on a terminal: one function for each type of result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from rich.markup import escape
 from rich.table import Table
 
-from hades.domain.graph import Edge, Entity, Mentioned, Resolution
+from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, WorkingSet
+from hades.domain.graph import (
+    Edge,
+    Entity,
+    FactChange,
+    Mentioned,
+    Related,
+    Resolution,
+    Turn,
+)
 from hades.domain.names import one_line
-from hades.domain.trace import Change, Diff, Hit, Space, State, Topic
+from hades.domain.proposal import Proposal
+from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
+from hades.ingest.summary import Summary
+from hades.store.records import Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.ingest.summary import Summary
+
+TEXT_CHARACTERS_SHOWN = 100
 
 
 def when(moment: datetime | None) -> str:
@@ -49,6 +62,9 @@ def table(*columns: str) -> Table:
 
 def state(console: Console, found: State) -> None:
     """A state: a head line, then its content as it is."""
+    if found.forgotten:
+        console.print(f"forgot [bold]{clean(found.topic)}[/]")
+        return
     parts = [f"[bold]{clean(found.id)}[/]", f"since {when(found.valid_from)}"]
     if found.valid_to is not None:
         parts.append(f"until {when(found.valid_to)}")
@@ -234,3 +250,114 @@ def seconds(console: Console, found: dict[str, float]) -> None:
     for name, spent in found.items():
         rows.add_row(name, f"{spent:.2f}")
     console.print(rows)
+
+
+def strings(console: Console, found: dict[str, str]) -> None:
+    """One name for another, a pair a line."""
+    for name, other in found.items():
+        console.print(f"{clean(name)} → {clean(other)}")
+    if not found:
+        console.print("none")
+
+
+def chunks(console: Console, found: list[Chunk]) -> None:
+    """The passages of a state: where each stands, how long it is, how it begins."""
+    rows = table("passage", "characters", "tokens", "heading", "text")
+    for one in found:
+        text = flat(one.text)[:TEXT_CHARACTERS_SHOWN]
+        rows.add_row(
+            str(one.ordinal), f"{one.start}–{one.end}", str(one.tokens), clean(one.heading), text
+        )
+    console.print(rows if found else "no passages: it is not indexed yet")
+
+
+def turn(console: Console, found: Turn) -> None:
+    """When a relation gave way to another, and to which."""
+    became = f" → {found.after.relation} {found.after.target}" if found.after else ""
+    line = f"{when(found.at)}  {found.before.relation} {found.before.target}{became}"
+    console.print(clean(line))
+
+
+def related(console: Console, found: list[Related]) -> None:
+    """What is mentioned together with a name."""
+    rows = table("name", "kind", "together", "strength")
+    for one in found:
+        rows.add_row(clean(one.name), one.kind, str(one.count), f"{one.strength:.2f}")
+    console.print(rows if found else "nothing is mentioned with it")
+
+
+def problems(console: Console, found: list[Problem]) -> None:
+    """What is damaged, and what to do about it."""
+    for problem in found:
+        console.print(f"[red]{clean(problem.where)}[/]: {clean(problem.what)}")
+        console.print(f"  to repair: {clean(problem.repair)}")
+    if not found:
+        console.print("everything is as it should be")
+
+
+def proposals(console: Console, found: list[Proposal]) -> None:
+    """Proposed changes and what became of them."""
+    rows = table("number", "status", "what", "sure", "by", "when")
+    for one in found:
+        rows.add_row(
+            str(one.id),
+            flat(f"{one.status}: {one.why}" if one.why else one.status),
+            clean(_proposed(one)),
+            f"{one.confidence:g} of {one.threshold:g}",
+            clean(one.by),
+            when(one.at),
+        )
+    console.print(rows if found else "nothing waits for approval")
+
+
+def _proposed(proposal: Proposal) -> str:
+    """What is proposed, on one line."""
+    said = proposal.fields
+    if proposal.kind == "relate":
+        ends = f"{said['source']} --[{said['relation']}]--> {said['target']}"
+        why = " ".join(str(said.get("evidence") or "").split())
+        return f"{ends}  {why}" if why else ends
+    if proposal.kind == "remember":
+        text = " ".join(str(said["content"]).split())
+        return f"{said['topic']}: {text[:TEXT_CHARACTERS_SHOWN]}"
+    return f"{said['name']}, {proposal.kind} {said[proposal.kind]}"
+
+
+def render(console: Console, value: Any, kind: Any) -> None:
+    """Show a result by the type its operation declares."""
+    from hades.cli import answers
+
+    listed: dict[Any, Any] = {
+        State: history,
+        Topic: topics,
+        Edge: edges,
+        Entity: entities,
+        Space: spaces,
+    }
+    listed |= {Mentioned: mentions, Related: related, Change: log, Hit: hits, Chunk: chunks}
+    listed |= {Problem: problems, Proposal: proposals}
+    listed |= {Path: answers.paths, Neighbour: answers.neighbours}
+    single: dict[Any, Any] = {
+        State: state,
+        Diff: diff,
+        Turn: turn,
+        FactChange: lambda out, done: edges(out, [*done.closed, *done.opened]),
+        Resolution: resolution,
+        Summary: summary,
+        Answer: answers.answer,
+        Recall: answers.recall,
+        Subgraph: answers.subgraph,
+        WorkingSet: answers.working_set,
+        dict[str, int]: numbers,
+        dict[str, float]: seconds,
+        dict[str, str]: strings,
+    }
+    if get_origin(kind) is list and get_args(kind)[0] in listed:
+        listed[get_args(kind)[0]](console, value)
+    elif kind in single:
+        single[kind](console, value)
+    elif kind in listed:
+        listed[kind](console, [value])
+    else:
+        for one in value if isinstance(value, list) else [value]:
+            console.print(flat(str(one)))

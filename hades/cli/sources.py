@@ -1,23 +1,18 @@
-"""Commands about taking knowledge in and finding it."""
+"""Commands that take knowledge in."""
 
 from __future__ import annotations
 
 import sys
 import time
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hades.cli import app
-from hades.cli.door import Door, command
-from hades.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from hades.ingest.summary import Summary
+from hades.cli.invocation import Invocation, command
+from hades.domain.graph import Resolution
+from hades.ingest.summary import Summary
 
 WATCH_EVERY_S = 2.0
 PHASES = ("nodes", "chunks", "embeddings", "edges")
@@ -25,7 +20,7 @@ PHASES = ("nodes", "chunks", "embeddings", "edges")
 
 @command(app, "ingest")
 def ingest(
-    door: Door,
+    invocation: Invocation,
     paths: Annotated[list[Path], typer.Argument(help="Files, folders, chat exports, corpora.")],
     prefix: Annotated[str | None, typer.Option(help="Put their topics below this name.")] = None,
     id_field: Annotated[str | None, typer.Option("--id", help="Records: the field of ids.")] = None,
@@ -50,10 +45,10 @@ def ingest(
         phases = tuple(one for one in phases if one != "edges")
     named = {"id": id_field, "title": title, "text": text}
     fields = {name: field for name, field in named.items() if field is not None} or None
-    with door.opened(create=True) as memory:
+    with invocation.opened(create=True) as memory:
         known: list[tuple[str, str]] | None = None
         while True:
-            with door.progress() as progress:
+            with invocation.progress() as progress:
                 summary = memory.ingest(
                     *paths,
                     prefix=prefix,
@@ -65,7 +60,7 @@ def ingest(
                 )
             news = summary.added + summary.changed + summary.renamed + summary.removed
             if known is None or news or summary.skipped != known:
-                door.show(summary, partial(_show_summary, summary))
+                invocation.show_result(summary, Summary)
                 sys.stdout.flush()
             known = summary.skipped
             if not watch:
@@ -75,60 +70,41 @@ def ingest(
         raise typer.Exit(1)
 
 
-def _show_summary(summary: Summary, out: Console) -> None:
-    from hades.cli import show
-
-    show.summary(out, summary)
-
-
 @command(app, "import-triples")
 def import_triples(
-    door: Door, path: Annotated[Path, typer.Argument(help="JSON lines or CSV of facts.")]
+    invocation: Invocation,
+    path: Annotated[Path, typer.Argument(help="JSON lines or CSV of facts.")],
 ) -> None:
     """Take in facts: subject, predicate, object. Exit code 1 if any line was skipped."""
-    with door.opened(create=True) as memory, door.progress() as progress:
+    with invocation.opened(create=True) as memory, invocation.progress() as progress:
         summary = memory.import_triples(path, progress)
-    door.show(summary, partial(_show_summary, summary))
+    invocation.show_result(summary, Summary)
     if summary.skipped:
         raise typer.Exit(1)
 
 
 @command(app, "reembed")
 def reembed(
-    door: Door,
+    invocation: Invocation,
     encoder: Annotated[
         str, typer.Argument(help="minilm, folder:/path, fastembed:NAME, openai:URL#MODEL.")
     ],
 ) -> None:
     """Move to another encoder; searches go on with the old one until it is done."""
-    with door.opened() as memory, door.progress() as progress:
+    with invocation.opened() as memory, invocation.progress() as progress:
         made = memory.reembed(encoder, progress)
     done = {"encoder": encoder, "vectors": made}
-    door.show(done, lambda out: out.print(f"made {made:,} vectors with {encoder}"))
+    invocation.show(done, lambda out: out.print(f"made {made:,} vectors with {encoder}"))
 
 
-@command(app, "search", asks=True)
-def search(
-    door: Door,
-    question: Annotated[str, typer.Argument(help="What to look for.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 10,
-    by: Annotated[
-        list[str] | None,
-        typer.Option("--door", help="meaning, words or names; repeatable (else the first two)."),
-    ] = None,
-    tag: Annotated[str | None, typer.Option("--tag", "-t", help="Topics with this tag.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="note, document, code, conversation, record, paper.")
-    ] = None,
-    glob: Annotated[str | None, typer.Option(help="Topics like 'docs/*'.")] = None,
+@command(app, "resolve")
+def resolve(
+    invocation: Invocation,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
 ) -> None:
-    """Find the passages that fit best, with the score each door gave."""
-    if not question.strip():
-        raise InvalidInput("Ask something: the question is empty.")
-    with door.asked() as (view, progress):
-        found = view.search(
-            question, limit, door=by, tag=tag, kind=kind, glob=glob, on_progress=progress
-        )
-    from hades.cli import show
-
-    door.show(found, lambda out: show.hits(out, found))
+    """Merge entities spelled nearly alike, and join names near in meaning."""
+    with invocation.opened() as memory, invocation.progress() as progress:
+        found = memory.resolve(dry_run=dry_run, on_progress=progress)
+    invocation.show_result(found, Resolution)

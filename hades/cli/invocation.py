@@ -1,16 +1,17 @@
 """The edge of the process: the options every command has, opening, printing, errors.
 
-A command is a function of a `Door` and its own arguments. `command` adds the shared
-options to it; `Door` opens the memory they name and prints what the command gives,
+A command is a function of a `Invocation` and its own arguments. `command` adds the shared
+options to it; `Invocation` opens the memory they name and prints what the command gives,
 for people or as JSON.
 """
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json as jsonlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +25,9 @@ from hades.errors import HadesError, InvalidInput
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.memory import Memory
+    from hades.memory import Memory, View
+    from hades.operations.declare import Operation
     from hades.store.records import Progress
-    from hades.view import View
 
 MEMORY = Annotated[
     str | None,
@@ -57,7 +58,7 @@ _FLAGS = ("json", "read_only")
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Invocation:
     """What the shared options of a command line say."""
 
     memory: str | None = None
@@ -110,6 +111,19 @@ class Door:
             yield self._at(memory)
 
     @contextmanager
+    def opened_for(self, operation: Operation) -> Iterator[tuple[Any, Progress]]:
+        """The memory as an operation needs it: for writing, or as of the time asked for."""
+        if operation.asks:
+            with self.asked() as asked:
+                yield asked
+        elif operation.writes:
+            with self.opened(create=operation.creates) as memory, self.progress() as progress:
+                yield memory, progress
+        else:
+            with self.viewed() as view, self.progress() as progress:
+                yield view, progress
+
+    @contextmanager
     def asked(self) -> Iterator[tuple[View, Progress]]:
         """The same for a question: open for writing, so that new notes are indexed first,
         unless the options say to write nothing; then those that wait are told."""
@@ -124,6 +138,12 @@ class Door:
     def _at(self, memory: Memory) -> View:
         now = self.at is None and self.known is None
         return memory if now else memory.at(self.at, known=self.known)
+
+    def show_result(self, value: Any, kind: Any) -> None:
+        """Print a result of this type: as JSON where asked, else as a terminal shows it."""
+        from hades.cli.render import render
+
+        self.show(value, lambda out: render(out, value, kind))
 
     def show(self, value: Any, render: Callable[[Console], None]) -> None:
         """Print a result: as JSON where asked, else as `render` draws it."""
@@ -172,46 +192,65 @@ def command(
     of_memory: bool = True,
     spaced: bool = True,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of a Door as a command with the shared options.
+    """Register a function of an Invocation as a command with the shared options.
 
     One that `asks` is timed too, and can be told to write nothing; other commands that read
     never write. One that is not `of_memory` has a memory of its own and only takes --json; one
     that is not `spaced` is about the whole memory.
     """
 
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        shared = (_SHARED if of_memory else {"json": JSON}) | (_TIMED if timed else {})
-        shared |= _ASKING if asks else {}
-        own = [
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for parameter in inspect.signature(function, eval_str=True).parameters.values()
-            if parameter.name != "door"
-        ]
-        if not spaced:
-            shared = {option: shared[option] for option in shared if option != "space"}
-        options = [
-            inspect.Parameter(
-                option,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False if option in _FLAGS else None,
-                annotation=annotation,
-            )
-            for option, annotation in shared.items()
-        ]
-
-        def run(**given: Any) -> None:
-            door = Door(**{option: given.pop(option) for option in shared})
-            with edge(as_json=door.json):
-                function(door, **given)
-
-        run.__doc__ = function.__doc__
-        run.__name__ = function.__name__
-        run.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in [*own, *options]}
-        app.command(name)(run)
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function, eval_str=True).parameters.values()
+        parameters = [one for one in own if one.name != "invocation"]
+        register(
+            app,
+            name,
+            function,
+            parameters,
+            timed=timed,
+            asks=asks,
+            of_memory=of_memory,
+            spaced=spaced,
+        )
         return function
 
-    return register
+    return decorate
+
+
+def register(
+    app: typer.Typer,
+    name: str,
+    function: Callable[..., None],
+    own: Iterable[inspect.Parameter],
+    *,
+    timed: bool = False,
+    asks: bool = False,
+    of_memory: bool = True,
+    spaced: bool = True,
+) -> None:
+    """Register a function of an Invocation and these parameters; see `command`."""
+    shared = (_SHARED if of_memory else {"json": JSON}) | (_TIMED if timed else {})
+    shared |= _ASKING if asks else {}
+    if not spaced:
+        shared = {option: shared[option] for option in shared if option != "space"}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [one.replace(kind=keyword) for one in own]
+    for option, annotation in shared.items():
+        default = False if option in _FLAGS else None
+        parameters.append(
+            inspect.Parameter(option, keyword, default=default, annotation=annotation)
+        )
+
+    def run(**given: Any) -> None:
+        invocation = Invocation(**{option: given.pop(option) for option in shared})
+        with edge(as_json=invocation.json):
+            function(invocation, **given)
+
+    run.__doc__ = function.__doc__
+    run.__name__ = function.__name__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    app.command(name)(run)
 
 
 @contextmanager
@@ -225,4 +264,9 @@ def edge(*, as_json: bool) -> Iterator[None]:
             sys.stderr.write(jsonlib.dumps(told, ensure_ascii=False) + "\n")
         else:
             sys.stderr.write(f"hades: {error}\n")
+        raise typer.Exit(2) from error
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        sys.stderr.write("hades: The disk is full: make room, then do it again.\n")
         raise typer.Exit(2) from error

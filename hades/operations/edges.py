@@ -1,0 +1,278 @@
+"""Edges: relations between topics and entities, and the facts they state."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.graph import Edge, FactChange, Turn
+from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_share
+from hades.domain.times import NOW, AsOf, from_micros
+from hades.errors import Conflict, InvalidInput, NotFound
+from hades.lifecycle import facts
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import (
+    Evidence,
+    Exclusive,
+    Metadata,
+    Name,
+    NewKind,
+    OptionalContent,
+    PageLimit,
+    Relation,
+    ValidFrom,
+    ValidTo,
+    Weight,
+    When,
+)
+from hades.store.edge_pages import FIRST, NO_LIMIT, Place, edge_place, edges_after
+from hades.store.records import Direction, EdgeDraft, EdgeFilter
+
+if TYPE_CHECKING:
+    from hades.memory import Memory, View
+
+Target = Annotated[str, Param("The topic or entity it leads to.", example="bugs/bug_y")]
+Source = Annotated[str, Param("The topic or entity it starts from.", example="design/approach_x")]
+EdgeNumber = Annotated[int, Param("The number of the edge.", example=1, least=0, most=10**18 - 1)]
+
+
+@operation("GET", "/edges", command="edges", timed=True, cursor=edge_place)
+def edges(
+    view: View,
+    name: Annotated[
+        str | None, Param("Of this topic or entity.", example="design/approach_x")
+    ] = None,
+    *,
+    relation: Annotated[str | None, Param("Of this relation.", flag="--relation/-r")] = None,
+    direction: Annotated[
+        Direction, Param("out, in or both.", flag="--direction", choices=("out", "in", "both"))
+    ] = "both",
+    all: Annotated[bool, Param("Also those that no longer hold or not yet.", flag="--all")] = False,
+    after: Annotated[Place | None, Param("Only edges after this place.")] = None,
+    limit: PageLimit = None,
+) -> list[Edge]:
+    """The edges that hold at this view's time, of one topic or entity or of all.
+
+    First those that were told (`relate`), then those that texts state: `contains`,
+    `imports`, `cites` and the like hold as long as the passage they were read in, and
+    `documents` leads from prose to the code it names. Their numbers are not above 0.
+    `all=True` also gives those that no longer hold or do not hold yet. `limit` and
+    `after` (`edge_place` of the last edge seen) page through a long list.
+    """
+    if direction not in ("out", "in", "both"):
+        raise InvalidInput(f"A direction is out, in or both, not {direction!r}.")
+    if relation is not None:
+        clean_name(relation, "relation")
+    clean_number(limit, "limit")
+    store, space = view._store, view._space_id
+    with store.snapshot():
+        view._require_space()
+        node = None if name is None else view._named_node(name)
+        wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
+        if limit is not None or after is not None:
+            most = NO_LIMIT if limit is None else limit
+            return edges_after(store, space, wanted, view.as_of, after or FIRST, most)
+        told = store.edges.find(space, wanted, view.as_of)
+        return told + store.derived_edges.find(space, wanted, view.as_of)
+
+
+@operation("GET", "/edges/{edge}", command="edge", timed=True)
+def edge(view: View, edge: EdgeNumber) -> list[Edge]:
+    """Everything believed about one edge up to this view's time, oldest first."""
+    clean_number(edge, "edge")
+    return view._store.edges.beliefs(view._space_id, edge, view.as_of)
+
+
+@operation("GET", "/when-changed/{name}", command="when-changed", timed=True)
+def when_changed(
+    view: View,
+    name: Name,
+    before: Annotated[str, Param("The relation that ended.", example="rejected_because")],
+    after: Annotated[str | None, Param("The relation that began.")] = None,
+) -> Turn:
+    """When one relation of a topic or entity gave way to another, most recently."""
+    for relation in (before, after):
+        if relation is not None:
+            clean_name(relation, "relation")
+    with view._store.snapshot():
+        node = view._named_node(name)
+        return facts.when_changed(view._store, view._space_id, node, before, after, view.as_of)
+
+
+@operation("GET", "/inverses", command="inverses")
+def inverses(view: View) -> dict[str, str]:
+    """Which relation takes over when a fact changes; the same in all spaces."""
+    return view._store.edges.inverses()
+
+
+@operation("POST", "/edges", role=Role.WRITER, command="relate", creates=True)
+def relate(
+    memory: Memory,
+    source: Source,
+    relation: Relation,
+    target: Target,
+    *,
+    weight: Weight = None,
+    evidence: Evidence = "",
+    valid_from: ValidFrom = None,
+    valid_to: ValidTo = None,
+    exclusive: Exclusive = False,
+    metadata: Metadata = None,
+    kind: NewKind = "concept",
+) -> Edge:
+    """Say that one thing stands in a relation to another, from now or `valid_from` on.
+
+    A name that is no topic becomes an entity of that `kind`. The weight is 1 unless
+    given. Saying a fact again updates what is said, and stretches it over the time
+    said. An `exclusive` relation has one target at a time: the new fact ends the old.
+    """
+    for name, what in ((source, "topic"), (relation, "relation"), (target, "topic")):
+        clean_name(name, what)
+    clean_name(kind, "kind")
+    weight = clean_share(weight, "weight")
+    starts, ends = memory._time(valid_from), memory._time(valid_to)
+    store, space = memory._store, memory._space_id
+    with memory._write("relate") as write:
+        draft = EdgeDraft(
+            source=store.entities.ensure(write, space, source, kind),
+            relation=relation,
+            target=store.entities.ensure(write, space, target, kind),
+            valid_from=starts,
+            valid_to=ends,
+            weight=weight,
+            evidence=clean_content(evidence),
+            metadata=clean_metadata(metadata) or {},
+        )
+        edge, is_news = facts.relate(store, write, space, draft, exclusive=exclusive)
+        write.cancelled = not is_news
+    return edge
+
+
+@operation("POST", "/edges/end", role=Role.WRITER, command="unrelate")
+def unrelate(
+    memory: Memory,
+    source: Annotated[
+        str | int,
+        Param("Where it starts, or the number of the edge.", example="design/approach_x"),
+    ],
+    relation: Annotated[str | None, Param("The relation.", example="rejected_because")] = None,
+    target: Annotated[str | None, Param("Where it leads.")] = None,
+    *,
+    at: When = None,
+    mistake: Annotated[bool, Param("It was never true.", flag="--mistake")] = False,
+) -> list[Edge]:
+    """End the edges between two things, or one edge by its number, now or `at` a time.
+
+    `mistake=True` says it was never true: from now on no time shows it.
+    """
+    ends = memory._time(at)
+    store, space = memory._store, memory._space_id
+    number: int | None = source if isinstance(source, int) else None
+    if relation is None and isinstance(source, str) and source.isdecimal():
+        number = int(source[:18])
+    if number is None and relation is None:
+        raise InvalidInput("Say which relation ends, or give the number of an edge.")
+    with memory._write("unrelate") as write:
+        if number is not None:
+            found = [store.edges.get(space, number)]
+        else:
+            found = _holding(memory, str(source), relation, target)
+        for edge in found:
+            when = ends or from_micros(write.at)
+            if edge.valid_to is not None and edge.valid_to <= when and not (ends or mistake):
+                raise Conflict(f"Edge {edge.id} ended already: give `at` to say otherwise.")
+            facts.unrelate(store, write, edge, when, mistake=mistake)
+        write.subject = store.entities.node(space, found[0].source.name, NOW)
+    return [store.edges.beliefs(space, edge.id, NOW)[-1] for edge in found]
+
+
+@operation("POST", "/edges/change", role=Role.WRITER, command="change-fact")
+def change_fact(
+    memory: Memory,
+    subject: Source,
+    relation: Relation,
+    target: Annotated[str | None, Param("Only the edge to this one.")] = None,
+    *,
+    to: Annotated[
+        str | None, Param("Where the new edge leads.", flag="--to", example="refactoring/q1")
+    ] = None,
+    new_relation: Annotated[
+        str | None, Param("The new relation (else its inverse).", flag="--new-relation")
+    ] = None,
+    content: OptionalContent = None,
+    evidence: Evidence = "",
+    at: When = None,
+) -> FactChange:
+    """A fact changed: close what no longer holds and open what holds instead.
+
+    The subject's edges of that relation (to `target`, or to all) end; an edge of the
+    inverse relation (`inverses`, or `new_relation`) begins, to `to` or to the old
+    target; each old edge is superseded by the new one. `content` becomes the
+    subject's new state. All in one write.
+    """
+    moment = memory._time(at)
+    if content is not None:
+        clean_content(content)
+    for name, what in ((relation, "relation"), (new_relation, "relation"), (to, "topic")):
+        if name is not None:
+            clean_name(name, what)
+    store, space = memory._store, memory._space_id
+    with memory._write("change_fact") as write:
+        when = moment or from_micros(write.at)
+        closing = _holding(memory, subject, relation, target, when)
+        new_target = None if to is None else store.entities.ensure(write, space, to, "concept")
+        return facts.change_fact(
+            store,
+            write,
+            space,
+            subject,
+            closing,
+            at=when,
+            to=new_target,
+            new_relation=new_relation,
+            content=content,
+            evidence=clean_content(evidence),
+        )
+
+
+@operation(
+    "PUT",
+    "/inverses/{relation}",
+    role=Role.WRITER,
+    command="set-inverse",
+    whole_memory=True,
+    creates=True,
+)
+def set_inverse(
+    memory: Memory,
+    relation: Relation,
+    inverse: Annotated[str, Param("The relation that takes over.", example="viable_after_fix")],
+) -> dict[str, str]:
+    """Say which relation takes over when a fact of this relation changes, in all spaces."""
+    clean_name(relation, "relation")
+    clean_name(inverse, "relation")
+    with memory._write("set_inverse") as write:
+        memory._store.edges.set_inverse(write, relation, inverse)
+    return {relation: inverse}
+
+
+def _holding(
+    memory: Memory,
+    source: str,
+    relation: str | None,
+    target: str | None,
+    at: datetime | None = None,
+) -> list[Edge]:
+    """The edges from one thing that hold now, or at a time; NotFound when there are none."""
+    wanted = EdgeFilter(
+        node=memory._named_node(source),
+        direction="out",
+        relation=relation,
+        target=None if target is None else memory._named_node(target),
+    )
+    as_of = NOW if at is None else AsOf(valid=at)
+    found = memory._store.edges.find(memory._space_id, wanted, as_of)
+    if not found:
+        what = f"{source} --[{relation or '*'}]--> {target or '*'}"
+        raise NotFound(f"No such edge holds: {what}.")
+    return found

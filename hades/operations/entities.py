@@ -1,0 +1,173 @@
+"""Entities: named things, the names they go by, and where they are mentioned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.graph import Entity, Mentioned, NodeKind, Related, Resolution
+from hades.domain.names import characters_at
+from hades.domain.rules import clean_name, clean_number
+from hades.errors import InvalidInput
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import EntityName, Glob, Most, Name, PageLimit
+from hades.store.records import Progress
+
+if TYPE_CHECKING:
+    from hades.memory import Memory, View
+
+
+@operation(
+    "GET",
+    "/entities",
+    command="entities",
+    timed=True,
+    cursor=lambda entity: [entity.name, entity.id],
+)
+def entities(
+    view: View,
+    glob: Glob = None,
+    *,
+    after: Annotated[tuple[str, int] | None, Param("Only entities after this name and id.")] = None,
+    limit: PageLimit = None,
+) -> list[Entity]:
+    """The entities there are, by name, with their aliases and what was merged into them.
+
+    `limit` and `after` (name and id of the last one seen) page through a long list.
+    """
+    clean_number(limit, "limit")
+    if glob is not None:
+        clean_name(glob, "pattern")
+    with view._store.snapshot():
+        view._require_space()
+        return view._store.entities.list(view._space_id, glob, view.as_of, after, limit)
+
+
+@operation("GET", "/entity/{name}", command="entity", timed=True)
+def entity(view: View, name: EntityName) -> Entity:
+    """One entity, by any of its names."""
+    clean_name(name, "entity")
+    with view._store.snapshot():
+        view._require_space()
+        return view._store.entities.get(view._space_id, name, view.as_of)
+
+
+@operation("GET", "/related/{name}", command="related", asks=True)
+def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
+    """What is mentioned together with an entity at this view's time, most often first."""
+    clean_number(limit, "limit")
+    view._bring_up_to_date(None)
+    with view._store.snapshot():
+        own, valid, known = _own_entities(view, name)
+        rows = view._store.mentions.together(own, valid, known, limit)
+    return [Related(*row) for row in rows]
+
+
+@operation("GET", "/mentions/{name}", command="mentions", asks=True)
+def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
+    """The passages that mention an entity by any of its names, and where they do."""
+    clean_number(limit, "limit")
+    view._bring_up_to_date(None)
+    store = view._store
+    with store.snapshot():
+        own, valid, known = _own_entities(view, name)
+        rows = store.mentions.mentions(own, valid, known, limit)
+        chunks = store.chunks.find([chunk for chunk, _ in rows], view.as_of)
+        return [
+            Mentioned(
+                chunk=chunks[chunk].chunk,
+                line=chunks[chunk].line,
+                positions=tuple(characters_at(chunks[chunk].chunk.text, places)),
+            )
+            for chunk, places in rows
+            if chunk in chunks
+        ]
+
+
+@operation("POST", "/entities/alias", role=Role.WRITER, command="alias")
+def add_alias(
+    memory: Memory,
+    name: EntityName,
+    alias: Annotated[str, Param("Another name for it.", example="Timothy Walter Burton")],
+) -> Entity:
+    """Let an entity be found under another name too."""
+    clean_name(name, "entity")
+    clean_name(alias, "alias")
+    with memory._write("add_alias") as write:
+        memory._store.entities.add_alias(write, memory._space_id, name, alias)
+        return memory.entity(name)
+
+
+@operation("POST", "/entities/kind", role=Role.WRITER, command="kind")
+def set_kind(
+    memory: Memory,
+    name: EntityName,
+    kind: Annotated[str, Param("person, method, place …", example="person")],
+) -> Entity:
+    """Say what kind of thing an entity is: person, method, place …"""
+    clean_name(name, "entity")
+    clean_name(kind, "kind")
+    with memory._write("set_kind") as write:
+        memory._store.entities.set_kind(write, memory._space_id, name, kind)
+        return memory.entity(name)
+
+
+@operation("POST", "/entities/merge", role=Role.WRITER, command="merge")
+def merge(
+    memory: Memory,
+    keep: Annotated[str, Param("The entity that stays.", example="Tim Burton")],
+    *others: Annotated[str, Param("Those that are the same.", example=["T. Burton"])],
+) -> Entity:
+    """From now on the others are `keep`; `split` takes any of them out again."""
+    if not others:
+        raise InvalidInput("Name at least two entities to merge.")
+    for name in (keep, *others):
+        clean_name(name, "entity")
+    with memory._write("merge") as write:
+        for other in others:
+            memory._store.entities.merge(write, memory._space_id, keep, other)
+        return memory.entity(keep)
+
+
+@operation("POST", "/entities/split", role=Role.WRITER, command="split")
+def split(
+    memory: Memory,
+    name: Annotated[str, Param("A merged entity or an alias.", example="T. Burton")],
+) -> Entity:
+    """Undo a merge, or make an alias an entity of its own."""
+    clean_name(name, "entity")
+    with memory._write("split") as write:
+        memory._store.entities.split(write, memory._space_id, name)
+        return memory.entity(name)
+
+
+def resolve(
+    memory: Memory, *, dry_run: bool = False, on_progress: Progress | None = None
+) -> Resolution:
+    """Find entities that are one under two spellings, and names near in meaning.
+
+    Names spelled nearly alike are merged, where nothing speaks against it; `split` undoes
+    it, and what was split is not merged again. Names near in meaning get an edge
+    `similar_to`. Only the more frequent names and titles get a vector for that. A second
+    run finds nothing to do; one that was stopped goes on. A `dry_run` writes nothing.
+    """
+    from hades.lifecycle.resolve import Resolver
+
+    memory._require_space()
+    if memory._store.in_transaction:
+        raise InvalidInput("Resolve before or after a batch or snapshot, not inside it.")
+    if not dry_run:
+        memory._index_pending(on_progress)
+    finder = memory._finder
+    told = on_progress or (lambda _what, _done, _total: None)
+    resolver = Resolver(
+        memory._store, memory._space_id, memory._actor, lambda: finder.encoder, told, dry_run
+    )
+    return resolver.run()
+
+
+def _own_entities(view: View, name: str) -> tuple[list[int], int, int]:
+    """The entities a name stands for, and this view's moment."""
+    store = view._store
+    nodes = store.entities.same_as(view._space_id, view._named_node(name), view.as_of)
+    own = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
+    return own, *store.moment(view.as_of)

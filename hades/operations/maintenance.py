@@ -1,0 +1,202 @@
+"""Maintenance: spaces, counts, the change log, damage, and the memory as files."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from hades.domain.rules import clean_name, clean_number
+from hades.domain.trace import Change, Space
+from hades.errors import InvalidInput
+from hades.exchange import jsonl, node_link
+from hades.exchange.snapshot import GraphSnapshot
+from hades.operations.declare import operation
+from hades.operations.parameters import Most
+from hades.store.records import Problem, Progress
+
+if TYPE_CHECKING:
+    from hades.memory import Memory, View
+
+_NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+"""What a line that is JSON but not one of our records can run into."""
+
+
+# Spaces
+
+
+def spaces(view: View) -> list[Space]:
+    """Every space of the memory."""
+    return view._store.spaces.list()
+
+
+def create_space(memory: Memory, name: str) -> Space:
+    """A new, empty space in this memory."""
+    clean_name(name, "space")
+    with memory._store.write(memory._actor, "create_space") as write:
+        return memory._store.spaces.create(write, name)
+
+
+def drop_space(memory: Memory, name: str) -> None:
+    """Erase a space with everything in it."""
+    with memory._store.write(memory._actor, "drop_space") as write:
+        memory._store.spaces.drop(write, name)
+    memory._store.wipe()
+    memory._drop_indexes()
+
+
+# Counts and changes
+
+
+@operation("GET", "/stats", command="stats")
+def stats(view: View) -> dict[str, int]:
+    """How much there is in this space, and how large the file is."""
+    with view._store.snapshot():
+        view._require_space()
+        return view._store.stats(view._space_id)
+
+
+@operation("GET", "/log", command="log")
+def log(view: View, limit: Most = 20) -> list[Change]:
+    """The last changes in this space, newest first: who did what, when."""
+    clean_number(limit, "limit")
+    view._require_space()
+    return view._store.log(view._space_id, limit)
+
+
+@operation("GET", "/change")
+def change(view: View) -> int:
+    """The number of the last committed write."""
+    return view._store.change()
+
+
+@operation("GET", "/pending")
+def pending(view: View) -> int:
+    """How many states of this space wait to be indexed; a search for writing does it."""
+    view._require_space()
+    return view._store.chunks.pending_count(view._space_id)
+
+
+# Damage
+
+
+def check(view: View, on_progress: Progress | None = None) -> list[Problem]:
+    """Look for damage; each problem says where it is and how to repair it."""
+    return view._store.check(on_progress, repair=False)
+
+
+def repair(memory: Memory, on_progress: Progress | None = None) -> list[Problem]:
+    """Repair what can be derived again (pointers, copies); the problems that remain."""
+    left = memory._store.check(on_progress, repair=True)
+    with memory._write("repair"):
+        pass  # Bump the change number so that caches are invalidated.
+    return left
+
+
+# Files
+
+
+def export(view: View, path: str | Path | TextIO, format: str = "jsonl") -> None:
+    """Write the memory to a file, a folder or an open text file.
+
+    `jsonl` is everything in all spaces and at all times; `node-link`, `graphml`,
+    `arango` and `neo4j` are this space's graph as of this view's time.
+    """
+    from hades.exchange import formats
+
+    if format not in formats.FORMATS:
+        raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
+    target = Path(path).expanduser() if isinstance(path, str | Path) else path
+    if format in formats.GRAPH_FOLDERS:
+        if not isinstance(target, Path):
+            raise InvalidInput(f"The format {format} is a folder: give a path for it.")
+        graph = _graph(view)
+        with formats.new_folder(target) as folder:
+            formats.GRAPH_FOLDERS[format](graph, folder)
+    else:
+        with formats.text_file(target) as file:
+            _export_file(view, file, format)
+
+
+def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dict[str, int]:
+    """Take in what `export` wrote as jsonl or node-link; how much of each kind came in.
+
+    A jsonl export brings its own spaces, with all their history; `into` puts a
+    single exported space under another name. A node-link file goes into this space.
+    All or nothing.
+    """
+    source = Path(path).expanduser()
+    if not source.is_file():
+        raise InvalidInput(f"There is no file {source} to import.")
+    if source.suffix == ".json":
+        target = memory if into is None else memory.in_space(into)
+        return _import_graph(target, node_link.read(source))
+    if into is not None:
+        clean_name(into, "space")
+    reader = jsonl.Reader(source)
+    with memory._store.write(memory._actor, "import") as write:
+        try:
+            counts = memory._store.load(write, reader, into)
+        except _NOT_A_RECORD as error:
+            raise InvalidInput(
+                f"{reader.where()} is not a record this version can read ({error}); "
+                "nothing was imported."
+            ) from error
+    memory._follow_encoder(only_default=True)
+    return counts
+
+
+def backup(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
+    """Copy the whole memory to a new file while others read and write it."""
+    memory._store.backup(str(path), on_progress)
+
+
+def restore(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
+    """Put back a backup over this memory, in one step, under everybody who has it open."""
+    memory._store.restore(str(path), memory._actor, on_progress)
+
+
+def _export_file(view: View, file: TextIO, format: str) -> None:
+    from hades.exchange.formats import GRAPH_FILES
+
+    if format == "jsonl":
+        if not view.as_of.is_now:
+            raise InvalidInput("A jsonl export holds all times: export it without a time.")
+        # Closed here, not when it is collected: it holds a snapshot open.
+        with closing(view._store.dump()) as records:
+            jsonl.write(records, file)
+    else:
+        GRAPH_FILES[format](_graph(view), file)
+
+
+def _graph(view: View) -> GraphSnapshot:
+    with view._store.snapshot():
+        states = [view.get(topic.name) for topic in view.topics()]
+        return GraphSnapshot(
+            states=states,
+            chunks=[chunk for s in states for chunk in view.chunks(s.topic, s.version)],
+            entities=view.entities(),
+            edges=view.edges(),
+        )
+
+
+def _import_graph(memory: Memory, graph: node_link.Read) -> dict[str, int]:
+    store, space = memory._store, memory._space_id
+    with memory.batch():
+        for topic, text in graph.texts.items():
+            memory.remember(topic, text)
+        for edge in graph.edges:
+            memory.relate(**edge, kind=graph.kinds.get(edge["target"], "concept"))
+        with memory._write("import") as write:
+            for name, aliases in graph.aliases.items():
+                store.entities.ensure(write, space, clean_name(name), graph.kinds[name])
+                if store.topics.exists(space, name):
+                    continue  # a topic goes by its name alone
+                for alias in aliases:
+                    clean_name(alias, "alias")
+                    store.entities.add_alias(write, space, name, alias)
+    return {
+        "topics": len(graph.texts),
+        "entities": len(graph.aliases),
+        "edges": len(graph.edges),
+    }

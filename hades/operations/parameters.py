@@ -1,0 +1,92 @@
+"""The parameters that several operations share: their types, meaning and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from hades.domain.times import TimeLike
+from hades.domain.trace import TOPIC_KINDS
+from hades.operations.declare import Param
+
+CONTENT_CHARACTERS_AT_MOST = 16 * 2**20
+TEXT_CHARACTERS_AT_MOST = 100_000
+NUMBER_AT_MOST = 2**62
+PAGE_AT_MOST = 1_000
+LIST_AT_MOST = 10_000
+HOPS_AT_MOST = 5
+TOKENS_AT_MOST = 200_000
+
+TopicName = Annotated[
+    str, Param("The topic, such as design/approach_x.", example="design/approach_x")
+]
+Name = Annotated[str, Param("The topic or entity.", example="design/approach_x")]
+EntityName = Annotated[str, Param("The entity.", example="Tim Burton")]
+Relation = Annotated[
+    str, Param("The relation, such as rejected_because.", example="rejected_because")
+]
+Content = Annotated[
+    str,
+    Param(
+        "What is known.",
+        example="Rejected: it triggers Bug Y.",
+        characters=CONTENT_CHARACTERS_AT_MOST,
+    ),
+]
+Question = Annotated[
+    str,
+    Param(
+        "What to ask.", example="Why was approach X rejected?", characters=TEXT_CHARACTERS_AT_MOST
+    ),
+]
+Evidence = Annotated[
+    str, Param("Why it holds.", flag="--evidence", characters=TEXT_CHARACTERS_AT_MOST)
+]
+Version = Annotated[
+    int | None, Param("This version.", flag="--version/-v", least=1, most=NUMBER_AT_MOST)
+]
+OptionalContent = Annotated[
+    str | None,
+    Param("The new state.", flag="--content", characters=CONTENT_CHARACTERS_AT_MOST),
+]
+Tags = Annotated[
+    Iterable[str] | None, Param("A tag; may be repeated.", flag="--tag/-t", example=["decision"])
+]
+Metadata = Annotated[
+    Mapping[str, Any] | None, Param("A JSON object kept with it.", flag="--metadata", json=True)
+]
+Confidence = Annotated[float | None, Param("How sure, 0 to 1.", flag="--confidence", least=0)]
+Importance = Annotated[float | None, Param("How important, 0 to 1.", flag="--importance", least=0)]
+Weight = Annotated[float | None, Param("How strong, 0 to 1.", flag="--weight", least=0)]
+ValidFrom = Annotated[
+    TimeLike | None,
+    Param("Since when it is true.", flag="--valid-from", example="2024-01-10", characters=100),
+]
+ValidTo = Annotated[
+    TimeLike | None, Param("Until when it is true.", flag="--valid-to", characters=100)
+]
+ExpectVersion = Annotated[
+    int | None,
+    Param("Fail unless the topic is at this version (0: new).", flag="--expect-version", least=0),
+]
+Exclusive = Annotated[bool, Param("One target at a time: ends the old one.", flag="--exclusive")]
+NewKind = Annotated[str, Param("What a new name is: person, method …", flag="--kind")]
+Glob = Annotated[str | None, Param("Which names, such as 'design/*'.", example="design/*")]
+TopicGlob = Annotated[str | None, Param("Topics like 'docs/*'.", flag="--glob")]
+Tag = Annotated[str | None, Param("Topics with this tag.", flag="--tag/-t")]
+TopicKind = Annotated[
+    str | None, Param(", ".join(TOPIC_KINDS) + ".", flag="--kind", choices=TOPIC_KINDS)
+]
+Limit = Annotated[int, Param("At most so many.", flag="--limit/-n", least=1, most=PAGE_AT_MOST)]
+Most = Annotated[int, Param("At most so many.", flag="--limit/-n", least=0, most=LIST_AT_MOST)]
+PageLimit = Annotated[
+    int | None, Param("At most so many.", flag="--limit/-n", least=0, most=PAGE_AT_MOST)
+]
+Hops = Annotated[
+    int, Param("So many edges away at most.", flag="--hops", least=1, most=HOPS_AT_MOST)
+]
+Budget = Annotated[
+    int | None,
+    Param("Tokens of the context at most.", flag="--budget/-b", least=50, most=TOKENS_AT_MOST),
+]
+When = Annotated[TimeLike | None, Param("When; else now.", flag="--when", characters=100)]

@@ -1,0 +1,310 @@
+"""Proposals: changes somebody is not sure enough of, and writes that are done once.
+
+`propose` writes what somebody is sure enough of and lets the rest wait until `approve` or
+`reject`; `once` lets a write be sent again without being done twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Annotated, Any
+
+from hades.domain.proposal import DEFAULT_THRESHOLD, PROPOSAL_STATUSES, Proposal
+from hades.domain.rules import (
+    clean_content,
+    clean_metadata,
+    clean_name,
+    clean_number,
+    clean_share,
+    clean_tags,
+)
+from hades.domain.times import TimeLike, iso
+from hades.errors import Conflict, InvalidInput, NotFound
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import (
+    NUMBER_AT_MOST,
+    TEXT_CHARACTERS_AT_MOST,
+    Evidence,
+    Exclusive,
+    ExpectVersion,
+    Importance,
+    Metadata,
+    OptionalContent,
+    PageLimit,
+    Tags,
+    ValidFrom,
+    ValidTo,
+    Weight,
+)
+
+if TYPE_CHECKING:
+    from hades.memory import Memory, View
+
+ANSWERS_KEPT_DAYS = 7
+_DAY_MICROSECONDS = 86_400_000_000
+
+ProposalNumber = Annotated[
+    int, Param("The number of the proposal.", example=1, least=1, most=10**18 - 1)
+]
+STATUSES = (*PROPOSAL_STATUSES, "all")
+
+
+class _Undone(Exception):
+    """Takes back what was only tried."""
+
+
+@operation("GET", "/proposals", command="review list", cursor=lambda proposal: [proposal.id])
+def proposals(
+    view: View,
+    status: Annotated[
+        str, Param("waiting, applied, rejected or all.", flag="--status", choices=STATUSES)
+    ] = "waiting",
+    *,
+    after: Annotated[
+        int, Param("Only those with a higher number.", flag="--after", most=NUMBER_AT_MOST)
+    ] = 0,
+    limit: PageLimit = None,
+) -> list[Proposal]:
+    """Changes that wait for approval, or that were `applied` or `rejected`; or `all`.
+
+    Oldest first and as they stand now, whatever this view's time. `after` and `limit`
+    page through a long list.
+    """
+    if status not in STATUSES:
+        raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
+    clean_number(after, "number")
+    clean_number(limit, "limit")
+    view._require_space()
+    wanted = None if status == "all" else status
+    return view._store.proposals.find(view._space_id, wanted, after, limit)
+
+
+@operation("POST", "/proposals", role=Role.WRITER, command="propose", creates=True)
+def propose(
+    memory: Memory,
+    subject: Annotated[str, Param("The topic or entity it is about.", example="design/approach_x")],
+    relation: Annotated[
+        str | None, Param("The relation, for an edge.", example="depends_on")
+    ] = None,
+    target: Annotated[str | None, Param("Where the edge leads.", example="refactoring/q1")] = None,
+    *,
+    confidence: Annotated[
+        float, Param("How sure, 0 to 1.", flag="--confidence", example=0.6, least=0)
+    ],
+    threshold: Annotated[
+        float, Param("From here on it is applied at once.", flag="--threshold", least=0)
+    ] = DEFAULT_THRESHOLD,
+    content: OptionalContent = None,
+    alias: Annotated[str | None, Param("Another name of the entity.", flag="--alias")] = None,
+    kind: Annotated[str | None, Param("What it is: person, method …", flag="--kind")] = None,
+    weight: Weight = None,
+    evidence: Evidence = "",
+    valid_from: ValidFrom = None,
+    valid_to: ValidTo = None,
+    exclusive: Exclusive = False,
+    tags: Tags = None,
+    metadata: Metadata = None,
+    importance: Importance = None,
+    expect_version: ExpectVersion = None,
+) -> Proposal:
+    """Propose a change: applied at once from `threshold` on, else it waits for approval.
+
+    With `relation` and `target` it is an edge (`relate`), with `content` a state of the
+    topic `subject` (`remember`), with `alias` another name of the entity, with `kind`
+    alone what kind of thing it is. What could not be written now is refused now. What
+    waits already is given back. An approved change holds from then on, unless
+    `valid_from` says otherwise.
+    """
+    sure = clean_share(confidence, "confidence")
+    needed = clean_share(threshold, "threshold")
+    if sure is None or needed is None:
+        raise InvalidInput("Say how sure you are: a confidence and a threshold from 0 to 1.")
+    marks = clean_tags(tags)
+    given = {
+        "relation": relation,
+        "target": target,
+        "content": content,
+        "alias": alias,
+        "kind": kind,
+        "weight": weight,
+        "evidence": evidence or None,
+        "valid_from": _fixed(memory, valid_from),
+        "valid_to": _fixed(memory, valid_to),
+        "exclusive": exclusive or None,
+        "tags": None if marks is None else list(marks),
+        "metadata": clean_metadata(metadata),
+        "importance": importance,
+        "expect_version": expect_version,
+    }
+    said = {name: value for name, value in given.items() if value is not None}
+    what, fields = _method_for(subject, said)
+    with memory.batch():
+        return _proposed(memory, what, fields, sure, needed)
+
+
+@operation("POST", "/proposals/{proposal}/approve", role=Role.ADMIN, command="review approve")
+def approve(memory: Memory, proposal: ProposalNumber) -> Proposal:
+    """Apply a change that waits; Conflict when somebody decided on it before."""
+    with memory.batch():
+        waiting = _waiting(memory, proposal)
+        _apply(memory, waiting.kind, waiting.fields, waiting.confidence)
+        return _decided(memory, proposal, "approve", "applied", "")
+
+
+@operation("POST", "/proposals/{proposal}/reject", role=Role.ADMIN, command="review reject")
+def reject(
+    memory: Memory,
+    proposal: ProposalNumber,
+    why: Annotated[
+        str,
+        Param(
+            "The reason.",
+            flag="--why",
+            example="Not what we decided.",
+            characters=TEXT_CHARACTERS_AT_MOST,
+        ),
+    ] = "",
+) -> Proposal:
+    """Let a change that waits not be made, and say why."""
+    clean_content(why)
+    with memory.batch():
+        _waiting(memory, proposal)
+        return _decided(memory, proposal, "reject", "rejected", why)
+
+
+def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
+    """Do a write unless it was done under this key before; its answer, and whether it was.
+
+    `do` writes through this memory and gives plain JSON, which is kept in the same commit,
+    for 7 days, for this actor in this space. The same key with another `request` is a
+    Conflict. Inside, as in a batch, nothing can be searched.
+    """
+    clean_name(key, "key")
+    digest = sha256(clean_content(request).encode()).digest()
+    kept, space, actor = memory._store.idempotency, memory._space_id, memory._actor
+    with memory.batch():
+        memory._require_space()
+        oldest = memory._store.now() - ANSWERS_KEPT_DAYS * _DAY_MICROSECONDS
+        earlier = kept.get(space, actor, key, oldest)
+        if earlier is not None:
+            if earlier[0] != digest:
+                raise Conflict(f"The key {key!r} came with another request: choose a new key.")
+            return json.loads(earlier[1]), True
+        answer = _json(do())
+        kept.drop(oldest)
+        if _is_there(memory):
+            kept.put(space, actor, key, digest, answer, memory._store.now())
+    return json.loads(answer), False
+
+
+def _proposed(
+    memory: Memory, what: str, fields: Mapping[str, Any], sure: float, needed: float
+) -> Proposal:
+    """A proposal, applied or waiting; the one that waits already where there is one."""
+    known = memory._store.proposals
+    enough = sure >= needed
+    if enough:
+        _apply(memory, what, fields, sure)
+    else:
+        _try(memory, what, fields, sure)
+    number = known.waiting(memory._space_id, what, fields)
+    if number is None or enough:
+        with memory._write("propose") as write:
+            number = number or known.add(
+                write,
+                memory._space_id,
+                memory._actor,
+                what,
+                fields,
+                confidence=sure,
+                threshold=needed,
+            )
+            if enough:
+                why = f"confidence {sure:g} reaches {needed:g}"
+                known.decide(write, number, "applied", memory._actor, why)
+    return known.get(memory._space_id, number)
+
+
+def _waiting(memory: Memory, proposal: int) -> Proposal:
+    clean_number(proposal, "proposal", least=1)
+    memory._require_space()
+    found = memory._store.proposals.get(memory._space_id, proposal)
+    if found.status != "waiting":
+        raise Conflict(f"Proposal {proposal} was {found.status} already by {found.decided_by}.")
+    return found
+
+
+def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) -> Proposal:
+    known = memory._store.proposals
+    with memory._write(action) as write:
+        known.decide(write, proposal, status, memory._actor, why)
+    return known.get(memory._space_id, proposal)
+
+
+def _apply(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
+    methods: dict[str, Callable[..., object]] = {
+        "relate": memory.relate,
+        "remember": memory.remember,
+        "alias": memory.add_alias,
+        "kind": memory.set_kind,
+    }
+    more = {"confidence": sure} if kind == "remember" else {}
+    methods[kind](**fields, **more)
+
+
+def _try(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
+    """Refuse what could not be written, and write nothing."""
+    try:
+        with memory.batch():
+            _apply(memory, kind, fields, sure)
+            raise _Undone
+    except _Undone:
+        pass
+
+
+def _fixed(memory: Memory, time: TimeLike | None) -> str | None:
+    """A time as it is kept: `yesterday` means the day before the proposal."""
+    moment = memory._time(time)
+    return None if moment is None else iso(moment)
+
+
+def _is_there(memory: Memory) -> bool:
+    """Whether this space is still there: a write may have dropped it."""
+    try:
+        memory._require_space()
+    except NotFound:
+        return False
+    return True
+
+
+_RELATE = {"relation", "target", "weight", "evidence", "valid_from", "valid_to", "exclusive"}
+_RELATE |= {"metadata", "kind"}
+_REMEMBER = {"content", "tags", "metadata", "importance", "valid_from", "expect_version"}
+
+
+def _method_for(subject: str, said: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Which method is meant, and its arguments."""
+    if "relation" in said and "target" in said:
+        what, own, allowed = "relate", {"source": subject}, _RELATE
+    elif "content" in said:
+        what, own, allowed = "remember", {"topic": subject}, _REMEMBER
+    elif "alias" in said:
+        what, own, allowed = "alias", {"name": subject}, {"alias"}
+    elif set(said) == {"kind"}:
+        what, own, allowed = "kind", {"name": subject}, {"kind"}
+    else:
+        raise InvalidInput("Propose an edge (relation and target), a content, an alias or a kind.")
+    if unknown := sorted(set(said) - allowed):
+        raise InvalidInput(f"A proposal to {what} does not take {', '.join(unknown)}.")
+    return what, {**own, **said}
+
+
+def _json(answer: Any) -> str:
+    try:
+        text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"What is done once answers with plain JSON: {error}.") from error
+    return text

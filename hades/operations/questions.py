@@ -1,0 +1,201 @@
+"""Questions: search, recall and answers. They may index what was written since, and only read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from hades.domain.answer import Answer, Mode, Recall
+from hades.domain.graph import Reason
+from hades.domain.rules import clean_number
+from hades.domain.trace import Chunk, Hit
+from hades.operations.declare import Param, operation
+from hades.operations.parameters import (
+    Budget,
+    Limit,
+    Question,
+    Tag,
+    TopicGlob,
+    TopicKind,
+)
+from hades.store.records import Progress
+
+if TYPE_CHECKING:
+    from hades.memory import View
+    from hades.recall.plan import Plan
+
+RETRIEVERS = ("meaning", "words", "names")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "paths", "tiers", "full")
+
+QuestionMode = Annotated[
+    str | None,
+    Param(
+        "execution, planning or brainstorming (else by the question).",
+        flag="--mode",
+        choices=tuple(Mode),
+    ),
+]
+QuestionPlan = Annotated[
+    "Plan | Mapping[str, Any] | None",
+    Param("The plan, or parts of it: JSON, or @FILE with JSON.", flag="--plan", json=True),
+]
+
+
+@operation("POST", "/search", command="search", asks=True)
+def search(
+    view: View,
+    question: Question,
+    limit: Limit = 10,
+    *,
+    retriever: Annotated[
+        str | Iterable[str] | None,
+        Param(
+            "meaning, words or names; may be repeated (else the first two).",
+            flag="--retriever",
+            choices=RETRIEVERS,
+        ),
+    ] = None,
+    tag: Tag = None,
+    kind: TopicKind = None,
+    glob: TopicGlob = None,
+    on_progress: Progress | None = None,
+) -> list[Hit]:
+    """The passages that fit a question best, at this view's time.
+
+    `retriever` is `meaning`, `words` or `names`; by default meaning and words together.
+    `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
+    the topics. What was remembered since the last search is indexed first, unless this
+    memory is open for reading only: then it waits for a writer, and `pending` counts it.
+    """
+    from hades.recall.search import chosen_doors
+
+    clean_number(limit, "limit", least=1)
+    retrievers = chosen_doors(retriever)
+    view._ready(question, tag, kind, glob, on_progress)
+    return view._finder.search(
+        view._space_id,
+        question,
+        view.as_of,
+        limit=limit,
+        doors=retrievers,
+        tag=tag,
+        kind=kind,
+        glob=glob,
+        on_progress=on_progress,
+    )
+
+
+@operation("POST", "/recall", asks=True)
+def recall(
+    view: View,
+    question: Question,
+    *,
+    budget: Budget = None,
+    mode: QuestionMode = None,
+    plan: QuestionPlan = None,
+    tag: Tag = None,
+    kind: TopicKind = None,
+    glob: TopicGlob = None,
+    on_progress: Progress | None = None,
+) -> Recall:
+    """The few passages and paths that answer a question, packed for a model.
+
+    `budget` is the most tokens the context may have. `mode` is `execution` (5 passages),
+    `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
+    changes caps, budgets and stages: see `docs/answers.md`. Everything that was trimmed
+    or done another way is in the answer's `reasons`.
+    """
+    clean_number(budget, "budget", least=50)
+    view._ready(question, tag, kind, glob, on_progress, degrades=True)
+    return view._engine.recall(
+        view._where(tag, kind, glob),
+        question,
+        budget=budget,
+        mode=mode,
+        plan=plan,
+        on_progress=on_progress,
+    )
+
+
+@operation("POST", "/ask", command="ask", asks=True)
+def ask(
+    view: View,
+    question: Question,
+    *,
+    budget: Budget = None,
+    mode: QuestionMode = None,
+    plan: QuestionPlan = None,
+    tag: Tag = None,
+    kind: TopicKind = None,
+    glob: TopicGlob = None,
+    on_progress: Progress | None = None,
+) -> Answer:
+    """The sentences that answer a question, each with the passage it stands in."""
+    from hades.recall.ask import answer
+
+    found = recall(
+        view,
+        question,
+        budget=budget,
+        mode=mode,
+        plan=plan,
+        tag=tag,
+        kind=kind,
+        glob=glob,
+        on_progress=on_progress,
+    )
+    has_encoder = all(note.reason is not Reason.ENCODER_FAILED for note in found.reasons)
+    return answer(found, view._finder.encoder if has_encoder else None)
+
+
+@operation("POST", "/rank", asks=True)
+def rank(
+    view: View,
+    question: Question,
+    limit: Limit = 10,
+    *,
+    system: Annotated[
+        str, Param("A system of the ladder: " + ", ".join(SYSTEMS) + ".", choices=SYSTEMS)
+    ] = "full",
+    tag: Tag = None,
+    kind: TopicKind = None,
+    glob: TopicGlob = None,
+    on_progress: Progress | None = None,
+) -> list[Hit]:
+    """Passages in the order of one system of the evaluation ladder, without a budget.
+
+    The systems are `dense`, `words`, `hybrid`, `ppr`, `paths`, `tiers` and `full`.
+    """
+    clean_number(limit, "limit", least=1)
+    view._ready(question, tag, kind, glob, on_progress)
+    return view._engine.rank(view._where(tag, kind, glob), question, system, limit, on_progress)
+
+
+def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
+    """The candidates for a question and the features a ranker sees of them."""
+    view._ready(question, None, None, None, None)
+    return view._engine.examine(view._where(), question)
+
+
+@operation("POST", "/warm", asks=True, long=True)
+def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
+    """Do beforehand what a first question would wait for; the seconds of each part.
+
+    Kernels are compiled once on a machine and kept; the encoder and the indexes of this
+    memory are loaded for this process. A server does this before it answers.
+    """
+    from hades.recall.warming import load_kernels, timed
+
+    view._require_space()
+    view._index_pending(on_progress)
+
+    def indexes() -> None:
+        with view._engine.scene(view._where(), on_progress):
+            pass
+
+    parts = {
+        "kernels": load_kernels,
+        "encoder": lambda: view._finder.encoder.encode(["warm"]),
+        "indexes": indexes,
+    }
+    return timed(parts, on_progress)

@@ -1,0 +1,208 @@
+"""States: what is remembered of a topic, its versions, and the list of topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.compare import compare
+from hades.domain.rules import (
+    clean_content,
+    clean_metadata,
+    clean_name,
+    clean_number,
+    clean_share,
+    clean_tags,
+)
+from hades.domain.times import TimeLike
+from hades.domain.trace import Chunk, Diff, State, Topic
+from hades.errors import NotFound
+from hades.lifecycle import facts
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import (
+    NUMBER_AT_MOST,
+    Confidence,
+    Content,
+    ExpectVersion,
+    Glob,
+    Importance,
+    Metadata,
+    Name,
+    PageLimit,
+    Tag,
+    Tags,
+    TopicName,
+    ValidFrom,
+    Version,
+)
+from hades.store.records import Draft, TopicFilter
+
+if TYPE_CHECKING:
+    from hades.memory import Memory, View
+
+AfterVersion = Annotated[
+    int, Param("Only versions after this one.", flag="--after", least=0, most=NUMBER_AT_MOST)
+]
+
+
+@operation("GET", "/states/{topic}", timed=True, own_route=True)
+def get(view: View, topic: TopicName, version: Version = None) -> State:
+    """The state of a topic: current, as of this view's time, or one version."""
+    if version is not None:
+        clean_number(version, "version", least=1)
+        return view._store.topics.version(view._space_id, topic, version, view.as_of)
+    if not isinstance(topic, str):
+        clean_name(topic)
+    return view._store.topics.state(view._space_id, topic, view.as_of)
+
+
+@operation(
+    "GET",
+    "/history/{topic}",
+    command="history",
+    timed=True,
+    cursor=lambda state: [state.version],
+)
+def history(
+    view: View, topic: TopicName, *, after: AfterVersion = 0, limit: PageLimit = None
+) -> list[State]:
+    """Every state of a topic in the order they were recorded, forgetting included.
+
+    `limit` and `after` (the version of the last one seen) page through a long history.
+    """
+    clean_name(topic)
+    clean_number(after, "version")
+    clean_number(limit, "limit")
+    with view._store.snapshot():
+        states = list(view._store.topics.trace(view._space_id, topic, view.as_of))
+    if not states:
+        raise NotFound(f"There is no topic {topic!r} at that time.")
+    later = [state for state in states if state.version > after]
+    return later if limit is None else later[:limit]
+
+
+@operation("GET", "/diff/{topic}", command="diff", timed=True)
+def diff(
+    view: View,
+    topic: TopicName,
+    before: Annotated[
+        int | None, Param("The earlier version.", least=1, most=NUMBER_AT_MOST)
+    ] = None,
+    after: Annotated[int | None, Param("The later version.", least=1, most=NUMBER_AT_MOST)] = None,
+) -> Diff:
+    """What changed between two versions; by default the last change."""
+    after = get(view, topic).version if after is None else after
+    before = max(after - 1, 1) if before is None else before
+    return compare(get(view, topic, before), get(view, topic, after))
+
+
+@operation("GET", "/topics", command="topics", timed=True, cursor=lambda topic: [topic.name])
+def topics(
+    view: View,
+    glob: Glob = None,
+    *,
+    tag: Tag = None,
+    since: Annotated[
+        TimeLike | None, Param("Changed at or after this time.", flag="--since", characters=100)
+    ] = None,
+    until: Annotated[
+        TimeLike | None, Param("Changed before this time.", flag="--until", characters=100)
+    ] = None,
+    after: Annotated[str | None, Param("Only names after this one.", flag="--after")] = None,
+    limit: PageLimit = None,
+) -> list[Topic]:
+    """The topics there are, by name.
+
+    `glob` as in `design/*`; `tag` one of the state's tags; `since`/`until` bound the
+    valid time of the state; `after` and `limit` page through a long list.
+    """
+    clean_number(limit, "limit")
+    for pattern in (glob, tag, after):
+        if pattern is not None:
+            clean_name(pattern, "pattern")
+    view._require_space()
+    wanted = TopicFilter(
+        glob=glob,
+        tag=tag,
+        since=view._time(since),
+        until=view._time(until),
+        after=after,
+        limit=limit,
+    )
+    return view._store.topics.topics(view._space_id, wanted, view.as_of)
+
+
+@operation("GET", "/chunks/{topic}", command="chunks", timed=True)
+def chunks(view: View, topic: TopicName, version: Version = None) -> list[Chunk]:
+    """The passages of a topic's state, current or of one version, once it is indexed."""
+    version = get(view, topic).version if version is None else version
+    return view._store.chunks.chunks(view._space_id, topic, version)
+
+
+@operation("PUT", "/states/{topic}", role=Role.WRITER, own_route=True)
+def remember(
+    memory: Memory,
+    topic: TopicName,
+    content: Content,
+    *,
+    tags: Tags = None,
+    metadata: Metadata = None,
+    confidence: Confidence = None,
+    importance: Importance = None,
+    valid_from: ValidFrom = None,
+    expect_version: ExpectVersion = None,
+) -> State:
+    """Write what is known of a topic now: a new state, unless nothing changed.
+
+    Tags, metadata and importance carry over from the state before unless given.
+    `valid_from` says since when it is true (default: now). `expect_version` makes
+    it a Conflict when somebody else wrote first (0: the topic must be new).
+    """
+    draft = Draft(
+        content=clean_content(content),
+        tags=clean_tags(tags),
+        metadata=clean_metadata(metadata),
+        confidence=clean_share(confidence, "confidence"),
+        importance=clean_share(importance, "importance"),
+        valid_from=memory._time(valid_from),
+        expect_version=clean_number(expect_version, "expected version"),
+    )
+    clean_name(topic)
+    with memory._write("remember") as write:
+        state, appended = memory._store.topics.add(write, memory._space_id, topic, draft)
+        write.cancelled = not appended
+    return state
+
+
+@operation("DELETE", "/states/{topic}", role=Role.WRITER, command="forget", own_route=True)
+def forget(memory: Memory, topic: TopicName) -> State:
+    """Let a topic be gone from now on, with its edges. Its history is kept."""
+    clean_name(topic)
+    store, space = memory._store, memory._space_id
+    with memory._write("forget") as write:
+        state, _ = store.topics.add(write, space, topic, Draft(content=None))
+        for node in store.entities.own_nodes(space, topic):
+            facts.end_edges_of(store, write, space, node, state.valid_from)
+        return state
+
+
+@operation(
+    "POST",
+    "/purge",
+    role=Role.ADMIN,
+    command="purge",
+    confirm="Erase {name!r} and all its history for good?",
+)
+def purge(memory: Memory, name: Name) -> dict[str, int]:
+    """Erase a topic or entity everywhere, history and all that was derived from it.
+
+    Takes as long as copying the file: it is written anew, so that no byte is left.
+    Gives how many rows of each kind went, and `wiped`: 0 inside a batch, where that
+    happens at its end, and while another process still reads old pages, which then go
+    with the next purge or the last close. Names merged with this one stay.
+    """
+    clean_name(name)
+    with memory._write("purge") as write:
+        gone = memory._store.purge(write, memory._space_id, name)
+    wiped = memory._store.wipe()
+    memory._drop_indexes()
+    return {**gone, "wiped": int(wiped)}

@@ -1,0 +1,103 @@
+"""Batches: several writes in one request and one commit, all or nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from starlette.responses import Response
+
+from hades.errors import InvalidInput
+from hades.memory import Memory
+from hades.operations.declare import OPERATIONS, Operation, Role
+from hades.serve.problems import ERRORS_AT_MOST
+from hades.serve.rest.calls import Writes
+from hades.serve.rest.operations import require, run, wire_type
+from hades.serve.rest.routes import routes
+from hades.serve.rest.words import Body, Hint
+from hades.serve.wire import Page
+
+router = routes("/v1/spaces/{space:name}", "batch")
+
+WRITES_AT_MOST = 10_000
+
+
+class BatchWrite(Body):
+    """One write of a batch: an operation by its name, and its arguments."""
+
+    operation: Annotated[str, Hint(maxLength=100)]
+    arguments: dict[str, Any]
+
+
+class Batch(Body):
+    """Writes to be done in this order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "operations": [
+                        {
+                            "operation": "remember",
+                            "arguments": {"topic": "notes/a", "content": "One."},
+                        },
+                        {
+                            "operation": "relate",
+                            "arguments": {
+                                "source": "notes/a",
+                                "relation": "about",
+                                "target": "notes/b",
+                            },
+                        },
+                    ]
+                }
+            ]
+        }
+    )
+
+    operations: Annotated[list[BatchWrite], Field(max_length=WRITES_AT_MOST)]
+
+
+@router.post("/batch", summary="Write several things at once", response_model=Page[Any])
+async def batch(writes: Writes, body: Batch) -> Response:
+    """Do several writes in one commit, all or nothing; their results, in order."""
+    asked = []
+    for number, one in enumerate(body.operations):
+        operation = OPERATIONS.get(one.operation)
+        if operation is None or not operation.writes or operation.long:
+            raise InvalidInput(f"Write {number + 1}: {one.operation[:100]!r} is no write.")
+        require(operation, writes)
+        asked.append((operation, _arguments(operation, one.arguments, number)))
+
+    def write(memory: Memory) -> dict[str, Any]:
+        with memory.batch():
+            done = [run(operation, memory, given) for operation, given in asked]
+        return {"items": done, "next": None}
+
+    needed = max((operation.role for operation, _ in asked), default=Role.WRITER)
+    return await writes.answer(write, role=needed)
+
+
+def _arguments(operation: Operation, given: dict[str, Any], number: int) -> dict[str, Any]:
+    try:
+        read = _model(operation.name).model_validate(given)
+    except ValidationError as error:
+        where = ("body", "operations", number, "arguments")
+        wrong = [{**one, "loc": (*where, *one["loc"])} for one in error.errors()[:ERRORS_AT_MOST]]
+        raise RequestValidationError(wrong) from error
+    return {name: getattr(read, name) for name in read.model_fields_set}
+
+
+@cache
+def _model(name: str) -> type[BaseModel]:
+    """All arguments of an operation, those of its path too."""
+    fields: dict[str, Any] = {
+        one.name: (
+            wire_type(one),
+            Field() if one.required or one.is_list else one.default,
+        )
+        for one in OPERATIONS[name].parameters
+    }
+    return create_model(f"{name}_arguments", __base__=Body, **fields)

@@ -1,0 +1,239 @@
+"""The routes of the operations: one for each declaration in `hades/operations/`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Union, cast, get_args, get_origin
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from starlette.responses import Response
+
+from hades.errors import Denied
+from hades.operations.declare import OPERATIONS, Operation, Parameter
+from hades.serve.rest.calls import (
+    AsOfTime,
+    IdempotencyKey,
+    KnownTime,
+    Reading,
+    SpaceName,
+    Writing,
+)
+from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
+from hades.serve.rest.routes import routes
+from hades.serve.rest.words import NAME, Body, Hint, Number
+from hades.serve.wire import Page
+
+LIST_AT_MOST = 1_000
+_IN_QUERY = ("GET", "DELETE")
+_TIMES = {"as_of": AsOfTime, "known_at": KnownTime}
+
+
+def operation_router() -> APIRouter:
+    """A router with a route for every operation that has no code of its own for it."""
+    router = routes("/v1/spaces/{space:name}", "")
+    router.tags = []
+    for operation in OPERATIONS.values():
+        if not operation.own_route:
+            add_route(router, operation)
+    return router
+
+
+def add_route(router: APIRouter, operation: Operation) -> None:
+    """Give an operation its route."""
+    router.add_api_route(
+        route_path(operation),
+        _endpoint(operation),
+        methods=[operation.verb],
+        summary=operation.summary.rstrip("."),
+        description=inspect.getdoc(operation.function),
+        response_model=_response_model(operation.returns),
+        operation_id=operation.name,
+        tags=[operation.function.__module__.rpartition(".")[2]],
+    )
+
+
+def route_path(operation: Operation) -> str:
+    """The path with its convertors: numbers, and names that may hold slashes."""
+    path = operation.path
+    for one in operation.parameters:
+        kind = "number" if one.type is int else "topic"
+        path = path.replace(f"{{{one.name}}}", f"{{{one.name}:{kind}}}")
+    return path
+
+
+def run(operation: Operation, memory: Any, given: Mapping[str, Any]) -> Any:
+    """Do an operation with named values."""
+    args, named = operation.arguments(given)
+    return operation.function(memory, *args, **named)
+
+
+def body_model(operation: Operation) -> type[BaseModel] | None:
+    """The body an operation takes; None where it takes none."""
+    if operation.verb in _IN_QUERY:
+        return None
+    own = [one for one in operation.parameters if one.name not in operation.in_path]
+    fields: dict[str, Any] = {one.name: (wire_type(one), _default(one)) for one in own}
+    if operation.timed:
+        fields |= {name: (kind, None) for name, kind in _TIMES.items()}
+    example = {one.name: one.about.example for one in own if one.about.example is not None}
+    name = "".join(part.title() for part in operation.name.split("_"))
+    model = create_model(f"{name}Request", __base__=Body, __doc__=operation.summary, **fields)
+    model.model_config = ConfigDict(**Body.model_config, json_schema_extra={"examples": [example]})
+    model.model_rebuild(force=True)
+    return model
+
+
+def wire_type(parameter: Parameter) -> Any:
+    """A parameter's type as JSON and queries have it, with its bounds."""
+    if parameter.is_list:
+        kind = _list_of(parameter)
+    else:
+        kinds = [_wire(parameter, one) for one in _kinds(parameter.type)]
+        kind = reduce(or_, [one for one in kinds if one is not None])
+    return Annotated[kind, Field(description=parameter.about.help)]
+
+
+def _kinds(kind: Any) -> tuple[Any, ...]:
+    """The types of a union; of any other type, itself."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def _wire(parameter: Parameter, kind: Any) -> Any:
+    """One of a parameter's types, with what the declaration says about its size.
+
+    What the memory checks itself is only described, so that its own sentence is answered.
+    """
+    about, origin = parameter.about, get_origin(kind) or kind
+    if kind in (datetime, date, dict):
+        return None  # a time is sent as text, a plan as a mapping
+    if origin is Mapping:
+        return dict[str, Any]
+    if origin is Iterable:
+        return _list_of(parameter)
+    if kind is str and about.characters is not None:
+        return Annotated[str, Field(max_length=about.characters)]
+    if kind is str:
+        return Annotated[str, Hint(enum=list(about.choices)) if about.choices else NAME]
+    if kind in (int, float):
+        least = Hint() if about.least is None else Hint(minimum=about.least)
+        return Annotated[kind, Field(le=about.most), least]
+    return kind
+
+
+def _list_of(parameter: Parameter) -> Any:
+    items = cast(Any, list)[_wire(parameter, str)]
+    return Annotated[items, Field(max_length=LIST_AT_MOST)]
+
+
+def _default(parameter: Parameter) -> Any:
+    if parameter.is_list:
+        return Field()
+    return Field() if parameter.required else parameter.default
+
+
+def _endpoint(operation: Operation) -> Any:
+    """The handler of an operation, with a signature FastAPI reads."""
+    model = body_model(operation)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    shown = [
+        inspect.Parameter("request", keyword, annotation=Request),
+        inspect.Parameter("space", keyword, annotation=SpaceName),
+    ]
+    for one in operation.parameters:
+        if one.name in operation.in_path:
+            place = Path(description=one.about.help, examples=[one.about.example])
+            kind = cast(Any, Annotated)[wire_type(one), place]
+            shown.append(inspect.Parameter(one.name, keyword, annotation=kind))
+        elif model is None and not (operation.cursor and one.name in ("after", "limit")):
+            examples = None if one.about.example is None else [one.about.example]
+            kind = Annotated[wire_type(one), Query(examples=examples)]
+            default = inspect.Parameter.empty if one.required or one.is_list else one.default
+            shown.append(inspect.Parameter(one.name, keyword, annotation=kind, default=default))
+    if model is not None:
+        shown.append(inspect.Parameter("body", keyword, annotation=model))
+    elif operation.timed:
+        shown += [
+            inspect.Parameter(name, keyword, annotation=kind, default=None)
+            for name, kind in _TIMES.items()
+        ]
+    if operation.cursor:
+        shown += [
+            inspect.Parameter("cursor", keyword, annotation=Cursor, default=None),
+            inspect.Parameter("limit", keyword, annotation=Limit, default=PAGE),
+        ]
+    if operation.writes:
+        shown.append(inspect.Parameter("key", keyword, annotation=IdempotencyKey, default=None))
+    answer = _write if operation.writes else _read
+
+    async def endpoint(*, request: Request, space: str, **given: Any) -> Response:
+        body = given.pop("body", None)
+        if body is not None:
+            given |= {name: getattr(body, name) for name in body.model_fields_set}
+        return await answer(operation, request, space, given)
+
+    endpoint.__name__ = operation.name
+    endpoint.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    return endpoint
+
+
+async def _read(
+    operation: Operation, request: Request, space: str, given: dict[str, Any]
+) -> Response:
+    reading = Reading(request, space).at(given.pop("as_of", None), given.pop("known_at", None))
+    if operation.cursor is not None:
+        limit, after = given.pop("limit"), _decoded(operation, given.pop("cursor"))
+        asked = {**given, "limit": limit + 1} | ({} if after is None else {"after": after})
+        key = operation.cursor
+        return await reading.answer(
+            lambda view: page(run(operation, view, asked), limit, key), fresh=operation.asks
+        )
+    return await reading.answer(
+        lambda view: shown(operation, run(operation, view, given)),
+        fresh=operation.asks,
+        patient=operation.long,
+    )
+
+
+async def _write(
+    operation: Operation, request: Request, space: str, given: dict[str, Any]
+) -> Response:
+    writing = Writing(request, space, given.pop("key", None))
+    require(operation, writing)
+    return await writing.answer(
+        lambda memory: shown(operation, run(operation, memory, given)), role=operation.role
+    )
+
+
+def require(operation: Operation, writing: Writing) -> None:
+    """Denied where an operation concerns all spaces and the caller may use only some."""
+    if operation.whole_memory and writing.caller.spaces is not None:
+        raise Denied("This holds in all spaces: it needs a key that is not bound to some.")
+
+
+def shown(operation: Operation, value: Any) -> Any:
+    """A result as it is answered: lists as pages, numbers as values."""
+    if isinstance(value, list):
+        return {"items": value, "next": None}
+    return {"value": value} if operation.returns is int else value
+
+
+def _decoded(operation: Operation, cursor: str | None) -> Any:
+    """What `after` is for a cursor."""
+    if cursor is None:
+        return None
+    kind = _kinds(next(one.type for one in operation.parameters if one.name == "after"))[0]
+    if get_origin(kind) is tuple:
+        return tuple(decode(cursor, *get_args(kind)))
+    return decode(cursor, kind)[0]
+
+
+def _response_model(returns: Any) -> Any:
+    if get_origin(returns) is list:
+        return Page[get_args(returns)[0]]  # type: ignore[misc]
+    return Number if returns is int else returns
