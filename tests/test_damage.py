@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import hades
 from hades.cli import app
+from hades.store import opening
 
 
 def _filled(path: Path) -> dict[str, str]:
@@ -347,20 +348,30 @@ def test_a_folder_nobody_may_write(shelf: Path) -> None:
     assert _as_nobody(shelf / "new.hades").startswith("Denied: ")
 
 
-def test_a_file_of_an_older_version_is_brought_up_to_date(path: Path) -> None:
+def test_a_file_from_before_the_first_release(path: Path) -> None:
     with hades.open(path) as memory:
-        memory.remember("a", "Approach X was rejected.")
-    raw = sqlite3.connect(path, isolation_level=None)
-    for index in ("chunks_change", "entities_change"):
-        raw.execute(f"DROP INDEX {index}")
-    raw.execute("DELETE FROM migrations WHERE number = 5")
-    raw.execute("PRAGMA user_version=4")
+        memory.remember("a", "one")
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA user_version=5")
     raw.close()
+    with pytest.raises(hades.Unavailable, match="run `hades export` with that version"):
+        hades.open(path)
+
+
+def test_a_file_of_an_older_version_is_brought_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "one")
+    step = "CREATE TABLE later (number INTEGER); INSERT INTO later VALUES (7)"
+    monkeypatch.setattr(opening, "MIGRATIONS", [*opening.MIGRATIONS, ("a later step", step)])
     with pytest.raises(hades.Unavailable, match="older HADES: open it for writing once"):
         hades.open(path, read_only=True)
-    with hades.open(path) as memory:
-        assert memory.recall("What was rejected?").passages[0].chunk.topic == "a"
-        memory.remember("b", "The invoice is paid in March.")
-        assert memory.recall("When is the invoice paid?").passages[0].chunk.topic == "b"
-    with hades.open(path, read_only=True) as memory:
-        assert memory.check() == []
+    for _ in range(2):
+        with hades.open(path) as memory:
+            database = memory._store.database
+            assert database.rows("SELECT number FROM later") == [(7,)]
+            steps = database.rows("SELECT number, name FROM migrations ORDER BY number")
+            assert steps[-1] == (opening.OLDEST + 1, "a later step")
+            assert memory.get("a").content == "one"
+            assert memory.check() == []

@@ -49,8 +49,8 @@ class Entity:
     edges: int = 0
     frequency: int = 0
     """In how many passages it is mentioned."""
-    id: int = 0
-    """Its number: tells apart two entities that are written alike."""
+    id: int = field(default=0, compare=False)
+    """Its number in this file: tells apart two entities that are written alike."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -315,7 +315,7 @@ def _stated(
 ) -> Stated:  # fmt: skip
     """Edges users and documents state, and those of topics with their own chunks."""
     first_entity, first_topic, n = where
-    edges, links = tables["edges"], tables["links"]
+    edges, links = tables["edges"], tables["derived_edges"]
     held = np.flatnonzero(
         (edges["space"] == moment.space)
         & (edges["valid_from"] <= moment.valid)
@@ -399,7 +399,7 @@ def _in_order(tables: Tables, chunks: Ints, moment: Moment) -> tuple[Ints, Ints,
 
 
 def _last_topic(tables: Tables) -> int:
-    edges, links = tables["edges"], tables["links"]
+    edges, links = tables["edges"], tables["derived_edges"]
     nodes = [edges["source"], edges["target"], links["source"], links["target"]]
     topics = [one[one & 7 == NodeKind.TOPIC] >> 3 for one in nodes]
     return max((int(one.max(initial=0)) for one in topics), default=0)

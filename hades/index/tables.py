@@ -36,7 +36,7 @@ _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
         "id",
         {"id": np.int64, "space": np.int32, "origin": np.int8, "recorded_at": np.int64},
     ),
-    "links": (
+    "derived_edges": (
         "id",
         {
             "id": np.int64,
@@ -228,10 +228,10 @@ class Tables:
         chunk, entity = keys >> _ENTITY_BITS, keys & ((1 << _ENTITY_BITS) - 1)
         stay = ~np.isin(chunk, gone[NodeKind.CHUNK]) & ~np.isin(entity, gone[NodeKind.ENTITY])
         self._mentions.keep(stay)
-        for name in ("links", "edges"):
+        for name in ("derived_edges", "edges"):
             table = self._columns[name]
             table.keep(~np.isin(table["source"], nodes) & ~np.isin(table["target"], nodes))
-        links, order = self._columns["links"], self._columns["order"]
+        links, order = self._columns["derived_edges"], self._columns["order"]
         links.keep(~np.isin(links["chunk"], gone[NodeKind.CHUNK]))
         order.keep(~np.isin(order["chunk"], gone[NodeKind.CHUNK]))
         self.terms.drop(gone[NodeKind.CHUNK])

@@ -70,7 +70,7 @@ def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
     store = view._store
     with store.snapshot():
         own, valid, known = _own_entities(view, name)
-        rows = store.mentions.mentions(own, valid, known, limit)
+        rows = store.mentions.find(own, valid, known, limit)
         chunks = store.chunks.find([chunk for chunk, _ in rows], view.as_of)
         return [
             Mentioned(

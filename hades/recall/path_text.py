@@ -142,7 +142,7 @@ class Teller:
         """What a text that is there states of two nodes; else a topic is what it is about."""
         for source, target, forward in ((one, two, True), (two, one, False)):
             ends = self._web.node(source), self._web.node(target)
-            for chunk, relation, weight, evidence in self._scene.store.mentions.between(*ends):
+            for chunk, relation, weight, evidence in self._scene.store.derived_edges.between(*ends):
                 number = self._web.number(chunk << 3 | NodeKind.CHUNK)
                 if number is not None and self._web.visible[number]:
                     cited = self._chunk(number).id

@@ -19,7 +19,7 @@ _SINCE = {
     "coalesce(retired_at, {end}) FROM presences {by} WHERE change > ? ORDER BY id",
     "entities": "SELECT id, space, origin, recorded_at FROM entities {by} "
     "WHERE change > ? ORDER BY id",
-    "links": "SELECT id, chunk, source, relation, target, weight FROM links {by} "
+    "derived_edges": "SELECT id, chunk, source, relation, target, weight FROM derived_edges {by} "
     "WHERE change > ? ORDER BY id",
     "edges": "SELECT row, id, space, source, relation, target, weight, valid_from, "
     "coalesce(valid_to, {end}), recorded_at, coalesce(retired_at, {end}) FROM edges {by} "

@@ -17,7 +17,7 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.trace import Chunk
 from hades.errors import Conflict, NotFound
-from hades.store.records import Cut, Pending, PlacedChunk, Write
+from hades.store.records import ChunkDraft, Pending, PlacedChunk, Write
 from hades.store.sqlite import Database
 from hades.store.topics import NEXT, Topics
 
@@ -115,7 +115,7 @@ class Chunks:
 
     # Placing
 
-    def place(self, write: Write, state: int, cuts: Sequence[Cut]) -> list[tuple[int, bool]]:
+    def place(self, write: Write, state: int, cuts: Sequence[ChunkDraft]) -> list[tuple[int, bool]]:
         """Place the passages of a state; each chunk's id, and whether it is new."""
         row = self._database.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
         if row is None:
@@ -134,7 +134,7 @@ class Chunks:
         self._settle(write, state, valid_from, before, {chunk for chunk, _ in placed})
         return placed
 
-    def _chunk(self, write: Write, topic: int, cut: Cut) -> tuple[int, bool]:
+    def _chunk(self, write: Write, topic: int, cut: ChunkDraft) -> tuple[int, bool]:
         digest = blake2b(f"{cut.heading}\0{cut.text}".encode(), digest_size=_DIGEST_BYTES).digest()
         found = self._database.row(
             "SELECT id FROM chunks WHERE topic = ? AND digest = ?", topic, digest
@@ -181,7 +181,7 @@ class Chunks:
     def _take_out(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
     ) -> None:
-        """Cut a stretch of valid time out of what is believed of a chunk."""
+        """ChunkDraft a stretch of valid time out of what is believed of a chunk."""
         rows = self._database.rows(
             "SELECT id, valid_from, valid_to FROM presences WHERE chunk = ? "
             "AND retired_at IS NULL AND (valid_to IS NULL OR valid_to > ?)",
@@ -332,19 +332,19 @@ class Chunks:
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]
     ) -> None:
         """Write vectors of nodes made by a named encoder; another encoder's stay beside them."""
-        number = self._encoder(encoder, dims)
+        number = encoder_id(self._database, encoder, dims)
         for node, vector in vectors:
             self._database.run(
                 "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
                 *(node, number, write.change, vector),
             )
 
-    def _encoder(self, encoder: str, dims: int) -> int:
-        row: Any = self._database.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
-        if row is None:
-            return self._database.insert(
-                "INSERT INTO encoders (name, dims) VALUES (?, ?)", encoder, dims
-            )
-        if row[1] != dims:
-            raise Conflict(f"The encoder {encoder!r} gives {row[1]} numbers a vector, not {dims}.")
-        return int(row[0])
+
+def encoder_id(database: Database, encoder: str, dims: int) -> int:
+    """The small number that stands for an encoder; Conflict when its vectors had another size."""
+    row = database.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
+    if row is None:
+        return database.insert("INSERT INTO encoders (name, dims) VALUES (?, ?)", encoder, dims)
+    if row[1] != dims:
+        raise Conflict(f"The encoder {encoder!r} gives {row[1]} numbers a vector, not {dims}.")
+    return int(row[0])

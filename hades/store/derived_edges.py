@@ -1,4 +1,4 @@
-"""Edges that texts state, read as edges: each holds as long as the passage it was read in.
+"""Edges derived from texts: each holds as long as the chunk it was read in.
 
 Also the edges `documents`, from prose to the symbols of code it names. They are not kept
 anywhere: they follow from the mentions, and hold while both the prose and the code do.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.weights import initial_weight
 from hades.store.chunks import Chunks
 from hades.store.entities import Entities
-from hades.store.records import EdgeFilter
+from hades.store.records import EdgeFilter, Write
 from hades.store.sqlite import Database
 
 DOCUMENTS = "documents"
@@ -57,24 +57,25 @@ _ENDS = {
     "in": f"l.target IN {_WANTED}",
     "both": f"(l.source IN {_WANTED} OR l.target IN {_WANTED})",
 }
-_STATED = f"""
+_SELECT = f"""
 SELECT l.id, l.source, r.name, l.target, l.weight, l.evidence, l.components, l.chunk, {_times("p")}
 """
-_OF_LINKS = f"""
-FROM links l JOIN relations r ON r.id = l.relation JOIN chunks c ON c.id = l.chunk
+_FROM = f"""
+FROM derived_edges l JOIN relations r ON r.id = l.relation JOIN chunks c ON c.id = l.chunk
 JOIN topics t ON t.id = c.topic JOIN presences p ON p.chunk = l.chunk
 WHERE t.space = :space AND {_there("p")} AND (:relation IS NULL OR r.name = :relation)
 """
-# A symbol (whole), the name a text calls it by (called), the passage of code that says so:
+# A symbol (whole), the name a text calls it by (called), the chunk of code that says so:
 # the bare name of a symbol is tied to its full name by coref or refers_to.
 _SYMBOLS = """
 WITH symbols (whole, called, chunk) AS (
   SELECT e.id, e.id, m.chunk FROM entities e JOIN mentions m ON m.entity = e.id
   WHERE e.space = :space AND e.kind = 'code_symbol' AND m.introduces = 3 AND NOT EXISTS (
-    SELECT 1 FROM links x JOIN relations r ON r.id = x.relation
+    SELECT 1 FROM derived_edges x JOIN relations r ON r.id = x.relation
     WHERE x.source = e.id << 3 | 1 AND x.chunk = m.chunk AND r.name IN ('coref', 'refers_to'))
   UNION
-  SELECT l.target >> 3, l.source >> 3, l.chunk FROM links l JOIN relations r ON r.id = l.relation
+  SELECT l.target >> 3, l.source >> 3, l.chunk
+  FROM derived_edges l JOIN relations r ON r.id = l.relation
   JOIN chunks c ON c.id = l.chunk JOIN topics t ON t.id = c.topic
   WHERE r.name IN ('coref', 'refers_to') AND l.source & 7 = 1 AND l.target & 7 = 1
     AND t.kind = 'code' AND t.space = :space)
@@ -97,7 +98,7 @@ _DOCUMENTING = {
 
 
 class DerivedEdges:
-    """What texts state, as edges."""
+    """What texts state, as edges, and those that follow from mentions."""
 
     def __init__(self, database: Database, entities: Entities, chunks: Chunks) -> None:
         self._database = database
@@ -105,26 +106,55 @@ class DerivedEdges:
         self._chunks = chunks
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
-        """The stated edges wanted, as of a moment, in the order they were read."""
-        links, _ = self.links(space, wanted, as_of)
-        return links + self.documents(space, wanted, as_of)
+        """The derived edges wanted, as of a moment, in the order they were read."""
+        edges, _ = self.page(space, wanted, as_of)
+        return edges + self.documents(space, wanted, as_of)
 
-    def links(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> tuple[list[Edge], int | None]:
+    def page(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> tuple[list[Edge], int | None]:
         """Those that stand in a text, and the last number read where there may be more."""
         ends = "" if wanted.node is None else f" AND {_ENDS[wanted.direction]}"
         values = self._values(space, wanted, as_of)
-        sql, keys = f"{_STATED}{_OF_LINKS}{ends}", list[int]()
+        sql, keys = f"{_SELECT}{_FROM}{ends}", list[int]()
         if wanted.limit is not None:
             found = self._database.rows(
-                f"SELECT DISTINCT l.id {_OF_LINKS}{ends} AND l.id > :beyond "
-                "ORDER BY l.id LIMIT :limit",
+                f"SELECT DISTINCT l.id {_FROM}{ends} AND l.id > :beyond ORDER BY l.id LIMIT :limit",
                 **values,
             )
             keys = [row[0] for row in found]
             sql += " AND l.id IN (SELECT value FROM json_each(:keys))"
         rows = self._database.rows(f"{sql} ORDER BY l.id, p.id", **values, keys=json.dumps(keys))
-        edges = self._stated(space, rows, as_of, any_time=wanted.any_time)
+        edges = self._edges(space, rows, as_of, any_time=wanted.any_time)
         return edges, keys[-1] if len(keys) == wanted.limit else None
+
+    def between(self, source: int, target: int) -> list[tuple[int, str, float, str]]:
+        """(chunk, relation, weight, evidence) of those from one node to another."""
+        return self._database.rows(
+            "SELECT l.chunk, r.name, l.weight, coalesce(l.evidence, '') FROM derived_edges l "
+            "JOIN relations r ON r.id = l.relation WHERE l.source = ? AND l.target = ? "
+            "ORDER BY l.weight DESC, l.id",
+            *(source, target),
+        )
+
+    def add(
+        self,
+        write: Write,
+        chunk: int,
+        source: int,
+        relation: str,
+        target: int,
+        *,
+        weight: float,
+        evidence: str,
+        components: Mapping[str, float],
+    ) -> None:
+        """Write an edge that a text states."""
+        self._database.run(
+            "INSERT OR IGNORE INTO derived_edges "
+            "(chunk, source, relation, target, weight, change, evidence, components) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            *(chunk, source, self._database.relation_id(relation), target, weight, write.change),
+            *(evidence or None, json.dumps(dict(components)) if components else None),
+        )
 
     def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """Those that follow from mentions, from prose to code."""
@@ -156,9 +186,7 @@ class DerivedEdges:
         )
         return [*nodes, *(int(row[0]) << 3 | NodeKind.TOPIC for row in rows)]
 
-    def _stated(
-        self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool
-    ) -> list[Edge]:
+    def _edges(self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool) -> list[Edge]:
         identity = self._entities.identity(space, as_of)
         ends = {end for row in rows for end in (row[1], row[3])}
         identity.learn(end >> 3 for end in ends if end & 7 == NodeKind.ENTITY)
@@ -170,12 +198,12 @@ class DerivedEdges:
             described[end] = self._entities.describe(meant)
         labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
         edges = []
-        for link, source, relation, target, weight, evidence, components, chunk, *times in rows:
+        for number, source, relation, target, weight, evidence, components, chunk, *times in rows:
             if relation == "coref" and described[source] == described[target]:
                 continue  # it did its work: both ends are shown as one
             edges.append(
                 _edge(
-                    -link,
+                    -number,
                     (described[source], relation, described[target]),
                     _Times(*times),
                     weight=weight,
@@ -249,7 +277,7 @@ def _overlap(one: _Times, other: _Times) -> _Times | None:
 
 
 def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], tuple[int, int]]:
-    """Which passage names which symbol, and where."""
+    """Which chunk names which symbol, and where."""
     found = {}
     for chunk, _, name, *_times in rows:
         span = _said(texts.get(chunk, ""), name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from hades.domain.graph import Belief, Edge, Node, NodeKind, Provenance
+from hades.domain.graph import UNSURE, Belief, Edge, Node, NodeKind
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.errors import NotFound
 from hades.store.entities import Entities
@@ -20,7 +20,7 @@ from hades.store.sqlite import Database
 from hades.store.topics import json_or_none
 
 
-class _Row(NamedTuple):
+class _EdgeRow(NamedTuple):
     """What is believed about an edge, as it lies in the file."""
 
     id: int
@@ -37,22 +37,19 @@ class _Row(NamedTuple):
     change: int
     belief_a: float
     belief_b: float
-    chunk: int | None
-    span_start: int | None
-    span_end: int | None
     evidence: str | None
     components: str | None
     metadata: str | None
 
 
-_COLUMNS = ", ".join(_Row._fields)
+_COLUMNS = ", ".join(_EdgeRow._fields)
 _NAME = """
 CASE e.{end} & 7
   WHEN 0 THEN (SELECT name FROM topics WHERE id = e.{end} >> 3)
   WHEN 1 THEN (SELECT name FROM entities WHERE id = e.{end} >> 3)
 END"""
 _SELECT = (
-    f"SELECT {', '.join('e.' + name for name in _Row._fields)}, r.name, "
+    f"SELECT {', '.join('e.' + name for name in _EdgeRow._fields)}, r.name, "
     f"{_NAME.format(end='source')}, {_NAME.format(end='target')} "
     "FROM edges e JOIN relations r ON r.id = e.relation "
 )
@@ -135,7 +132,7 @@ class Edges:
         return [self._edge(row, identity, known) for row in rows]
 
     def _edge(self, found: Any, identity: Identity, known: int) -> Edge:
-        row = _Row._make(found[:-3])
+        row = _EdgeRow._make(found[:-3])
         if row.retired_at is not None and row.retired_at > known:
             row = row._replace(retired_at=None)  # not yet known then
         relation, source, target = found[-3:]
@@ -154,7 +151,6 @@ class Edges:
                 components=json.loads(row.components) if row.components else {},
                 belief=Belief(row.belief_a, row.belief_b),
                 superseded_by=row.superseded_by,
-                provenance=self._provenance(row),
                 metadata=json.loads(row.metadata) if row.metadata else {},
             )
 
@@ -165,18 +161,11 @@ class Edges:
             return self._entities.describe(root << 3 | kind)
         return Node(NodeKind(kind).label, name)
 
-    def _provenance(self, row: _Row) -> Provenance | None:
-        if row.chunk is None:
-            return None
-        chunk = self._entities.describe(row.chunk << 3 | NodeKind.CHUNK).name
-        return Provenance(chunk, row.span_start or 0, row.span_end or 0)
-
     # Writing
 
     def add(self, write: Write, space: int, draft: EdgeDraft) -> int:
         """Write a new edge; its id."""
-        start, end = draft.span or (None, None)
-        row = _Row(
+        row = _EdgeRow(
             id=0,
             space=space,
             source=draft.source,
@@ -189,11 +178,8 @@ class Edges:
             retired_at=None,
             superseded_by=None,
             change=write.change,
-            belief_a=draft.belief.a,
-            belief_b=draft.belief.b,
-            chunk=draft.chunk,
-            span_start=start,
-            span_end=end,
+            belief_a=UNSURE.a,
+            belief_b=UNSURE.b,
             evidence=draft.evidence or None,
             components=json_or_none(draft.components),
             metadata=json_or_none(draft.metadata),
@@ -205,7 +191,7 @@ class Edges:
 
     def revise(self, write: Write, edge: int, **changed: Any) -> None:
         """Believe something else about an edge from now on; the old belief is kept."""
-        row = _Row._make(self._current(None, edge)[:-3])
+        row = _EdgeRow._make(self._current(None, edge)[:-3])
         for name, value in changed.items():
             if name in ("valid_from", "valid_to") and value is not None:
                 changed[name] = to_micros(value)
@@ -245,7 +231,7 @@ class Edges:
         del write
         self._database.run("INSERT OR REPLACE INTO inverses VALUES (?, ?)", relation, inverse)
 
-    def _insert(self, row: _Row) -> int:
+    def _insert(self, row: _EdgeRow) -> int:
         marks = ", ".join("?" * len(row))
         return self._database.insert(
             f"INSERT INTO edges ({_COLUMNS}) VALUES ({marks})",

@@ -9,21 +9,13 @@ names is read the same way (identity.py).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.identity import Identity
-from hades.store.listing import (
-    ALL,
-    Standing,
-    aliases_of,
-    degrees_of,
-    frequency_of,
-    list_entities,
-)
 from hades.store.records import Write
 from hades.store.sqlite import Database
 
@@ -41,6 +33,34 @@ UNION ALL SELECT entity FROM (
 LIMIT 1
 """
 """By its very letters, by its key, by another name it goes by."""
+
+OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
+"""That a name `a` is not the one an entity `e` is known by."""
+_AMONG = "IN (SELECT value FROM json_each(?1))"
+_BELIEVED = "recorded_at <= ?2 AND (retired_at IS NULL OR retired_at > ?2)"
+_PAGE = f"""
+SELECT id, name, kind, summary FROM entities
+WHERE space = ?2 AND recorded_at <= ?3 AND (?4 IS NULL OR name GLOB ?4)
+  AND (name, id) > (?5, ?6) AND id NOT {_AMONG}
+ORDER BY name, id LIMIT ?7
+"""
+_ALIASES = f"""
+SELECT a.entity, a.name FROM names a JOIN entities e ON e.id = a.entity
+WHERE a.entity {_AMONG} AND {OTHER_NAME} AND a.recorded_at <= ?2
+  AND (a.retired_at IS NULL OR a.retired_at > ?2) ORDER BY a.name
+"""
+_DEGREES = f"""
+SELECT node >> 3, count(*) FROM (
+  SELECT source AS node FROM edges WHERE source {_AMONG} AND {_BELIEVED}
+  UNION ALL SELECT target FROM edges WHERE target {_AMONG} AND {_BELIEVED})
+GROUP BY node
+"""
+_FREQUENCIES = f"""
+SELECT m.entity, count(DISTINCT m.chunk) FROM mentions m JOIN presences p ON p.chunk = m.chunk
+WHERE m.entity {_AMONG}
+  AND p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
+  AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+"""
 
 
 class Entities:
@@ -110,9 +130,6 @@ class Entities:
         sql = {
             NodeKind.TOPIC: "SELECT name FROM topics WHERE id = ?",
             NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?",
-            NodeKind.CHUNK: "SELECT t.name || '@' || max(s.version) || '#' || p.ordinal "
-            "FROM placements p JOIN states s ON s.id = p.state "
-            "JOIN topics t ON t.id = s.topic WHERE p.chunk = ? GROUP BY p.chunk",
         }.get(kind)
         row = self._database.row(sql, node >> 3) if sql else None
         return Node(kind.label, row[0] if row else f"({kind.label} {node >> 3} is gone)")
@@ -166,9 +183,16 @@ class Entities:
 
         Beyond the name and id `after`, and at most `limit` of them.
         """
-        most = ALL if limit is None else limit
-        standing = self._standing(space, as_of)
-        return list_entities(self._database, standing, glob, after or ("", 0), most)
+        known = self._database.moment(as_of)[1]
+        roots = self.roots(space, as_of)
+        explained = self.identity(space, as_of).explained(space)
+        hidden = json.dumps(sorted(roots.keys() | explained.keys()))
+        most = -1 if limit is None else limit
+        rows = self._database.rows(_PAGE, hidden, space, known, glob, *(after or ("", 0)), most)
+        groups = {row[0]: [row[0]] for row in rows}
+        for entity, other in sorted({**roots, **explained}.items()):
+            groups.get(explained.get(other, other), []).append(entity)
+        return [*self._shown(rows, groups, roots, as_of)]
 
     def get(self, space: int, name: str, as_of: AsOf = NOW) -> Entity:
         """The entity a name stands for, as `list` shows it, without reading the others."""
@@ -176,31 +200,52 @@ class Entities:
         if found is None:
             raise NotFound(f"There is no entity {name!r} in this space.")
         identity = self.identity(space, as_of)
-        own, known = identity.standing_for(found), self._database.moment(as_of)[1]
-        name, kind, summary = self._database.row(
-            "SELECT name, kind, summary FROM entities WHERE id = ?", own
-        )
-        roots = self.roots(space, as_of)
-        group = identity.members(own)
-        merged = self.names([entity for entity, root in roots.items() if root == own])
-        return Entity(
-            name=name,
-            kind=kind,
-            aliases=tuple(aliases_of(self._database, [own], known).get(own, ())),
-            merged=tuple(merged[entity] for entity in sorted(merged)),
-            summary=summary or "",
-            edges=sum(degrees_of(self._database, group, known).values()),
-            frequency=frequency_of(self._database, group, self._database.moment(as_of)),
-            id=own,
-        )
+        own = identity.standing_for(found)
+        sql = "SELECT id, name, kind, summary FROM entities WHERE id = ?"
+        groups = {own: identity.members(own)}
+        return self._shown(self._database.rows(sql, own), groups, self.roots(space, as_of), as_of)[
+            0
+        ]
 
-    def _standing(self, space: int, as_of: AsOf) -> Standing:
-        return Standing(
-            space,
-            self._database.moment(as_of),
-            self.roots(space, as_of),
-            self.identity(space, as_of).explained(space),
+    def _shown(
+        self,
+        rows: Sequence[tuple[int, str, str, str | None]],
+        groups: Mapping[int, Sequence[int]],
+        roots: Mapping[int, int],
+        as_of: AsOf,
+    ) -> Sequence[Entity]:
+        """Entities as they are shown; `groups` are those that are one with each."""
+        moment = self._database.moment(as_of)
+        aliases: dict[int, list[str]] = {}
+        for entity, alias in self._database.rows(_ALIASES, _json(groups), moment[1]):
+            aliases.setdefault(entity, []).append(alias)
+        into = {entity: root for entity, root in roots.items() if root in groups}
+        names = self.names(sorted(into))
+        merged: dict[int, list[str]] = {}
+        for entity, root in sorted(into.items()):
+            merged.setdefault(root, []).append(names.get(entity, f"entity {entity}"))
+        members = [self._entity_node(one) for group in groups.values() for one in group]
+        degrees = dict(self._database.rows(_DEGREES, _json(members), moment[1]))
+        counts = dict(
+            self._database.rows(f"{_FREQUENCIES} GROUP BY m.entity", _json(groups), *moment)
         )
+        for entity, group in groups.items():
+            if len(group) > 1:  # a chunk that mentions several of them counts once
+                row = self._database.row(_FREQUENCIES, _json(group), *moment)
+                counts[entity] = row[1]
+        return [
+            Entity(
+                name=name,
+                kind=kind,
+                aliases=tuple(aliases.get(entity, ())),
+                merged=tuple(merged.get(entity, ())),
+                summary=summary or "",
+                edges=sum(degrees.get(one, 0) for one in groups[entity]),
+                frequency=counts.get(entity, 0),
+                id=entity,
+            )
+            for entity, name, kind, summary in rows
+        ]
 
     # Which names mean the same
 
@@ -289,6 +334,10 @@ class Entities:
     @staticmethod
     def _entity_node(entity: int) -> int:
         return entity << 3 | NodeKind.ENTITY
+
+
+def _json(numbers: Iterable[int]) -> str:
+    return json.dumps(sorted(numbers))
 
 
 def _root(into: dict[int, int], entity: int) -> int:

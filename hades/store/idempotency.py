@@ -16,7 +16,7 @@ class Idempotency:
     def get(self, space: int, by: str, key: str, since: int) -> tuple[bytes, str] | None:
         """The digest of the request and its answer, if one was given since then."""
         row = self._database.row(
-            "SELECT n.request_digest, n.answer FROM answers n JOIN actors a ON a.id = n.actor "
+            "SELECT n.request_digest, n.answer FROM idempotency n JOIN actors a ON a.id = n.actor "
             "WHERE n.space = ? AND a.name = ? AND n.key_digest = ? AND n.at > ?",
             *(space, by, _digest(key), since),
         )
@@ -25,13 +25,13 @@ class Idempotency:
     def put(self, space: int, by: str, key: str, request: bytes, answer: str, at: int) -> None:
         """Keep an answer; inside a transaction."""
         self._database.run(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?, ?)",
             *(space, self._database.actor_id(by), _digest(key), request, at, answer),
         )
 
     def drop(self, before: int) -> None:
         """Forget the answers that are older."""
-        self._database.run("DELETE FROM answers WHERE at <= ?", before)
+        self._database.run("DELETE FROM idempotency WHERE at <= ?", before)
 
 
 def _digest(key: str) -> bytes:

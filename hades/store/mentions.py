@@ -1,4 +1,4 @@
-"""Names in texts, in SQLite: who is introduced where, who is mentioned, what is stated.
+"""Names in texts: who is introduced where, and who is mentioned.
 
 Rows here only say what stands in a text. Whether it counts follows from the times of the
 chunk it stands in, so nothing has to be taken back when a text goes.
@@ -7,14 +7,14 @@ chunk it stands in, so nothing has to be taken back when a text goes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import entity_key, name_key
 from hades.domain.times import AsOf
 from hades.store.entities import USERS_WORD, Entities
-from hades.store.records import Mention, Named, Write
+from hades.store.records import Mention, NamedEntity, Write
 from hades.store.sqlite import Database
 
 _TOGETHER = """
@@ -39,7 +39,7 @@ WHERE e.origin = 0 OR EXISTS (
 ORDER BY o.both DESC, 4 DESC, e.name LIMIT ?4
 """
 
-_STANDING = """
+_LIVING = """
 WITH there AS (
   SELECT DISTINCT p.chunk FROM presences p
   WHERE p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
@@ -65,7 +65,7 @@ WHERE m.entity IN (SELECT value FROM json_each(?1)) ORDER BY m.chunk, m.entity
 
 
 class Mentions:
-    """Introductions, mentions and stated edges."""
+    """Introductions and mentions of entities in chunks."""
 
     def __init__(self, database: Database, entities: Entities) -> None:
         self._database = database
@@ -178,24 +178,15 @@ class Mentions:
             *(space, json.dumps(list(keys)), known),
         )
 
-    def mentions(
+    def find(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[int, bytes]]:
-        """(chunk, positions) of the passages there that mention one of these entities."""
+        """(chunk, positions) of the chunks there that mention one of these entities."""
         rows = self._database.rows(_MENTIONS, json.dumps(list(entities)), valid, known, limit)
         found: dict[int, bytes] = {}
         for chunk, positions in rows:
             found[chunk] = found.get(chunk, b"") + (positions or b"")
         return list(found.items())
-
-    def between(self, source: int, target: int) -> list[tuple[int, str, float, str]]:
-        """(chunk, relation, weight, evidence) of what texts state from one node to another."""
-        return self._database.rows(
-            "SELECT l.chunk, r.name, l.weight, coalesce(l.evidence, '') FROM links l "
-            "JOIN relations r ON r.id = l.relation WHERE l.source = ? AND l.target = ? "
-            "ORDER BY l.weight DESC, l.id",
-            *(source, target),
-        )
 
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
         """(key, entity) of every entity that went by one of these keys then."""
@@ -214,19 +205,19 @@ class Mentions:
         """(name, kind, count, strength) of what is mentioned together with these entities."""
         return self._database.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
 
-    def standing(self, space: int, as_of: AsOf) -> list[Named]:
+    def entities(self, space: int, as_of: AsOf) -> list[NamedEntity]:
         """The entities that live at a moment and stand for themselves, by name."""
         identity = self._entities.identity(space, as_of)
         others = {**self._entities.roots(space, as_of), **identity.explained(space)}
-        rows = self._database.rows(_STANDING, space, *self._database.moment(as_of))
+        rows = self._database.rows(_LIVING, space, *self._database.moment(as_of))
         return [
-            Named(entity, name, key, kind, bool(is_title), frequency)
+            NamedEntity(entity, name, key, kind, bool(is_title), frequency)
             for entity, name, key, kind, is_title, frequency in rows
             if entity not in others
         ]
 
     def told_apart(self, one: int, other: int, as_of: AsOf) -> bool:
-        """Whether a passage there at a moment mentions two entities, and is about neither.
+        """Whether a chunk there at a moment mentions two entities, and is about neither.
 
         What is about one of them may well spell its title in two ways.
         """
@@ -265,7 +256,7 @@ class Mentions:
         """The newest chunk there is."""
         return int(self._database.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
 
-    # Mentions and stated edges
+    # Mentions
 
     def put_mentions(self, write: Write, mentions: Iterable[Mention]) -> int:
         """Write where names stand; how many."""
@@ -288,27 +279,6 @@ class Mentions:
             json.dumps(list(chunks)),
         )
         return {(chunk, entity): positions for chunk, entity, positions in rows}
-
-    def put_link(
-        self,
-        write: Write,
-        chunk: int,
-        source: int,
-        relation: str,
-        target: int,
-        *,
-        weight: float,
-        evidence: str,
-        components: Mapping[str, float],
-    ) -> None:
-        """Write an edge a text states."""
-        self._database.run(
-            "INSERT OR IGNORE INTO links "
-            "(chunk, source, relation, target, weight, change, evidence, components) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            *(chunk, source, self._database.relation_id(relation), target, weight, write.change),
-            *(evidence or None, json.dumps(dict(components)) if components else None),
-        )
 
     def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]:
         """The vectors an encoder made of nodes, where it did."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from hades.domain.graph import UNSURE, Belief, NodeKind
+from hades.domain.graph import NodeKind
 from hades.domain.trace import Chunk
 
 Direction = Literal["out", "in", "both"]
@@ -89,9 +89,6 @@ class EdgeDraft:
     weight: float | None = None
     evidence: str = ""
     components: Mapping[str, float] = field(default_factory=dict)
-    belief: Belief = UNSURE
-    chunk: int | None = None
-    span: tuple[int, int] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -114,7 +111,7 @@ class EdgeFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ChunkDraft:
     """A passage about to be placed in a state: characters `start` to `end` of it."""
 
     start: int
@@ -147,7 +144,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEntity:
     """An entity that stands for itself at a moment, as resolution looks at it."""
 
     entity: int

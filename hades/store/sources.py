@@ -66,7 +66,7 @@ class Sources:
         """Give a topic another name; its trace goes along, so its hashes are made anew."""
         if self._topics.exists(space, new):
             raise Conflict(f"The topic {new!r} exists already.")
-        states = list(self._topics.trace(space, topic, NOW))
+        states = list(self._topics.history(space, topic, NOW))
         row = self._database.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
         self._database.run("UPDATE topics SET name = ? WHERE id = ?", new, row[0])
         for state in states:

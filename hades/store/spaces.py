@@ -81,7 +81,7 @@ _COUNTS = {
     "chunks": "SELECT count(*) FROM chunks c JOIN topics t ON t.id = c.topic WHERE t.space = ?",
     "mentions": "SELECT count(*) FROM mentions m JOIN chunks c ON c.id = m.chunk "
     "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-    "links": "SELECT count(*) FROM links l JOIN chunks c ON c.id = l.chunk "
+    "derived_edges": "SELECT count(*) FROM derived_edges l JOIN chunks c ON c.id = l.chunk "
     "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
     "pending": "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
     "JOIN topics t ON t.id = s.topic WHERE t.space = ?",

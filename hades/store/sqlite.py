@@ -262,26 +262,15 @@ class Database:
 
     def actor_id(self, name: str) -> int:
         """The small number that stands for who is writing."""
-        return self._interned("actors", name)
+        found = self.row("SELECT id FROM actors WHERE name = ?", name)
+        return int(found[0]) if found else self.insert("INSERT INTO actors (name) VALUES (?)", name)
 
     def relation_id(self, name: str) -> int:
         """The small number that stands for a type of edge."""
-        return self._interned("relations", name)
-
-    def _interned(self, table: str, name: str) -> int:
-        known = {
-            "actors": (
-                "SELECT id FROM actors WHERE name = ?",
-                "INSERT INTO actors (name) VALUES (?)",
-            ),
-            "relations": (
-                "SELECT id FROM relations WHERE name = ?",
-                "INSERT INTO relations (name) VALUES (?)",
-            ),
-        }
-        look_up, insert = known[table]
-        found = self.row(look_up, name)
-        return int(found[0]) if found else self.insert(insert, name)
+        found = self.row("SELECT id FROM relations WHERE name = ?", name)
+        if found:
+            return int(found[0])
+        return self.insert("INSERT INTO relations (name) VALUES (?)", name)
 
     # Facts about the file
 
@@ -313,6 +302,10 @@ class Database:
         """A named fact about the file."""
         found = self.row("SELECT value FROM meta WHERE key = ?", key)
         return str(found[0]) if found else None
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Note a fact about the file; inside a write."""
+        self.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
 
 # Closing any descriptor of a file drops all locks this process holds on it (POSIX), and

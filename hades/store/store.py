@@ -6,12 +6,12 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Generator, Iterable
-from contextlib import AbstractContextManager, closing
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from hades.domain.times import AsOf, Clock
+from hades.domain.times import Clock
 from hades.domain.trace import Change
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store import check, dump, purge, spaces
@@ -24,7 +24,6 @@ from hades.store.faults import translated
 from hades.store.idempotency import Idempotency
 from hades.store.mentions import Mentions
 from hades.store.opening import open_database
-from hades.store.places import clear_places
 from hades.store.proposals import Proposals
 from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
@@ -47,77 +46,44 @@ class Store:
         busy_timeout_s: float,
         clock: Clock,
     ) -> None:
-        self.database = open_database(
+        database = open_database(
             path, create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock
         )
-        self.topics = Topics(self.database)
-        self.spaces = spaces.Spaces(self.database, self.topics)
-        self.entities = Entities(self.database)
-        self.edges = Edges(self.database, self.entities)
-        self.chunks = Chunks(self.database, self.topics)
-        self.mentions = Mentions(self.database, self.entities)
-        self.derived_edges = DerivedEdges(self.database, self.entities, self.chunks)
-        self.sources = Sources(self.database, self.topics)
-        self.proposals = Proposals(self.database)
-        self.idempotency = Idempotency(self.database)
-        self.changefeed = Changefeed(self.database)
-
-    def write(
-        self, actor: str, action: str, space: int | None = None
-    ) -> AbstractContextManager[Write]:
-        """One logged write: whole, under one number, on disk when it returns."""
-        return self.database.write(actor, action, space)
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """All writes inside become one commit."""
-        return self.database.transaction()
-
-    def patient(self, seconds: float) -> AbstractContextManager[None]:
-        """Inside, this thread's writes wait so long for another's end."""
-        return self.database.patient(seconds)
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """All reads inside see the same moment."""
-        return self.database.snapshot()
-
-    @property
-    def index_folder(self) -> Path:
-        """Where what is derived from this memory is kept."""
-        return self.database.path.with_name(self.database.path.name + ".index")
-
-    @property
-    def read_only(self) -> bool:
-        """Whether nothing can be written."""
-        return self.database.read_only
+        self.database = database
+        self.topics = Topics(database)
+        self.spaces = spaces.Spaces(database, self.topics)
+        self.entities = Entities(database)
+        self.edges = Edges(database, self.entities)
+        self.chunks = Chunks(database, self.topics)
+        self.mentions = Mentions(database, self.entities)
+        self.derived_edges = DerivedEdges(database, self.entities, self.chunks)
+        self.sources = Sources(database, self.topics)
+        self.proposals = Proposals(database)
+        self.idempotency = Idempotency(database)
+        self.changefeed = Changefeed(database)
+        # What every caller needs of the database itself.
+        self.read_only = database.read_only
+        self.write = database.write
+        self.transaction = database.transaction
+        self.snapshot = database.snapshot
+        self.patient = database.patient
+        self.afterwards = database.afterwards
+        self.moment = database.moment
+        self.now = database.now
+        self.change = database.change
+        self.meta = database.meta
+        self.set_meta = database.set_meta
+        self.close = database.close
 
     @property
     def in_transaction(self) -> bool:
         """Whether this thread is inside a batch or a snapshot."""
         return self.database.in_transaction
 
-    def afterwards(self, call: Callable[[], object]) -> None:
-        """Do something once the batch under way is committed."""
-        self.database.afterwards(call)
-
-    def moment(self, as_of: AsOf) -> tuple[int, int]:
-        """An AsOf as (valid, known) in microseconds."""
-        return self.database.moment(as_of)
-
-    def now(self) -> int:
-        """Now, and never before the last write."""
-        return self.database.now()
-
-    def meta(self, key: str) -> str | None:
-        """A named fact about the memory."""
-        return self.database.meta(key)
-
-    def set_meta(self, key: str, value: str) -> None:
-        """Note a fact about the memory; inside a write."""
-        self.database.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
-
-    def change(self) -> int:
-        """The number of the last committed write."""
-        return self.database.change()
+    @property
+    def index_folder(self) -> Path:
+        """Where what is derived from this memory is kept."""
+        return self.database.path.with_name(self.database.path.name + ".index")
 
     def log(self, space: int | None, limit: int) -> list[Change]:
         """The last changes, newest first."""
@@ -140,18 +106,11 @@ class Store:
         """Empty the write-ahead log of erased bytes; False when somebody holds it open."""
         return purge.wipe(self.database)
 
-    def clear_places(self) -> None:
-        """Remove the empty places beside the memory from which no topic comes any more."""
-        clear_places(self.database)
-
     def check(self, on_progress: Progress | None = None, *, repair: bool = False) -> list[Problem]:
         """Everything that is not as it should be; with `repair`, after repairing what can be."""
         if repair:
             with self.database.transaction():
-                check.repair_pointers(self.database)
-                check.repair_heads(self.database, self.topics)
-                check.repair_edges(self.database)
-                check.repair_proposals(self.database)
+                check.repair(self.database, self.topics)
         with self.database.snapshot():
             return check.find_problems(self.database, self.topics, on_progress)
 
@@ -227,10 +186,6 @@ class Store:
             busy_timeout_s=self.database.busy_timeout_s,
             clock=self.database.clock,
         )
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self.database.close()
 
 
 def _continue_from(old: Database, new: Database, actor: str) -> None:

@@ -29,7 +29,7 @@ WHOLE_EVERY = 64
 DIGEST_BYTES = 16
 
 
-class _Row(NamedTuple):
+class _StateRow(NamedTuple):
     """A state as it lies in the file, with what the reading statement adds."""
 
     topic: int
@@ -55,8 +55,8 @@ class _Row(NamedTuple):
         return self.encoding in (DELTA, DELTA_ZIPPED)
 
 
-_INSERT = f"INSERT INTO states ({', '.join(_Row._fields[:14])}, change) VALUES ({'?, ' * 14}?)"
-_STATE = ", ".join(f"s.{name}" for name in _Row._fields[:14])
+_INSERT = f"INSERT INTO states ({', '.join(_StateRow._fields[:14])}, change) VALUES ({'?, ' * 14}?)"
+_STATE = ", ".join(f"s.{name}" for name in _StateRow._fields[:14])
 _KNOWN = "s.recorded_at <= :known AND (s.retired_at IS NULL OR s.retired_at > :known)"
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
@@ -80,7 +80,7 @@ WHERE s.topic = (SELECT id FROM topics WHERE space = :space AND name = :topic)
   AND s.valid_from <= :valid AND {_KNOWN}
 ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
 """
-_TRACE = f"""
+_VERSIONS = f"""
 SELECT {_STATE}, {NEXT} FROM states s
 WHERE s.topic = :topic AND s.version BETWEEN :first AND :last AND s.recorded_at <= :known
 ORDER BY s.version
@@ -104,7 +104,7 @@ def digest_of(topic: str, version: int, content: bytes) -> bytes:
 
 
 class Topics:
-    """The trace of every topic: an append-only list of states."""
+    """Topics, each an append-only list of states."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -136,22 +136,24 @@ class Topics:
         """One version of a topic by its number."""
         known = self._database.moment(as_of)[1]
         topic_id = self._topic_id(space, topic)
-        row = self._row(_TRACE, topic=topic_id, first=version, last=version, known=known)
+        row = self._row(_VERSIONS, topic=topic_id, first=version, last=version, known=known)
         if row is None:
             raise NotFound(f"The topic {topic!r} has no version {version}.")
         return _state(topic, row, b"" if row.encoding is None else self._content(topic, row))
 
-    def trace(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]:
+    def history(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]:
         """The states of a topic in the order they were recorded."""
         known = self._database.moment(as_of)[1]
         topic_id = self._topic_id(space, topic)
         content: bytes | None = None
-        for row in self._database.rows(_TRACE, topic=topic_id, first=1, last=FOREVER, known=known):
-            found = _Row._make((*row, 0, None))
+        for row in self._database.rows(
+            _VERSIONS, topic=topic_id, first=1, last=FOREVER, known=known
+        ):
+            found = _StateRow._make((*row, 0, None))
             content = None if found.encoding is None else _checked(topic, found, content)
             yield _state(topic, found, content or b"")
 
-    def topics(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
+    def list(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
         """The topics there are as of a moment, by name."""
         valid, known = self._database.moment(as_of)
         sql = f"""
@@ -209,7 +211,7 @@ class Topics:
         found = self._database.row(_BY_ID, state)
         if found is None:
             raise NotFound(f"There is no state {state}.")
-        topic, row = found[0], _Row(*found[1:])
+        topic, row = found[0], _StateRow(*found[1:])
         return "" if row.encoding is None else self._content(topic, row).decode()
 
     def exists(self, space: int, topic: str) -> bool:
@@ -288,10 +290,10 @@ class Topics:
         versions: int,
         valid_from: int,
         draft: Draft,
-    ) -> tuple[int, _Row]:
+    ) -> tuple[int, _StateRow]:
         content = None if draft.content is None else draft.content.encode()
         encoding, depth, body = self._encode(topic, topic_id, versions, content)
-        row = _Row(
+        row = _StateRow(
             topic=topic_id,
             version=versions + 1,
             valid_from=valid_from,
@@ -316,7 +318,7 @@ class Topics:
         topic_id: int,
         state_id: int,
         latest: int | None,
-        row: _Row,
+        row: _StateRow,
         content: bytes,
     ) -> int | None:
         """Move the topic's pointer to the new state if it is the latest; its valid_to."""
@@ -357,9 +359,9 @@ class Topics:
 
     # Inside
 
-    def _row(self, sql: str, *values: Any, **named: Any) -> _Row | None:
+    def _row(self, sql: str, *values: Any, **named: Any) -> _StateRow | None:
         found = self._database.row(sql, *values, **named)
-        return None if found is None else _Row(*found)
+        return None if found is None else _StateRow(*found)
 
     def _held_at(self, space: int, topic: str, valid_from: int) -> State | None:
         row = self._row(_AS_OF, space=space, topic=topic, valid=valid_from, known=FOREVER)
@@ -367,7 +369,7 @@ class Topics:
             return None
         return _state(topic, row, self._content(topic, row))
 
-    def _content(self, topic: str, row: _Row) -> bytes:
+    def _content(self, topic: str, row: _StateRow) -> bytes:
         """The content of a state's row: from the head, or rebuilt from a whole copy on."""
         if row.head is not None:
             return _checked(topic, row._replace(encoding=WHOLE, body=row.head), None)
@@ -432,7 +434,7 @@ def unpacked(
         return unpack(encoding, body, old)
 
 
-def _checked(topic: str, row: _Row, old: bytes | None) -> bytes:
+def _checked(topic: str, row: _StateRow, old: bytes | None) -> bytes:
     content = unpacked(topic, row.version, row.encoding, row.body, old)
     if digest_of(topic, row.version, content) != row.digest:
         raise Corrupt(
@@ -442,7 +444,7 @@ def _checked(topic: str, row: _Row, old: bytes | None) -> bytes:
     return content
 
 
-def _state(topic: str, row: _Row, content: bytes) -> State:
+def _state(topic: str, row: _StateRow, content: bytes) -> State:
     with intact(f"The state {topic}@{row.version}"):
         return State(
             topic,

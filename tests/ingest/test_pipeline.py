@@ -66,7 +66,7 @@ def present_graph(memory: hades.Memory) -> Any:
     )
     alive = {row[3] for row in rows if row[4] is not None}
     links = store.database.rows(
-        "SELECT t.name, r.name, l.evidence FROM links l JOIN chunks c ON c.id = l.chunk "
+        "SELECT t.name, r.name, l.evidence FROM derived_edges l JOIN chunks c ON c.id = l.chunk "
         "JOIN topics t ON t.id = c.topic JOIN relations r ON r.id = l.relation "
         "JOIN presences q ON q.chunk = c.id AND q.retired_at IS NULL AND q.valid_to IS NULL"
     )

@@ -201,7 +201,6 @@ def _ingestion(
             summary = memory.ingest(place, **options, on_progress=told)
         finally:
             empty(place)
-            memory._clear_places()  # its topics may have been purged while it was read
         summary.skipped[:0] = skipped
         return summary
 
