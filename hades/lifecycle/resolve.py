@@ -40,7 +40,7 @@ _DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Resolver:
+class EntityResolver:
     """One run over one space."""
 
     store: Store

@@ -125,7 +125,7 @@ class Turn:
     after: Edge | None
 
     @classmethod
-    def of(cls, at: At, turn: graph.Turn) -> Turn:
+    def of(cls, at: At, turn: graph.RelationChange) -> Turn:
         after = None if turn.after is None else Edge.of(at, turn.after)
         return cls(moment=iso(turn.at), before=Edge.of(at, turn.before), after=after)
 
