@@ -96,7 +96,7 @@ class Changefeed:
 
     def tagged(self, space: int, tag: str, valid: int, known: int) -> list[int]:
         """The topics whose state at a moment has a tag."""
-        rows = self._database.rows(
+        return self._database.column(
             f"SELECT t.id FROM topics t JOIN states s ON s.id = {STATE_THEN} "
             "WHERE t.space = :space "
             "AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = :tag)",
@@ -105,13 +105,11 @@ class Changefeed:
             space=space,
             tag=tag,
         )
-        return [int(row[0]) for row in rows]
 
     def topics_like(self, space: int, glob: str | None, kind: str | None) -> list[int]:
         """The topics of a kind or with a name like that."""
-        rows = self._database.rows(
+        return self._database.column(
             "SELECT id FROM topics WHERE space = ?1 AND (?2 IS NULL OR name GLOB ?2) "
             "AND (?3 IS NULL OR kind = ?3)",
             *(space, glob, kind),
         )
-        return [int(row[0]) for row in rows]

@@ -72,9 +72,9 @@ def find_problems(
 ) -> list[Problem]:
     """Everything that is not as it should be."""
     found = [
-        Problem(f"the file itself: {row[0]}", str(database.path), _RESTORE)
-        for row in database.rows(f"PRAGMA integrity_check({_FILE_PROBLEMS_SHOWN})")
-        if row[0] != "ok"
+        Problem(f"the file itself: {what}", str(database.path), _RESTORE)
+        for what in database.column(f"PRAGMA integrity_check({_FILE_PROBLEMS_SHOWN})")
+        if what != "ok"
     ]
     if found:
         return found
@@ -177,13 +177,13 @@ def _stray_pointers(database: Database) -> list[Problem]:
 
 def _stray_heads(database: Database, topics: Topics) -> list[Problem]:
     found = []
-    heads = {row[0] for row in database.rows("SELECT topic FROM heads")}
+    heads = set(database.column("SELECT topic FROM heads"))
     for topic, space, name, version in _latest_deltas(database):
         if topic not in heads:
             found.append(Problem("its latest content has no whole copy", name, _REPAIR))
             continue
         heads.remove(topic)
-        body = database.row("SELECT body FROM heads WHERE topic = ?", topic)[0]
+        body = database.value("SELECT body FROM heads WHERE topic = ?", topic)
         try:
             same = body == topics.version(space, name, version, NOW).content.encode()
         except Corrupt:

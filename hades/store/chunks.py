@@ -83,13 +83,13 @@ class Chunks:
 
     def pending_count(self, space: int | None, phase: int | None = None) -> int:
         """How many states still wait for something, or for one phase."""
-        row = self._database.row(
+        count: int = self._database.value(
             "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
             "JOIN topics t ON t.id = s.topic "
             "WHERE (?1 IS NULL OR t.space = ?1) AND (?2 IS NULL OR p.phase = ?2)",
             *(space, phase),
         )
-        return int(row[0])
+        return count
 
     def advance(self, state: int, phase: int | None, outline: bytes | None = None) -> None:
         """Note that a state waits for this phase now; None: it is done."""
@@ -136,16 +136,20 @@ class Chunks:
 
     def _chunk(self, write: Write, topic: int, cut: ChunkDraft) -> tuple[int, bool]:
         digest = blake2b(f"{cut.heading}\0{cut.text}".encode(), digest_size=_DIGEST_BYTES).digest()
-        found = self._database.row(
+        found = self._database.value(
             "SELECT id FROM chunks WHERE topic = ? AND digest = ?", topic, digest
         )
         if found is not None:
-            return int(found[0]), False
-        row = self._database.insert(
-            "INSERT INTO chunks (topic, digest, tokens, change, heading) VALUES (?, ?, ?, ?, ?)",
-            *(topic, digest, cut.tokens, write.change, cut.heading or None),
+            return found, False
+        chunk = self._database.insert(
+            "chunks",
+            topic=topic,
+            digest=digest,
+            tokens=cut.tokens,
+            change=write.change,
+            heading=cut.heading or None,
         )
-        return row, True
+        return chunk, True
 
     def _settle(
         self, write: Write, state: int, valid_from: int, before: set[int], now_there: set[int]
@@ -160,8 +164,8 @@ class Chunks:
         )
         if encoding is None and valid_from == recorded_at:
             # Forgotten: whatever was there or planned is gone from here on.
-            rows = self._database.rows(_THERE_AFTER, state, valid_from)
-            before, valid_to = before | {int(row[0]) for row in rows}, None
+            there = self._database.column(_THERE_AFTER, state, valid_from)
+            before, valid_to = before.union(there), None
         elif held is not None:
             order = self.placed(held)
             self._note_moves(write, [c for c in order if c in now_there], state, set(order))
@@ -202,34 +206,34 @@ class Chunks:
     def _presence(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
     ) -> None:
-        self._database.run(
-            "INSERT INTO presences (chunk, valid_from, valid_to, recorded_at, change) "
-            "VALUES (?, ?, ?, ?, ?)",
-            *(chunk, valid_from, valid_to, recorded_at, write.change),
+        self._database.insert(
+            "presences",
+            chunk=chunk,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            recorded_at=recorded_at,
+            change=write.change,
         )
 
     # Reading
 
     def placed(self, state: int) -> list[int]:
         """The chunks of a state, in order."""
-        rows = self._database.rows(
+        return self._database.column(
             "SELECT chunk FROM placements WHERE state = ? ORDER BY ordinal", state
         )
-        return [int(row[0]) for row in rows]
 
     def ever_of(self, topic: int) -> list[int]:
         """The chunks a topic ever had."""
-        rows = self._database.rows("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
-        return [int(row[0]) for row in rows]
+        return self._database.column("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
 
     def of_topic(self, space: int, topic: str) -> list[int]:
         """The chunks of a topic's latest state, in order; none when there is no such topic."""
-        rows = self._database.rows(
+        return self._database.column(
             "SELECT p.chunk FROM topics t JOIN placements p ON p.state = t.latest "
             "WHERE t.space = ? AND t.name = ? ORDER BY p.ordinal",
             *(space, topic),
         )
-        return [int(row[0]) for row in rows]
 
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
         """The chunks of one state, in order."""
@@ -304,13 +308,12 @@ class Chunks:
 
     def unembedded(self, encoder: str, after: int, limit: int) -> list[int]:
         """Chunks without a vector of an encoder, by id."""
-        rows = self._database.rows(
+        return self._database.column(
             "SELECT c.id FROM chunks c WHERE c.id > ? AND NOT EXISTS ("
             "SELECT 1 FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE v.node = c.id << 3 | ? AND e.name = ?) ORDER BY c.id LIMIT ?",
             *(after, int(NodeKind.CHUNK), encoder, limit),
         )
-        return [int(row[0]) for row in rows]
 
     def embedded(self, encoder: str) -> int:
         """All chunks up to this one have a vector of an encoder."""
@@ -322,7 +325,7 @@ class Chunks:
         To be called within a transaction: no chunk may come between the look and the note.
         """
         mark = self.embedded(encoder)
-        last = int(self._database.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
+        last = self._database.value("SELECT coalesce(max(id), 0) FROM chunks")
         if last > mark and not self.unembedded(encoder, mark, 1):
             self._database.run(
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)", EMBEDDED + encoder, last
@@ -344,7 +347,7 @@ def encoder_id(database: Database, encoder: str, dims: int) -> int:
     """The small number that stands for an encoder; Conflict when its vectors had another size."""
     row = database.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
     if row is None:
-        return database.insert("INSERT INTO encoders (name, dims) VALUES (?, ?)", encoder, dims)
+        return database.insert("encoders", name=encoder, dims=dims)
     if row[1] != dims:
         raise Conflict(f"The encoder {encoder!r} gives {row[1]} numbers a vector, not {dims}.")
     return int(row[0])

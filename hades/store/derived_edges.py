@@ -116,11 +116,10 @@ class DerivedEdges:
         values = self._values(space, wanted, as_of)
         sql, keys = f"{_SELECT}{_FROM}{ends}", list[int]()
         if wanted.limit is not None:
-            found = self._database.rows(
+            keys = self._database.column(
                 f"SELECT DISTINCT l.id {_FROM}{ends} AND l.id > :beyond ORDER BY l.id LIMIT :limit",
                 **values,
             )
-            keys = [row[0] for row in found]
             sql += " AND l.id IN (SELECT value FROM json_each(:keys))"
         rows = self._database.rows(f"{sql} ORDER BY l.id, p.id", **values, keys=json.dumps(keys))
         edges = self._edges(space, rows, as_of, any_time=wanted.any_time)
@@ -180,11 +179,11 @@ class DerivedEdges:
         if node is None:
             return []
         nodes = self._entities.same_as(space, node, as_of)
-        rows = self._database.rows(
+        topics = self._database.column(
             "SELECT id FROM topics WHERE entity IN (SELECT value FROM json_each(?))",
             json.dumps([one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY]),
         )
-        return [*nodes, *(int(row[0]) << 3 | NodeKind.TOPIC for row in rows)]
+        return [*nodes, *(topic << 3 | NodeKind.TOPIC for topic in topics)]
 
     def _edges(self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool) -> list[Edge]:
         identity = self._entities.identity(space, as_of)

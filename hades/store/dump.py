@@ -193,9 +193,9 @@ class Loader:
     def finish(self, topics: Topics) -> dict[str, int]:
         """Derive what is derived; how many records of each kind were loaded."""
         database = self._database
-        gap = database.row(_GAP)
+        gap = database.value(_GAP)
         if gap is not None:
-            raise InvalidInput(f"The topic {gap[0]!r} lacks some of its versions.")
+            raise InvalidInput(f"The topic {gap!r} lacks some of its versions.")
         if faulty := check.faulty_records(database):
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
         check.repair_pointers(database)
@@ -211,7 +211,7 @@ class Loader:
         for space in set(self._spaces.values()):
             for table in ("topics", "entities"):
                 if self._database.row(f"SELECT 1 FROM {table} WHERE space = ? LIMIT 1", space):
-                    name = self._database.row("SELECT name FROM spaces WHERE id = ?", space)[0]
+                    name = self._database.value("SELECT name FROM spaces WHERE id = ?", space)
                     raise Conflict(
                         f"The space {name!r} is in use here: import into a new one with `--into`."
                     )
@@ -261,13 +261,9 @@ class Loader:
             self._spaces[row["id"]] = row["id"]
             return
         name = self._rename or row["name"]
-        found = self._database.row("SELECT id FROM spaces WHERE name = ?", name)
-        self._spaces[row["id"]] = (
-            found[0]
-            if found
-            else self._database.insert(
-                "INSERT INTO spaces (name, created_at) VALUES (?, ?)", name, row["created_at"]
-            )
+        found = self._database.value("SELECT id FROM spaces WHERE name = ?", name)
+        self._spaces[row["id"]] = found or self._database.insert(
+            "spaces", name=name, created_at=row["created_at"]
         )
 
     def _state(self, row: dict[str, Any]) -> None:
@@ -284,10 +280,10 @@ class Loader:
             parent = None
         encoding, body = (None, None) if content is None else pack(content, parent)
         depth = depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0
-        name = self._database.row("SELECT name FROM topics WHERE id = ?", row["topic"])
+        name = self._database.value("SELECT name FROM topics WHERE id = ?", row["topic"])
         if name is None:
             raise InvalidInput(f"The state of topic {row['topic']} comes before its topic.")
-        digest = b"" if content is None else digest_of(name[0], row["version"], content)
+        digest = b"" if content is None else digest_of(name, row["version"], content)
         row |= {"encoding": encoding, "body": body, "depth": depth, "digest": digest}
         self._last_state = (row["topic"], content, depth)
         self._insert("states", row)
@@ -327,9 +323,7 @@ class Loader:
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:
         self._check_fields(table, row)
-        names = ", ".join(f'"{name}"' for name in row)
-        marks = ", ".join("?" * len(row))
-        self._database.run(f"INSERT INTO {table} ({names}) VALUES ({marks})", *row.values())
+        self._database.insert(table, **row)
 
     def _check_fields(self, table: str, row: dict[str, Any]) -> None:
         """Refuse fields the table does not have, or of another type, and names that are none."""
@@ -365,6 +359,6 @@ def load(
 
 
 def _last_id(database: Database, table: str, column: str) -> int:
-    row = database.row("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
-    top = database.row(f"SELECT max({column}) FROM {table}")[0] or 0
-    return max(row[0] if row else 0, top)
+    given = database.value("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+    top = database.value(f"SELECT max({column}) FROM {table}")
+    return max(given or 0, top or 0)

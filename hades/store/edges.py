@@ -42,7 +42,6 @@ class _EdgeRow(NamedTuple):
     metadata: str | None
 
 
-_COLUMNS = ", ".join(_EdgeRow._fields)
 _NAME = """
 CASE e.{end} & 7
   WHEN 0 THEN (SELECT name FROM topics WHERE id = e.{end} >> 3)
@@ -89,9 +88,7 @@ class Edges:
 
     def there_are(self, space: int) -> bool:
         """Whether anything was ever related in a space."""
-        return bool(
-            self._database.row("SELECT EXISTS (SELECT 1 FROM edges WHERE space = ?)", space)[0]
-        )
+        return self._database.row("SELECT 1 FROM edges WHERE space = ? LIMIT 1", space) is not None
 
     def get(self, space: int, edge: int) -> Edge:
         """An edge as believed now."""
@@ -232,11 +229,7 @@ class Edges:
         self._database.run("INSERT OR REPLACE INTO inverses VALUES (?, ?)", relation, inverse)
 
     def _insert(self, row: _EdgeRow) -> int:
-        marks = ", ".join("?" * len(row))
-        return self._database.insert(
-            f"INSERT INTO edges ({_COLUMNS}) VALUES ({marks})",
-            *row,
-        )
+        return self._database.insert("edges", **row._asdict())
 
     def _current(self, space: int | None, edge: int) -> Any:
         row = self._database.row(f"{_SELECT} WHERE e.id = ? AND e.retired_at IS NULL", edge)

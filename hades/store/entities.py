@@ -97,9 +97,14 @@ class Entities:
         """Make an entity, known by its name's key or another; its id."""
         key = name_key(name) if key is None else key
         entity = self._database.insert(
-            "INSERT INTO entities (space, name, key, kind, recorded_at, change, origin) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *(space, name, key, kind, write.at, write.change, origin),
+            "entities",
+            space=space,
+            name=name,
+            key=key,
+            kind=kind,
+            recorded_at=write.at,
+            change=write.change,
+            origin=origin,
         )
         self.add_name(write, entity, name_key(name), name)
         return entity
@@ -110,9 +115,13 @@ class Entities:
             "SELECT 1 FROM names WHERE entity = ? AND key = ? AND retired_at IS NULL", entity, key
         )
         if known is None:
-            self._database.run(
-                "INSERT INTO names (entity, key, name, recorded_at, change) VALUES (?, ?, ?, ?, ?)",
-                *(entity, key, name, write.at, write.change),
+            self._database.insert(
+                "names",
+                entity=entity,
+                key=key,
+                name=name,
+                recorded_at=write.at,
+                change=write.change,
             )
 
     def own_nodes(self, space: int, name: str) -> list[int]:
@@ -131,8 +140,8 @@ class Entities:
             NodeKind.TOPIC: "SELECT name FROM topics WHERE id = ?",
             NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?",
         }.get(kind)
-        row = self._database.row(sql, node >> 3) if sql else None
-        return Node(kind.label, row[0] if row else f"({kind.label} {node >> 3} is gone)")
+        name = self._database.value(sql, node >> 3) if sql else None
+        return Node(kind.label, name or f"({kind.label} {node >> 3} is gone)")
 
     def same_as(self, space: int, node: int, as_of: AsOf) -> list[int]:
         """All nodes that are one with this node as of a moment, itself first."""
@@ -231,8 +240,7 @@ class Entities:
         )
         for entity, group in groups.items():
             if len(group) > 1:  # a chunk that mentions several of them counts once
-                row = self._database.row(_FREQUENCIES, _json(group), *moment)
-                counts[entity] = row[1]
+                counts[entity] = self._database.row(_FREQUENCIES, _json(group), *moment)[1]
         return [
             Entity(
                 name=name,
@@ -269,28 +277,31 @@ class Entities:
         if kept == gone:
             raise Conflict(f"{keep!r} and {other!r} are one entity already.")
         self._database.insert(
-            "INSERT INTO merges (space, entity, target, recorded_at, change) "
-            "VALUES (?, ?, ?, ?, ?)",
-            *(space, gone, kept, write.at, write.change),
+            "merges",
+            space=space,
+            entity=gone,
+            target=kept,
+            recorded_at=write.at,
+            change=write.change,
         )
         write.subject = self._entity_node(kept)
 
     def split(self, write: Write, space: int, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
         key = name_key(name)
-        row = self._database.row(
+        own = self._database.value(
             "SELECT id FROM entities WHERE space = ? AND key IN (?, ?) ORDER BY key = ? DESC",
             *(space, key, exact_key(name), exact_key(name)),
         )
-        if row is not None:
+        if own is not None:
             done = self._database.run(
                 "UPDATE merges SET retired_at = ?, change = ? "
                 "WHERE entity = ? AND retired_at IS NULL",
-                *(write.at, write.change, row[0]),
+                *(write.at, write.change, own),
             )
             if not done.rowcount:
                 raise NotFound(f"{name!r} was not merged into anything, so there is no split.")
-            write.subject = self._entity_node(row[0])
+            write.subject = self._entity_node(own)
             return
         entity = self._entity(space, name)
         self._database.run(
@@ -320,8 +331,10 @@ class Entities:
 
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
-        row = self._database.row(_FIND, space, name_key(name), known, exact_key(name))
-        return None if row is None else int(row[0])
+        found: int | None = self._database.value(
+            _FIND, space, name_key(name), known, exact_key(name)
+        )
+        return found
 
     def _entity(self, space: int, name: str) -> int:
         found = self._find(space, name)

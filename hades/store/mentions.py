@@ -236,7 +236,7 @@ class Mentions:
     def matched(self, space: int) -> tuple[int, int]:
         """All chunks up to the first number have been matched with all names up to the second."""
         row = self._database.row("SELECT chunk, name FROM matched WHERE space = ?", space)
-        return (0, 0) if row is None else (int(row[0]), int(row[1]))
+        return row or (0, 0)
 
     def set_matched(self, space: int, chunk: int, name: int) -> None:
         """Note how far that is now."""
@@ -244,17 +244,16 @@ class Mentions:
 
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]:
         """The chunks of a space, by id, after one and up to another."""
-        rows = self._database.rows(
+        return self._database.column(
             # Chunks first: else SQLite reads and sorts those of the whole space.
             "SELECT c.id FROM chunks c CROSS JOIN topics t ON t.id = c.topic "
             "WHERE t.space = ? AND c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?",
             *(space, after, up_to, limit),
         )
-        return [int(row[0]) for row in rows]
 
     def last_chunk(self) -> int:
         """The newest chunk there is."""
-        return int(self._database.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
+        return self._database.value("SELECT max(id) FROM chunks") or 0
 
     # Mentions
 
@@ -291,14 +290,11 @@ class Mentions:
 
     def topic_node(self, space: int, topic: str) -> int:
         """The node of a topic; one nothing was said of yet gets its place all the same."""
-        row = self._database.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
-        if row is None:
-            row = (
-                self._database.insert(
-                    "INSERT INTO topics (space, name) VALUES (?, ?)", space, topic
-                ),
-            )
-        return int(row[0]) << 3 | NodeKind.TOPIC
+        found = self._database.value(
+            "SELECT id FROM topics WHERE space = ? AND name = ?", space, topic
+        )
+        topic_id: int = found or self._database.insert("topics", space=space, name=topic)
+        return topic_id << 3 | NodeKind.TOPIC
 
 
 def _rank(origin: int, name: str, kind: str) -> tuple[int, str, bool, str]:

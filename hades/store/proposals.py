@@ -39,10 +39,16 @@ class Proposals:
     ) -> int:
         """A new proposal, waiting; its number."""
         return self._database.insert(
-            "INSERT INTO proposals (space, kind, fields, confidence, threshold, status, actor, "
-            "at, change) VALUES (?, ?, ?, ?, ?, 'waiting', ?, ?, ?)",
-            *(space, kind, _text(fields), confidence, threshold),
-            *(self._database.actor_id(by), write.at, write.change),
+            "proposals",
+            space=space,
+            kind=kind,
+            fields=_text(fields),
+            confidence=confidence,
+            threshold=threshold,
+            status="waiting",
+            actor=self._database.actor_id(by),
+            at=write.at,
+            change=write.change,
         )
 
     def get(self, space: int, proposal: int) -> Proposal:
@@ -63,12 +69,12 @@ class Proposals:
 
     def waiting(self, space: int, kind: str, fields: Mapping[str, Any]) -> int | None:
         """The proposal that waits with this very wish, if there is one."""
-        row = self._database.row(
+        found: int | None = self._database.value(
             "SELECT id FROM proposals WHERE space = ? AND status = 'waiting' AND kind = ? "
             "AND fields = ? LIMIT 1",
             *(space, kind, _text(fields)),
         )
-        return None if row is None else int(row[0])
+        return found
 
     def decide(self, write: Write, proposal: int, status: str, by: str, why: str) -> None:
         """Note what became of a proposal, who said so, and why."""

@@ -46,8 +46,7 @@ def erase(
     topics = {node >> 3 for node in nodes if node & 7 == NodeKind.TOPIC}
     named = {node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY}
     for entity in named:
-        rows = database.rows("SELECT id FROM topics WHERE entity = ?", entity)
-        topics |= {row[0] for row in rows}
+        topics |= set(database.column("SELECT id FROM topics WHERE entity = ?", entity))
     for topic in topics:
         gone.update(_erase_topic(database, write, topic))
     for entity in named:
@@ -115,12 +114,12 @@ def _names(database: Database, nodes: list[int]) -> set[str]:
         NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?1 "
         "UNION SELECT name FROM names WHERE entity = ?1",
     }
-    return {row[0] for node in nodes for row in database.rows(sql[NodeKind(node & 7)], node >> 3)}
+    return {name for node in nodes for name in database.column(sql[NodeKind(node & 7)], node >> 3)}
 
 
 def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]:
     node = topic << 3 | NodeKind.TOPIC
-    chunks = [row[0] for row in database.rows("SELECT id FROM chunks WHERE topic = ?", topic)]
+    chunks = database.column("SELECT id FROM chunks WHERE topic = ?", topic)
     edges = _erase_edges(database, write, node)
     met: set[int] = set()
     for chunk in chunks:
@@ -140,7 +139,7 @@ def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]
 
 def _erase_chunk(database: Database, write: Write, chunk: int, met: set[int]) -> int:
     """Erase a chunk and what was read in it; the entities it met are for the caller to look at."""
-    met |= {row[0] for row in database.rows("SELECT entity FROM mentions WHERE chunk = ?", chunk)}
+    met |= set(database.column("SELECT entity FROM mentions WHERE chunk = ?", chunk))
     derived = database.rows("SELECT source, target FROM derived_edges WHERE chunk = ?", chunk)
     met |= {end >> 3 for ends in derived for end in ends if end & 7 == NodeKind.ENTITY}
     node = chunk << 3 | NodeKind.CHUNK

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hades.domain.graph import NodeKind
 from hades.domain.times import NOW
-from hades.errors import Conflict, NotFound
+from hades.errors import Conflict
 from hades.store.records import Write
 from hades.store.sqlite import Database
 from hades.store.topics import Topics, digest_of
@@ -41,25 +42,23 @@ class Sources:
 
     def root_of(self, space: int, topic: str) -> str | None:
         """Where a topic came from; None when it was written by hand."""
-        row = self._database.row(
+        root: str | None = self._database.value(
             "SELECT o.root FROM sources o JOIN topics t ON t.id = o.topic "
             "WHERE t.space = ? AND t.name = ?",
             *(space, topic),
         )
-        return None if row is None else str(row[0])
+        return root
 
     def put(
         self, space: int, topic: str, root: str, fingerprint: bytes, kind: str, title: str
     ) -> None:
         """Note where a topic came from."""
-        row = self._database.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
-        if row is None:
-            raise NotFound(f"There is no topic {topic!r}.")
+        topic_id = self._topics.id(space, topic)
         self._database.run(
-            "INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", row[0], root, fingerprint
+            "INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", topic_id, root, fingerprint
         )
         self._database.run(
-            "UPDATE topics SET kind = ?, title = ? WHERE id = ?", kind, title or None, row[0]
+            "UPDATE topics SET kind = ?, title = ? WHERE id = ?", kind, title or None, topic_id
         )
 
     def rename(self, write: Write, space: int, topic: str, new: str) -> None:
@@ -67,13 +66,13 @@ class Sources:
         if self._topics.exists(space, new):
             raise Conflict(f"The topic {new!r} exists already.")
         states = list(self._topics.history(space, topic, NOW))
-        row = self._database.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
-        self._database.run("UPDATE topics SET name = ? WHERE id = ?", new, row[0])
+        topic_id = self._topics.id(space, topic)
+        self._database.run("UPDATE topics SET name = ? WHERE id = ?", new, topic_id)
         for state in states:
             if not state.forgotten:
                 self._database.run(
                     "UPDATE states SET digest = ? WHERE topic = ? AND version = ?",
                     digest_of(new, state.version, state.content.encode()),
-                    *(row[0], state.version),
+                    *(topic_id, state.version),
                 )
-        write.subject = row[0] << 3
+        write.subject = topic_id << 3 | NodeKind.TOPIC

@@ -30,19 +30,16 @@ class Spaces:
 
     def id(self, name: str) -> int:
         """The number of a space; NotFound when there is no such space."""
-        row = self._database.row("SELECT id FROM spaces WHERE name = ?", name)
-        if row is None:
+        found: int | None = self._database.value("SELECT id FROM spaces WHERE name = ?", name)
+        if found is None:
             raise NotFound(f"There is no space {name!r}: create it with `hades spaces create`.")
-        return int(row[0])
+        return found
 
     def create(self, write: Write, name: str) -> Space:
         """A new, empty space."""
         if self._database.row("SELECT 1 FROM spaces WHERE name = ?", name):
             raise Conflict(f"The space {name!r} exists already.")
-        space = self._database.insert(
-            "INSERT INTO spaces (name, created_at) VALUES (?, ?)", name, write.at
-        )
-        write.space = space
+        write.space = self._database.insert("spaces", name=name, created_at=write.at)
         return Space(name, from_micros(write.at))
 
     def drop(self, write: Write, name: str) -> None:
@@ -85,6 +82,8 @@ _COUNTS = {
     "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
     "pending": "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
     "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
+    "vectors": f"SELECT count(*) FROM embeddings v JOIN chunks c "
+    f"ON v.node = c.id << 3 | {NodeKind.CHUNK} JOIN topics t ON t.id = c.topic WHERE t.space = ?",
     "entities": "SELECT count(*) FROM entities WHERE space = ?",
     "edges": "SELECT count(*) FROM edges WHERE space = ? AND retired_at IS NULL",
     "open_edges": "SELECT count(*) FROM edges "
@@ -98,14 +97,7 @@ _COUNTS = {
 def count(database: Database, topics: Topics, space: int) -> dict[str, int]:
     """How much there is in a space, and how large the file is."""
     numbers = {"topics": topics.counts().get(space, 0)}
-    numbers |= {name: int(database.row(sql, space)[0]) for name, sql in _COUNTS.items()}
-    numbers["vectors"] = int(
-        database.row(
-            "SELECT count(*) FROM embeddings v JOIN chunks c ON v.node = c.id << 3 | ? "
-            "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-            *(int(NodeKind.CHUNK), space),
-        )[0]
-    )
+    numbers |= {name: database.value(sql, space) for name, sql in _COUNTS.items()}
     numbers["change"] = database.change()
     numbers["file_bytes"] = database.path.stat().st_size
     return numbers

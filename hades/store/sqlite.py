@@ -158,6 +158,15 @@ class Database:
         except FAULTS as error:
             raise translate(error, self.path) from error
 
+    def value(self, sql: str, *values: Any, **named: Any) -> Any:
+        """The first value of the first row, or None."""
+        found = self.row(sql, *values, **named)
+        return None if found is None else found[0]
+
+    def column(self, sql: str, *values: Any, **named: Any) -> list[Any]:
+        """The first value of every row."""
+        return [row[0] for row in self.rows(sql, *values, **named)]
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Everything read inside sees the same moment, whoever writes meanwhile."""
@@ -256,28 +265,28 @@ class Database:
         except FAULTS as error:
             raise translate(error, self.path) from error
 
-    def insert(self, sql: str, *values: Any) -> int:
-        """Insert a row; its id."""
-        return int(self.run(sql, *values).lastrowid or 0)
+    def insert(self, table: str, **values: Any) -> int:
+        """Insert a row, its values given by column; its id."""
+        names = ", ".join(f'"{name}"' for name in values)
+        marks = ", ".join("?" * len(values))
+        sql = f"INSERT INTO {table} ({names}) VALUES ({marks})"
+        return int(self.run(sql, *values.values()).lastrowid or 0)
 
     def actor_id(self, name: str) -> int:
         """The small number that stands for who is writing."""
-        found = self.row("SELECT id FROM actors WHERE name = ?", name)
-        return int(found[0]) if found else self.insert("INSERT INTO actors (name) VALUES (?)", name)
+        found = self.value("SELECT id FROM actors WHERE name = ?", name)
+        return found or self.insert("actors", name=name)
 
     def relation_id(self, name: str) -> int:
         """The small number that stands for a type of edge."""
-        found = self.row("SELECT id FROM relations WHERE name = ?", name)
-        if found:
-            return int(found[0])
-        return self.insert("INSERT INTO relations (name) VALUES (?)", name)
+        found = self.value("SELECT id FROM relations WHERE name = ?", name)
+        return found or self.insert("relations", name=name)
 
     # Facts about the file
 
     def change(self) -> int:
         """The number of the last committed write."""
-        found = self.row("SELECT number FROM changes ORDER BY number DESC LIMIT 1")
-        return int(found[0]) if found else 0
+        return self.value("SELECT number FROM changes ORDER BY number DESC LIMIT 1") or 0
 
     def now(self) -> int:
         """Now, and never before the last write: a clock set back hides nothing."""
@@ -288,8 +297,8 @@ class Database:
         return int(self._local.now)
 
     def _latest(self) -> int:
-        found = self.row("SELECT at FROM changes ORDER BY number DESC LIMIT 1")
-        return max(self.clock(), found[0]) if found else self.clock()
+        last = self.value("SELECT at FROM changes ORDER BY number DESC LIMIT 1")
+        return self.clock() if last is None else max(self.clock(), last)
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known) in microseconds; an open known axis sees everything."""
@@ -300,8 +309,8 @@ class Database:
 
     def meta(self, key: str) -> str | None:
         """A named fact about the file."""
-        found = self.row("SELECT value FROM meta WHERE key = ?", key)
-        return str(found[0]) if found else None
+        found: str | None = self.value("SELECT value FROM meta WHERE key = ?", key)
+        return found
 
     def set_meta(self, key: str, value: str) -> None:
         """Note a fact about the file; inside a write."""

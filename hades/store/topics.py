@@ -55,7 +55,6 @@ class _StateRow(NamedTuple):
         return self.encoding in (DELTA, DELTA_ZIPPED)
 
 
-_INSERT = f"INSERT INTO states ({', '.join(_StateRow._fields[:14])}, change) VALUES ({'?, ' * 14}?)"
 _STATE = ", ".join(f"s.{name}" for name in _StateRow._fields[:14])
 _KNOWN = "s.recorded_at <= :known AND (s.retired_at IS NULL OR s.retired_at > :known)"
 NEXT = (
@@ -135,7 +134,7 @@ class Topics:
     def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State:
         """One version of a topic by its number."""
         known = self._database.moment(as_of)[1]
-        topic_id = self._topic_id(space, topic)
+        topic_id = self.id(space, topic)
         row = self._row(_VERSIONS, topic=topic_id, first=version, last=version, known=known)
         if row is None:
             raise NotFound(f"The topic {topic!r} has no version {version}.")
@@ -144,7 +143,7 @@ class Topics:
     def history(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]:
         """The states of a topic in the order they were recorded."""
         known = self._database.moment(as_of)[1]
-        topic_id = self._topic_id(space, topic)
+        topic_id = self.id(space, topic)
         content: bytes | None = None
         for row in self._database.rows(
             _VERSIONS, topic=topic_id, first=1, last=FOREVER, known=known
@@ -214,6 +213,13 @@ class Topics:
         topic, row = found[0], _StateRow(*found[1:])
         return "" if row.encoding is None else self._content(topic, row).decode()
 
+    def id(self, space: int, topic: str) -> int:
+        """The number of a topic; NotFound when there is none."""
+        found = self._find(space, topic)
+        if found is None:
+            raise self._missing(space, topic)
+        return found
+
     def exists(self, space: int, topic: str) -> bool:
         """Whether the topic was ever remembered, forgotten ones included."""
         return self._find(space, topic) is not None
@@ -266,21 +272,21 @@ class Topics:
         ).rowcount
 
     def _latest(self, topic_id: int) -> int | None:
-        row = self._database.row(
+        latest: int | None = self._database.value(
             "SELECT id FROM states WHERE topic = ? AND retired_at IS NULL "
             "ORDER BY valid_from DESC, version DESC LIMIT 1",
             topic_id,
         )
-        return None if row is None else int(row[0])
+        return latest
 
     def _new_topic(self, space: int, topic: str) -> int:
         """A topic; an entity of that name, met before in an edge, becomes its subject."""
-        return self._database.insert(
-            "INSERT INTO topics (space, name, entity) VALUES (?1, ?2, "
-            "(SELECT id FROM entities WHERE space = ?1 AND key IN (?3, ?4) "
-            "ORDER BY key = ?4 DESC LIMIT 1))",
-            *(space, topic, name_key(topic), exact_key(topic)),
+        entity = self._database.value(
+            "SELECT id FROM entities WHERE space = ?1 AND key IN (?2, ?3) "
+            "ORDER BY key = ?3 DESC LIMIT 1",
+            *(space, name_key(topic), exact_key(topic)),
         )
+        return self._database.insert("topics", space=space, name=topic, entity=entity)
 
     def _insert(
         self,
@@ -310,7 +316,8 @@ class Topics:
             body=body,
             valid_to=None,
         )
-        return self._database.insert(_INSERT, *row[:14], write.change), row
+        values = dict(zip(_StateRow._fields[:14], row, strict=False))
+        return self._database.insert("states", **values, change=write.change), row
 
     def _point(
         self,
@@ -325,15 +332,15 @@ class Topics:
         run = self._database.run
         newest = None
         if latest is not None:
-            newest = self._database.row("SELECT valid_from FROM states WHERE id = ?", latest)[0]
+            newest = self._database.value("SELECT valid_from FROM states WHERE id = ?", latest)
         if newest is not None and row.valid_from < newest:
             run("UPDATE topics SET versions = ? WHERE id = ?", row.version, topic_id)
-            found = self._database.row(
+            following: int = self._database.value(
                 "SELECT min(valid_from) FROM states "
                 "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
                 *(topic_id, row.valid_from),
             )
-            return int(found[0])
+            return following
         run(
             "UPDATE topics SET versions = ?, planned = ?, latest = ? WHERE id = ?",
             *(row.version, int(row.valid_from > write.at), state_id, topic_id),
@@ -386,21 +393,17 @@ class Topics:
         return _checked(topic, row, content)
 
     def _find(self, space: int, topic: str) -> int | None:
-        row = self._database.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
-        return None if row is None else int(row[0])
-
-    def _topic_id(self, space: int, topic: str) -> int:
-        found = self._find(space, topic)
-        if found is None:
-            raise self._missing(space, topic)
+        found: int | None = self._database.value(
+            "SELECT id FROM topics WHERE space = ? AND name = ?", space, topic
+        )
         return found
 
     def _missing(self, space: int, topic: str) -> NotFound:
-        row = self._database.row("SELECT name FROM spaces WHERE id = ?", space)
-        if row is None:
+        name = self._database.value("SELECT name FROM spaces WHERE id = ?", space)
+        if name is None:
             return NotFound("This space is gone: somebody dropped it.")
         when = "" if self._find(space, topic) is None else " at that time"
-        return NotFound(f"There is no topic {topic!r} in the space {row[0]!r}{when}.")
+        return NotFound(f"There is no topic {topic!r} in the space {name!r}{when}.")
 
 
 def _says_nothing_new(held: State, draft: Draft) -> bool:
