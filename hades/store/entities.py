@@ -15,7 +15,7 @@ from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.store.identity import Identity
+from hades.store.identity import PRESENT, Identity
 from hades.store.records import Write
 from hades.store.sqlite import Database
 
@@ -57,9 +57,7 @@ GROUP BY node
 """
 _FREQUENCIES = f"""
 SELECT m.entity, count(DISTINCT m.chunk) FROM mentions m JOIN presences p ON p.chunk = m.chunk
-WHERE m.entity {_AMONG}
-  AND p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
-  AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+WHERE m.entity {_AMONG} AND {PRESENT}
 """
 
 

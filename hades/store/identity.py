@@ -18,18 +18,25 @@ from hades.store.sqlite import Database
 STEPS_AT_MOST = 4
 """An acronym of a merged long form of … ends somewhere."""
 
+PRESENT = (
+    "p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2) "
+    "AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)"
+)
+"""That a row `p` of presences holds at the moment (?2 valid, ?3 known)."""
 _COREFERENCES = """
 SELECT DISTINCT l.source >> 3, l.target >> 3
 FROM derived_edges l JOIN presences p ON p.chunk = l.chunk
 WHERE l.relation = (SELECT id FROM relations WHERE name = 'coref')
-  AND l.source & 7 = 1 AND l.target & 7 = 1 AND {which}
-  AND p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
-  AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+  AND l.source & 7 = 1 AND l.target & 7 = 1 AND {which} AND {present}
 """
-_OF_SOURCES = _COREFERENCES.format(which="l.source IN (SELECT value FROM json_each(?1))")
-_OF_TARGETS = _COREFERENCES.format(which="l.target IN (SELECT value FROM json_each(?1))")
+_OF_SOURCES = _COREFERENCES.format(
+    which="l.source IN (SELECT value FROM json_each(?1))", present=PRESENT
+)
+_OF_TARGETS = _COREFERENCES.format(
+    which="l.target IN (SELECT value FROM json_each(?1))", present=PRESENT
+)
 _OF_SPACE = _COREFERENCES.format(
-    which="l.source >> 3 IN (SELECT id FROM entities WHERE space = ?1)"
+    which="l.source >> 3 IN (SELECT id FROM entities WHERE space = ?1)", present=PRESENT
 )
 
 

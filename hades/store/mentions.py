@@ -14,15 +14,14 @@ from hades.domain.graph import NodeKind
 from hades.domain.names import entity_key, name_key
 from hades.domain.times import AsOf
 from hades.store.entities import USERS_WORD, Entities
+from hades.store.identity import PRESENT
 from hades.store.records import Mention, NamedEntity, Write
 from hades.store.sqlite import Database
 
-_TOGETHER = """
-WITH there AS (
-  SELECT DISTINCT p.chunk FROM presences p
-  WHERE p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
-    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
-), own AS (
+_THERE = f"WITH there AS (SELECT DISTINCT p.chunk FROM presences p WHERE {PRESENT})"
+"""The chunks that are there at a moment."""
+_TOGETHER = f"""
+{_THERE}, own AS (
   SELECT DISTINCT m.chunk FROM mentions m JOIN there USING (chunk)
   WHERE m.entity IN (SELECT value FROM json_each(?1))
 ), others AS (
@@ -39,12 +38,8 @@ WHERE e.origin = 0 OR EXISTS (
 ORDER BY o.both DESC, 4 DESC, e.name LIMIT ?4
 """
 
-_LIVING = """
-WITH there AS (
-  SELECT DISTINCT p.chunk FROM presences p
-  WHERE p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
-    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
-), said AS (
+_LIVING = f"""
+{_THERE}, said AS (
   SELECT m.entity, min(m.introduces) AS origin, count(*) AS frequency
   FROM mentions m JOIN there USING (chunk) GROUP BY m.entity
 )
@@ -52,16 +47,22 @@ SELECT e.id, e.name, e.key, e.kind, coalesce(s.origin = 1, 0), coalesce(s.freque
 FROM entities e LEFT JOIN said s ON s.entity = e.id
 WHERE e.space = ?1 AND (e.origin = 0 OR s.origin IS NOT NULL) ORDER BY e.name, e.key
 """
-_MENTIONS = """
+_MENTIONS = f"""
 WITH there AS (
   SELECT DISTINCT m.chunk FROM mentions m JOIN presences p ON p.chunk = m.chunk
   WHERE m.entity IN (SELECT value FROM json_each(?1))
-    AND p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
-    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+    AND {PRESENT}
   ORDER BY m.chunk LIMIT ?4)
 SELECT m.chunk, m.positions FROM there JOIN mentions m USING (chunk)
 WHERE m.entity IN (SELECT value FROM json_each(?1)) ORDER BY m.chunk, m.entity
 """
+
+
+# CROSS JOIN keeps this order: keys, their names, their entities.
+_BY_KEYS = (
+    "FROM json_each(?2) k CROSS JOIN names n ON n.key = k.value "
+    "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1"
+)
 
 
 class Mentions:
@@ -160,19 +161,14 @@ class Mentions:
     def going_by(self, space: int, keys: Sequence[str]) -> list[tuple[int, int, str]]:
         """The names of a space with one of these keys: (id, entity, key), by id."""
         return self._database.rows(
-            "SELECT n.id, n.entity, n.key FROM json_each(?2) k "
-            "CROSS JOIN names n ON n.key = k.value "
-            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
-            "WHERE n.retired_at IS NULL ORDER BY n.id",
+            f"SELECT n.id, n.entity, n.key {_BY_KEYS} WHERE n.retired_at IS NULL ORDER BY n.id",
             *(space, json.dumps(list(keys))),
         )
 
     def mentioned(self, space: int, keys: Sequence[str], known: int) -> list[tuple[int, int]]:
         """(entity, chunk) of every mention of an entity that went by one of these keys then."""
         return self._database.rows(
-            "SELECT DISTINCT m.entity, m.chunk FROM json_each(?2) k "
-            "CROSS JOIN names n ON n.key = k.value "
-            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+            f"SELECT DISTINCT m.entity, m.chunk {_BY_KEYS} "
             "CROSS JOIN mentions m ON m.entity = e.id WHERE n.recorded_at <= ?3 "
             "AND (n.retired_at IS NULL OR n.retired_at > ?3)",
             *(space, json.dumps(list(keys)), known),
@@ -191,10 +187,7 @@ class Mentions:
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
         """(key, entity) of every entity that went by one of these keys then."""
         return self._database.rows(
-            # CROSS JOIN keeps this order: keys, their names, their entities.
-            "SELECT DISTINCT n.key, n.entity FROM json_each(?2) k "
-            "CROSS JOIN names n ON n.key = k.value "
-            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+            f"SELECT DISTINCT n.key, n.entity {_BY_KEYS} "
             "WHERE n.recorded_at <= ?3 AND (n.retired_at IS NULL OR n.retired_at > ?3)",
             *(space, json.dumps(list(keys)), known),
         )
@@ -223,11 +216,9 @@ class Mentions:
         """
         row = self._database.row(
             "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
-            "WHERE a.entity = ?1 AND b.entity = ?2 "
-            "AND a.introduces IS NOT 1 AND b.introduces IS NOT 1 AND p.valid_from <= ?3 "
-            "AND (p.valid_to IS NULL OR p.valid_to > ?3) AND p.recorded_at <= ?4 "
-            "AND (p.retired_at IS NULL OR p.retired_at > ?4) LIMIT 1",
-            *(one, other, *self._database.moment(as_of)),
+            "WHERE a.entity = ?1 AND b.entity = ?4 AND a.introduces IS NOT 1 "
+            f"AND b.introduces IS NOT 1 AND {PRESENT} LIMIT 1",
+            *(one, *self._database.moment(as_of), other),
         )
         return row is not None
 

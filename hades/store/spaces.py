@@ -73,15 +73,14 @@ def read_log(database: Database, entities: Entities, space: int | None, limit: i
         ]
 
 
+_OF_CHUNKS = "JOIN chunks c ON c.id = r.chunk JOIN topics t ON t.id = c.topic WHERE t.space = ?"
+_OF_STATES = "JOIN topics t ON t.id = s.topic WHERE t.space = ?"
 _COUNTS = {
-    "states": "SELECT count(*) FROM states s JOIN topics t ON t.id = s.topic WHERE t.space = ?",
+    "states": f"SELECT count(*) FROM states s {_OF_STATES}",
     "chunks": "SELECT count(*) FROM chunks c JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-    "mentions": "SELECT count(*) FROM mentions m JOIN chunks c ON c.id = m.chunk "
-    "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-    "derived_edges": "SELECT count(*) FROM derived_edges l JOIN chunks c ON c.id = l.chunk "
-    "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-    "pending": "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
-    "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
+    "mentions": f"SELECT count(*) FROM mentions r {_OF_CHUNKS}",
+    "derived_edges": f"SELECT count(*) FROM derived_edges r {_OF_CHUNKS}",
+    "pending": f"SELECT count(*) FROM pending p JOIN states s ON s.id = p.state {_OF_STATES}",
     "vectors": f"SELECT count(*) FROM embeddings v JOIN chunks c "
     f"ON v.node = c.id << 3 | {NodeKind.CHUNK} JOIN topics t ON t.id = c.topic WHERE t.space = ?",
     "entities": "SELECT count(*) FROM entities WHERE space = ?",
@@ -89,8 +88,7 @@ _COUNTS = {
     "open_edges": "SELECT count(*) FROM edges "
     "WHERE space = ? AND retired_at IS NULL AND valid_to IS NULL",
     "proposals": "SELECT count(*) FROM proposals WHERE space = ? AND status = 'waiting'",
-    "stored_bytes": "SELECT coalesce(sum(length(s.body)), 0) FROM states s "
-    "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
+    "stored_bytes": f"SELECT coalesce(sum(length(s.body)), 0) FROM states s {_OF_STATES}",
 }
 
 

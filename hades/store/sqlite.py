@@ -19,7 +19,7 @@ from typing import Any
 
 from hades.domain.times import FOREVER, AsOf, Clock, to_micros
 from hades.errors import Denied, InvalidInput, Unavailable
-from hades.store.faults import FAULTS, translate, translated
+from hades.store.faults import translated
 from hades.store.records import Write
 
 _STATEMENTS_CACHED = 256
@@ -137,26 +137,19 @@ class Database:
 
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """All rows of a statement, its values given in order or by name."""
-        try:
+        with translated(self.path):
             return self.connection.execute(sql, named or values).fetchall()
-        except FAULTS as error:
-            raise translate(error, self.path) from error
 
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement as they are read, so many at once."""
-        try:
-            with closing(self.connection.execute(sql, values)) as cursor:
-                while rows := cursor.fetchmany(at_once):
-                    yield rows
-        except FAULTS as error:
-            raise translate(error, self.path) from error
+        with translated(self.path), closing(self.connection.execute(sql, values)) as cursor:
+            while rows := cursor.fetchmany(at_once):
+                yield rows
 
     def row(self, sql: str, *values: Any, **named: Any) -> Any:
         """The first row of a statement, or None."""
-        try:
+        with translated(self.path):
             return self.connection.execute(sql, named or values).fetchone()
-        except FAULTS as error:
-            raise translate(error, self.path) from error
 
     def value(self, sql: str, *values: Any, **named: Any) -> Any:
         """The first value of the first row, or None."""
@@ -260,10 +253,8 @@ class Database:
 
     def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
         """A statement that changes something; inside `write` or `transaction` only."""
-        try:
+        with translated(self.path):
             return self.connection.execute(sql, values)
-        except FAULTS as error:
-            raise translate(error, self.path) from error
 
     def insert(self, table: str, **values: Any) -> int:
         """Insert a row, its values given by column; its id."""
