@@ -41,13 +41,13 @@ def checked_clock(clock: Clock) -> Clock:
     """The same clock, refused where it is no function or tells no microseconds."""
 
     def tell() -> int:
-        told = clock() if callable(clock) else clock
-        if type(told) is not int or not _FIRST <= told <= _LAST:
+        micros = clock() if callable(clock) else clock
+        if type(micros) is not int or not _FIRST <= micros <= _LAST:
             raise InvalidInput(
                 "A clock is a function that returns the microseconds since 1970 as an int: "
-                f"this one gives {told!r}."
+                f"this one gives {micros!r}."
             )
-        return told
+        return micros
 
     tell()
     return tell

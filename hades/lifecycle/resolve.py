@@ -47,7 +47,7 @@ class EntityResolver:
     space: int
     actor: str
     encoder: Callable[[], Encoder]
-    told: Progress
+    on_progress: Progress
     dry_run: bool
 
     def run(self) -> Resolution:
@@ -72,7 +72,7 @@ class EntityResolver:
         )
 
     def _named(self) -> list[NamedEntity]:
-        self.told("reading names", 0, 1)
+        self.on_progress("reading names", 0, 1)
         found = self.store.mentions.entities(self.space, NOW)
         return [one for one in found if one.kind not in _NOT_COMPARED and not _is_exact(one)]
 
@@ -105,7 +105,7 @@ class EntityResolver:
         found = []
         for number, (one, other) in enumerate(pairs):
             if number % 10_000 == 0:
-                self.told("comparing spellings", number, len(pairs))
+                self.on_progress("comparing spellings", number, len(pairs))
             why = same_spelling(keys[one], keys[other])
             if why is not None:
                 keep, gone = sorted((by_key[keys[one]], by_key[keys[other]]), key=_strength)
@@ -118,7 +118,7 @@ class EntityResolver:
             return "both are titles"
         if keep.kind != other.kind and "concept" not in (keep.kind, other.kind):
             return f"one is a {keep.kind}, one a {other.kind}"
-        if self.store.mentions.told_apart(keep.entity, other.entity, NOW):
+        if self.store.mentions.are_distinct(keep.entity, other.entity, NOW):
             return "they stand in one passage"
         return None
 
@@ -143,7 +143,7 @@ class EntityResolver:
             rows = [(one.node, raw.tobytes()) for one, raw in zip(batch, vectors, strict=True)]
             with self.store.write(self.actor, ACTION, self.space) as write:
                 self.store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
-            self.told("embedding names", first + len(batch), len(missing))
+            self.on_progress("embedding names", first + len(batch), len(missing))
         return len(missing)
 
     def _by_meaning(
@@ -190,7 +190,9 @@ class EntityResolver:
                 if first + row != column:
                     pair = (min(first + row, column), max(first + row, column))
                     found[pair] = round(min(1.0, float(cosines[row, column])), _DECIMALS)
-            self.told("comparing meanings", min(first + _BLOCK_ROWS, len(matrix)), len(matrix))
+            self.on_progress(
+                "comparing meanings", min(first + _BLOCK_ROWS, len(matrix)), len(matrix)
+            )
         left: dict[int, int] = {}
         kept = []
         for (one, other), cosine in sorted(found.items(), key=lambda item: (-item[1], item[0])):

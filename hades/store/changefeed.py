@@ -1,6 +1,6 @@
-"""What derived indexes read: rows as plain tuples, those written since a change number.
+"""The changefeed: what derived indexes read, the rows written since a change number.
 
-An open end is FOREVER here, so that it can be compared as a number.
+Rows are plain tuples; an open end is FOREVER, so that it can be compared as a number.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _SINCE = {
     # Of a topic with a plan, both what holds and what is planned: what is there decides.
     "order": "WITH changed AS (SELECT topic FROM chunks WHERE change > ?1 UNION "
     "SELECT c.topic FROM presences q JOIN chunks c ON c.id = q.chunk WHERE q.change > ?1), "
-    "held AS (SELECT id AS topic, latest AS state FROM topics WHERE id IN changed UNION "
+    "chosen AS (SELECT id AS topic, latest AS state FROM topics WHERE id IN changed UNION "
     "SELECT s.topic, s.id FROM topics t JOIN states s ON s.topic = t.id "
     "WHERE t.planned AND t.id IN changed AND s.retired_at IS NULL) "
-    "SELECT p.chunk, h.topic, p.ordinal, t.kind = 'conversation' FROM held h "
+    "SELECT p.chunk, h.topic, p.ordinal, t.kind = 'conversation' FROM chosen h "
     "JOIN placements p ON p.state = h.state JOIN topics t ON t.id = h.topic GROUP BY p.chunk",
     "purged": "SELECT node FROM purged WHERE change > ?",
 }

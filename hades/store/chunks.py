@@ -1,7 +1,7 @@
 """Chunks in SQLite: where they stand, when they are there, and their vectors.
 
 A chunk belongs to a topic and is known by its heading and text, so a version that leaves
-a passage alone leaves its chunk alone. Its times follow from the trace: placing a state
+a passage alone leaves its chunk alone. Its times follow from the states: placing one
 changes the chunks of one stretch of valid time, from its own start to the next state's.
 """
 
@@ -30,7 +30,7 @@ _CONTENTS_KEPT = 32
 _BEFORE = (
     "topic = s.topic AND version < s.version AND (retired_at IS NULL OR retired_at > s.recorded_at)"
 )
-_HELD_BEFORE = f"""
+_STATE_BEFORE = f"""
 SELECT (SELECT id FROM states WHERE {_BEFORE} AND valid_from <= s.valid_from
         ORDER BY valid_from DESC, version DESC LIMIT 1),
        (SELECT min(valid_from) FROM states WHERE {_BEFORE} AND valid_from > s.valid_from)
@@ -116,7 +116,7 @@ class Chunks:
     # Placing
 
     def place(self, write: Write, state: int, cuts: Sequence[ChunkDraft]) -> list[tuple[int, bool]]:
-        """Place the passages of a state; each chunk's id, and whether it is new."""
+        """Place the chunks of a state; each chunk's id, and whether it is new."""
         row = self._database.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
         if row is None:
             raise NotFound(f"There is no state {state}.")
@@ -158,7 +158,7 @@ class Chunks:
 
         `before` are those of an earlier cutting of this very state.
         """
-        held, valid_to = self._database.row(_HELD_BEFORE, state)
+        previous, valid_to = self._database.row(_STATE_BEFORE, state)
         recorded_at, encoding = self._database.row(
             "SELECT recorded_at, encoding FROM states WHERE id = ?", state
         )
@@ -166,8 +166,8 @@ class Chunks:
             # Forgotten: whatever was there or planned is gone from here on.
             there = self._database.column(_THERE_AFTER, state, valid_from)
             before, valid_to = before.union(there), None
-        elif held is not None:
-            order = self.placed(held)
+        elif previous is not None:
+            order = self.placed(previous)
             self._note_moves(write, [c for c in order if c in now_there], state, set(order))
             before = before | set(order)
         for chunk in sorted(before - now_there):

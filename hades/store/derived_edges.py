@@ -193,7 +193,7 @@ class DerivedEdges:
         for end in ends:
             meant = end
             if end & 7 == NodeKind.ENTITY:
-                meant = identity.standing_for(end >> 3) << 3 | NodeKind.ENTITY
+                meant = identity.root_of(end >> 3) << 3 | NodeKind.ENTITY
             described[end] = self._entities.describe(meant)
         labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
         edges = []

@@ -153,7 +153,7 @@ class Edges:
 
     def _end(self, node: int, name: str | None, identity: Identity) -> Node:
         kind, row = node & 7, node >> 3
-        root = identity.standing_for(row) if kind == NodeKind.ENTITY else row
+        root = identity.root_of(row) if kind == NodeKind.ENTITY else row
         if name is None or root != row:
             return self._entities.describe(root << 3 | kind)
         return Node(NodeKind(kind).label, name)

@@ -80,7 +80,7 @@ class Entities:
         entity = self._find(space, name, as_of) if row is None else int(row[1])
         if entity is None:
             return None
-        return self._entity_node(self.identity(space, as_of).standing_for(entity))
+        return self._entity_node(self.identity(space, as_of).root_of(entity))
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
         """The node a name stands for; an entity is made when there is none."""
@@ -207,7 +207,7 @@ class Entities:
         if found is None:
             raise NotFound(f"There is no entity {name!r} in this space.")
         identity = self.identity(space, as_of)
-        own = identity.standing_for(found)
+        own = identity.root_of(found)
         sql = "SELECT id, name, kind, summary FROM entities WHERE id = ?"
         groups = {own: identity.members(own)}
         return self._shown(self._database.rows(sql, own), groups, self.roots(space, as_of), as_of)[

@@ -1,4 +1,4 @@
-"""What SQLite and the disk can do wrong, told in our words: one sentence each."""
+"""What SQLite and the disk can do wrong, as HadesErrors of one sentence each."""
 
 from __future__ import annotations
 

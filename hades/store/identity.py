@@ -49,7 +49,7 @@ class Identity:
         self._moment = moment
         self._meanings: dict[int, int | None] = {}
 
-    def standing_for(self, entity: int) -> int:
+    def root_of(self, entity: int) -> int:
         """The entity that one means: itself, unless it was merged or explained."""
         seen = {entity}
         for _ in range(STEPS_AT_MOST):
@@ -87,7 +87,7 @@ class Identity:
         for source, target in rows:
             targets.setdefault(source, set()).add(target)
         self._keep(targets, targets)
-        meant = {entity: self.standing_for(entity) for entity in targets}
+        meant = {entity: self.root_of(entity) for entity in targets}
         return {entity: other for entity, other in meant.items() if entity != other}
 
     def _means_one_of(self, entity: int, group: Collection[int]) -> bool:

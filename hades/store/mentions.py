@@ -209,7 +209,7 @@ class Mentions:
             if entity not in others
         ]
 
-    def told_apart(self, one: int, other: int, as_of: AsOf) -> bool:
+    def are_distinct(self, one: int, other: int, as_of: AsOf) -> bool:
         """Whether a chunk there at a moment mentions two entities, and is about neither.
 
         What is about one of them may well spell its title in two ways.

@@ -1,6 +1,6 @@
 """Records: what is handed to the store and what it gives back, beside the domain's own.
 
-A store keeps spaces; in a space, topics with their topics of states; entities with
+A store keeps spaces; in a space, topics with their states; entities with
 their other names; edges between them; chunks and their vectors. Every write happens
 inside `Store.write`, which gives it a change number and a known time and makes it
 whole or undone. Reads take an `AsOf`. Rows are known by small integers inside the
@@ -112,7 +112,7 @@ class EdgeFilter:
 
 @dataclass(frozen=True, slots=True)
 class ChunkDraft:
-    """A passage about to be placed in a state: characters `start` to `end` of it."""
+    """A chunk about to be placed in a state: characters `start` to `end` of it."""
 
     start: int
     end: int
@@ -145,7 +145,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
-    """An entity that stands for itself at a moment, as resolution looks at it."""
+    """An entity that was not merged into another, as resolution looks at it."""
 
     entity: int
     name: str

@@ -62,7 +62,7 @@ class Sources:
         )
 
     def rename(self, write: Write, space: int, topic: str, new: str) -> None:
-        """Give a topic another name; its trace goes along, so its hashes are made anew."""
+        """Give a topic another name; its history goes along, so its hashes are made anew."""
         if self._topics.exists(space, new):
             raise Conflict(f"The topic {new!r} exists already.")
         states = list(self._topics.history(space, topic, NOW))

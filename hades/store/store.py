@@ -31,7 +31,7 @@ from hades.store.sqlite import Database
 from hades.store.topics import Topics
 
 _COPIED_PAGES_A_STEP = 64
-"""A quarter of a megabyte: after each step progress is told, and the copy can be stopped."""
+"""A quarter of a megabyte: after each step progress is reported, and the copy can be stopped."""
 
 
 class Store:

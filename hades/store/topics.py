@@ -241,7 +241,7 @@ class Topics:
                 "read it again, then write."
             )
         valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
-        held = self._held_at(space, topic, valid_from) if versions else None
+        current = self._current_at(space, topic, valid_from) if versions else None
         if draft.content is None:
             # Forgetting now also withdraws what is planned; forgetting as of a day in the
             # past says nothing of what came after it.
@@ -249,12 +249,12 @@ class Topics:
             if draft.valid_from is None:
                 plans = self._withdraw_plans(write, topic_id, valid_from)
                 latest = self._latest(topic_id)
-            if held is None and not plans:
+            if current is None and not plans:
                 raise self._missing(space, topic)
-        if draft.content is not None and held is not None:
-            if _says_nothing_new(held, draft):
-                return held, False
-            draft = _inherit(draft, held)
+        if draft.content is not None and current is not None:
+            if _says_nothing_new(current, draft):
+                return current, False
+            draft = _inherit(draft, current)
         topic_id = topic_id or self._new_topic(space, topic)
         state_id, row = self._insert(write, topic, topic_id, versions, valid_from, draft)
         content = b"" if draft.content is None else draft.content.encode()
@@ -370,7 +370,7 @@ class Topics:
         found = self._database.row(sql, *values, **named)
         return None if found is None else _StateRow(*found)
 
-    def _held_at(self, space: int, topic: str, valid_from: int) -> State | None:
+    def _current_at(self, space: int, topic: str, valid_from: int) -> State | None:
         row = self._row(_AS_OF, space=space, topic=topic, valid=valid_from, known=FOREVER)
         if row is None or row.encoding is None:
             return None
@@ -406,24 +406,24 @@ class Topics:
         return NotFound(f"There is no topic {topic!r} in the space {name!r}{when}.")
 
 
-def _says_nothing_new(held: State, draft: Draft) -> bool:
+def _says_nothing_new(current: State, draft: Draft) -> bool:
     return (
-        held.content == draft.content
-        and draft.tags in (None, held.tags)
-        and (draft.metadata is None or dict(draft.metadata) == dict(held.metadata))
-        and draft.importance in (None, held.importance)
-        and (draft.confidence is None or draft.confidence == held.confidence)
-        and draft.level == held.level
+        current.content == draft.content
+        and draft.tags in (None, current.tags)
+        and (draft.metadata is None or dict(draft.metadata) == dict(current.metadata))
+        and draft.importance in (None, current.importance)
+        and (draft.confidence is None or draft.confidence == current.confidence)
+        and draft.level == current.level
     )
 
 
-def _inherit(draft: Draft, held: State) -> Draft:
+def _inherit(draft: Draft, current: State) -> Draft:
     """Tags, metadata and importance carry over unless the writer said otherwise."""
     return replace(
         draft,
-        tags=held.tags if draft.tags is None else draft.tags,
-        metadata=held.metadata if draft.metadata is None else draft.metadata,
-        importance=held.importance if draft.importance is None else draft.importance,
+        tags=current.tags if draft.tags is None else draft.tags,
+        metadata=current.metadata if draft.metadata is None else draft.metadata,
+        importance=current.importance if draft.importance is None else draft.importance,
     )
 
 
