@@ -49,7 +49,7 @@ class Entity:
     edges: int = 0
     frequency: int = 0
     """In how many passages it is mentioned."""
-    id: int = 0
+    id: int = field(default=0, compare=False)
     """Its number: tells apart two entities that are written alike."""
 
 

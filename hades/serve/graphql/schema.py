@@ -22,9 +22,9 @@ from hades.serve.graphql.nodes import (
     edges_of,
     topic_node,
 )
+from hades.serve.graphql.paging import cut, decode, page
 from hades.serve.graphql.reading import At, Reading
 from hades.serve.graphql.shapes import Hit, Interval, Note, Passage, iso_or_none, json
-from hades.serve.graphql.paging import cut, decode, page
 
 Context = Info[Reading, None]
 NAMES_AT_MOST = 50

@@ -78,7 +78,7 @@ def body_model(operation: Operation) -> type[BaseModel] | None:
     if operation.verb in _IN_QUERY:
         return None
     own = [one for one in operation.parameters if one.name not in operation.in_path]
-    fields: dict[str, Any] = {one.name: (wire_type(one), _default(one)) for one in own}
+    fields = {one.name: field_of(one) for one in own}
     if operation.timed:
         fields |= {name: (kind, None) for name, kind in _TIMES.items()}
     example = {one.name: one.about.example for one in own if one.about.example is not None}
@@ -131,10 +131,11 @@ def _list_of(parameter: Parameter) -> Any:
     return Annotated[items, Field(max_length=LIST_AT_MOST)]
 
 
-def _default(parameter: Parameter) -> Any:
+def field_of(parameter: Parameter) -> Any:
+    """A parameter as a field of a pydantic model."""
     if parameter.is_list:
-        return Field()
-    return Field() if parameter.required else parameter.default
+        return wire_type(parameter), []  # the memory says what is missing
+    return wire_type(parameter), Field() if parameter.required else parameter.default
 
 
 def _endpoint(operation: Operation) -> Any:
@@ -153,7 +154,7 @@ def _endpoint(operation: Operation) -> Any:
         elif model is None and not (operation.cursor and one.name in ("after", "limit")):
             examples = None if one.about.example is None else [one.about.example]
             kind = Annotated[wire_type(one), Query(examples=examples)]
-            default = inspect.Parameter.empty if one.required or one.is_list else one.default
+            default = [] if one.is_list else one.default
             shown.append(inspect.Parameter(one.name, keyword, annotation=kind, default=default))
     if model is not None:
         shown.append(inspect.Parameter("body", keyword, annotation=model))
