@@ -92,7 +92,7 @@ def propose(
     *,
     confidence: Annotated[
         float, Param("How sure, 0 to 1.", flag="--confidence", example=0.6, least=0)
-    ],
+    ] = 0.5,
     threshold: Annotated[
         float, Param("From here on it is applied at once.", flag="--threshold", least=0)
     ] = DEFAULT_THRESHOLD,

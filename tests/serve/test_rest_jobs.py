@@ -94,10 +94,10 @@ def test_of_a_purged_upload_no_name_stays_on_disk(client: httpx.Client, path: Pa
     done(client, client.post(f"{S}/jobs?name=secret.md", content=b"Delta.", headers=plain))
     done(client, send(client, tar_of(("a.md", b"A."), ("b.md", b"B."))))
     assert left() == ["docs", "secret.md"]
-    client.delete(f"{S}/states/secret.md?purge=true").raise_for_status()
-    client.delete(f"{S}/states/docs%2Fa.md?purge=true").raise_for_status()
+    client.post(f"{S}/purge", json={"name": "secret.md"}).raise_for_status()
+    client.post(f"{S}/purge", json={"name": "docs/a.md"}).raise_for_status()
     assert left() == ["docs"]  # it still owns docs/b.md
-    client.delete(f"{S}/states/docs%2Fb.md?purge=true").raise_for_status()
+    client.post(f"{S}/purge", json={"name": "docs/b.md"}).raise_for_status()
     assert list(Path(f"{path}.uploads").iterdir()) == []
     done(client, send(client, tar_of(("a.md", b"A again."))))
     assert topics(client) == ["docs/a.md"]

@@ -24,12 +24,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hades import errors
 from hades.errors import HadesError, InvalidInput, Unavailable
-from hades.memory import View
 from hades.serve.auth.caller import Caller, caller_of
 from hades.serve.executor.executor import Executor
 from hades.serve.graphql import limits
 from hades.serve.graphql.reading import Reading
 from hades.serve.graphql.schema import CORE
+from hades.view import View
 
 BODY_BYTES_AT_MOST = 200_000
 ERRORS_AT_MOST = 20

@@ -14,7 +14,6 @@ from strawberry.scalars import JSON
 from hades.domain import answer, graph, trace
 from hades.domain.times import iso
 from hades.errors import NotFound
-from hades.serve.graphql.paging import EDGE_KEY, cut, decode, edge_key
 from hades.serve.graphql.reading import At
 from hades.serve.graphql.shapes import (
     Chunk,
@@ -30,6 +29,7 @@ from hades.serve.graphql.shapes import (
     iso_or_none,
     json,
 )
+from hades.serve.rest.paging import EDGE_KEY, cut, decode, edge_key
 
 
 @strawberry.enum(description="Which way an edge points, seen from a node.")

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from hades.domain.answer import Recall
 from hades.domain.trace import State
 from hades.errors import InvalidInput, Unavailable
-from hades.memory import View
 from hades.serve.auth.caller import Caller, Role
+from hades.view import View
 
 SECONDS_AT_MOST = 10.0
 CHARACTERS_AT_MOST = 20_000_000

@@ -22,9 +22,9 @@ from hades.serve.graphql.nodes import (
     edges_of,
     topic_node,
 )
-from hades.serve.graphql.paging import cut, decode, page
 from hades.serve.graphql.reading import At, Reading
 from hades.serve.graphql.shapes import Hit, Interval, Note, Passage, iso_or_none, json
+from hades.serve.rest.paging import cut, decode, page
 
 Context = Info[Reading, None]
 NAMES_AT_MOST = 50
@@ -240,7 +240,7 @@ class Space:
         glob: str | None = None,
         first: int = 10,
     ) -> list[Hit] | None:
-        found = self.at.view.search(question, first, retriever=door, tag=tag, kind=kind, glob=glob)
+        found = self.at.view.search(question, first, door=door, tag=tag, kind=kind, glob=glob)
         return [Hit.of(one) for one in found]
 
     @strawberry.field(description="The few passages and paths that answer a question.")

@@ -78,6 +78,8 @@ def body_model(operation: Operation) -> type[BaseModel] | None:
     if operation.verb in _IN_QUERY:
         return None
     own = [one for one in operation.parameters if one.name not in operation.in_path]
+    if not own:
+        return None
     fields = {one.name: field_of(one) for one in own}
     if operation.timed:
         fields |= {name: (kind, None) for name, kind in _TIMES.items()}
@@ -157,7 +159,10 @@ def _endpoint(operation: Operation) -> Any:
             default = [] if one.is_list else one.default
             shown.append(inspect.Parameter(one.name, keyword, annotation=kind, default=default))
     if model is not None:
-        shown.append(inspect.Parameter("body", keyword, annotation=model))
+        may_lack = not any(field.is_required() for field in model.model_fields.values())
+        kind = model | None if may_lack else model
+        default = None if may_lack else inspect.Parameter.empty
+        shown.append(inspect.Parameter("body", keyword, annotation=kind, default=default))
     elif operation.timed:
         shown += [
             inspect.Parameter(name, keyword, annotation=kind, default=None)
