@@ -63,7 +63,10 @@ def build(
     for path in PATHS:
         app.router.routes.append(Route(path, watched, include_in_schema=False))
     if graphql:
-        app.router.routes.append(Route("/graphql", queries.mounted(desk), include_in_schema=False))
+        asked = queries.mounted(desk)
+        app.router.routes.append(
+            Route("/graphql", asked, methods=["POST"], include_in_schema=False)
+        )
     problems.install(app)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
