@@ -17,7 +17,7 @@ from hades.serve.mcp import http as agents
 from hades.serve.quick import GZIP_BYTES_AT_LEAST, GZIP_LEVEL, Quick
 from hades.serve.rest import ROUTERS, openapi
 from hades.serve.rest.addresses import Undecoded
-from hades.serve.telemetry.health import PATHS, Pages, Readiness, readiness_of
+from hades.serve.telemetry.health import Readiness, health_routes, readiness_of
 from hades.serve.telemetry.telemetry import Telemetry
 from hades.serve.uploads import Uploads
 
@@ -59,9 +59,8 @@ def build(
     app.state.keys = keys
     app.state.audit = audit
     telemetry.watch(desk, app.state.jobs.counted)
-    watched = Pages(telemetry.metrics, readiness or readiness_of(desk, warm=True))
-    for path in PATHS:
-        app.router.routes.append(Route(path, watched, include_in_schema=False))
+    ready = readiness or readiness_of(desk, warm=True)
+    app.router.routes.extend(health_routes(telemetry.metrics, ready))
     if graphql:
         asked = queries.mounted(desk)
         app.router.routes.append(

@@ -145,7 +145,7 @@ def _server(
         app,
         keys,
         audit=audit,
-        observe=telemetry.observe_call,
+        observe=telemetry.metrics.observe_call,
         link=link,
         limits=limits,
         quick=Latest(desk) if is_bare else None,
