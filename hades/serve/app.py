@@ -16,7 +16,7 @@ from hades.serve.jobs import Jobs
 from hades.serve.mcp import http as agents
 from hades.serve.rest import openapi, routers
 from hades.serve.rest.addresses import Undecoded
-from hades.serve.telemetry.health import PATHS, Pages, Readiness, readiness_of
+from hades.serve.telemetry.health import Readiness, health_routes, readiness_of
 from hades.serve.telemetry.telemetry import Telemetry
 from hades.serve.uploads import Uploads
 
@@ -58,11 +58,13 @@ def build(
     app.state.keys = keys
     app.state.audit = audit
     telemetry.watch(desk, app.state.jobs.counted)
-    watched = Pages(telemetry.metrics, readiness or readiness_of(desk, warm=True))
-    for path in PATHS:
-        app.router.routes.append(Route(path, watched, include_in_schema=False))
+    ready = readiness or readiness_of(desk, warm=True)
+    app.router.routes.extend(health_routes(telemetry.metrics, ready))
     if graphql:
-        app.router.routes.append(Route("/graphql", queries.mounted(desk), include_in_schema=False))
+        asked = queries.mounted(desk)
+        app.router.routes.append(
+            Route("/graphql", asked, methods=["POST"], include_in_schema=False)
+        )
     problems.install(app)
     for router in routers():
         app.router.routes.extend(router.routes)

@@ -186,7 +186,9 @@ def _encodable(text: str) -> str:
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        return problem(405, "This address takes other methods.", headers=_allowed(request))
+        return problem(
+            405, "This address takes other methods.", headers=_allowed(request) or error.headers
+        )
     missing = error.status_code == 404
     detail = "There is nothing at this address." if missing else str(error.detail)
     return problem(error.status_code, detail, headers=error.headers)
@@ -196,7 +198,7 @@ def _allowed(request: Request) -> dict[str, str]:
     """Every method of an address: each is a route of its own, and one alone answered."""
     route = getattr(request.scope.get("route"), "path_format", "")
     methods = request.app.openapi()["paths"].get(route, {})
-    return {"Allow": ", ".join(sorted(method.upper() for method in methods))}
+    return {"Allow": ", ".join(sorted(method.upper() for method in methods))} if methods else {}
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:

@@ -143,7 +143,7 @@ def _server(
         app,
         keys,
         audit=audit,
-        observe=telemetry.observe_call,
+        observe=telemetry.metrics.observe_call,
         link=link,
         limits=limits,
         quick=None,
