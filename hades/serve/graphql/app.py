@@ -46,12 +46,12 @@ from hades import errors
 from hades.domain.plain import plain
 from hades.domain.times import iso
 from hades.errors import HadesError, InvalidInput
+from hades.memory import View
 from hades.serve.auth.caller import Caller, caller_of
 from hades.serve.executor.executor import Executor
 from hades.serve.graphql.query import NotIndexed, RunningQuery
 from hades.serve.graphql.schema import Query
 from hades.serve.graphql.types import graphql_type
-from hades.view import View
 
 BODY_BYTES_AT_MOST = 200_000
 TOKENS_AT_MOST = 1_000

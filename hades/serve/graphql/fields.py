@@ -1,25 +1,25 @@
-"""Fields made from the methods of a view.
+"""Fields made from the operations of a view.
 
-A field takes the arguments of its method. `limit` is called `first` and is bounded; `after` is
+A field takes the arguments of its operation. `limit` is called `first` and is bounded; `after` is
 a cursor, so that a list comes in pages and never reads more than one item beyond its page.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from inspect import Parameter
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 from strawberry.types import Info
 
 from hades.domain.answer import Answer, Recall, WorkingSet
 from hades.errors import InvalidInput
+from hades.operations.declare import Operation, Parameter, types_of
 from hades.serve.graphql.query import RunningQuery
 from hades.serve.graphql.types import ListPage, field_of, page_of
-from hades.serve.rest.paging import decode, page
+from hades.serve.rest.paging import after_of, page
 
 FIRST = 20
 FIRST_AT_MOST = 200
@@ -27,58 +27,49 @@ HOPS_AT_MOST = 4
 NAMES_AT_MOST = 50
 LEFT_OUT = {"plan", "on_progress"}
 """Arguments that are for callers in Python and REST."""
-_LATER = dict.fromkeys(("Plan", "View", "Memory"), Any)
-"""Names that some modules know only while types are checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """A field that calls a method of the view."""
+    """A field that reads by an operation of the view."""
 
     kind: type
     """The type that has the field."""
-    method: Callable[..., Any]
+    operation: Operation
     name: str = ""
-    """The name of the field; else that of the method."""
+    """The name of the field; else that of the operation."""
     of: Callable[[Any], str] | None = None
-    """The method's first argument, taken from what has the field."""
-    asks: bool = False
-    """Whether it uses the indexes."""
-    cursor: Callable[[Any], Sequence[Any]] | None = None
-    """Of a list in pages: what tells where an item stands, as the method's `after`."""
+    """The operation's first argument, taken from what has the field."""
 
     def add(self) -> None:
         """Make it a field."""
-        hints = get_type_hints(self.method, localns=_LATER)
-        skipped = 1 if self.of is None else 2
+        operation = self.operation
         arguments = [
-            _argument(one, hints[one.name], paged=self.cursor is not None)
-            for one in list(inspect.signature(self.method).parameters.values())[skipped:]
+            _argument(one, paged=operation.cursor is not None)
+            for one in operation.parameters[0 if self.of is None else 1 :]
             if one.name not in LEFT_OUT
         ]
-        returns = hints["return"]
-        if self.cursor is not None:
+        returns = operation.returns
+        if operation.cursor is not None:
             returns = page_of(get_args(returns)[0])
-            cursor_types = _cursor_types(hints["after"])
 
         def resolve(root: Any, info: Info[RunningQuery, None], **given: Any) -> Any:
-            if self.cursor is not None:
-                after = decode(given.pop("after"), *cursor_types)
-                if after is not None:
-                    given["after"] = after[0] if len(after) == 1 else tuple(after)
+            if operation.cursor is not None:
+                after = after_of(operation, given.pop("after"))
+                given |= {} if after is None else {"after": after}
             return self._read(root, info, given)
 
-        root = Parameter("root", Parameter.KEYWORD_ONLY)
-        info = Parameter("info", Parameter.KEYWORD_ONLY, annotation=Info)
+        root = inspect.Parameter("root", inspect.Parameter.KEYWORD_ONLY)
+        info = inspect.Parameter("info", inspect.Parameter.KEYWORD_ONLY, annotation=Info)
         signature = inspect.Signature([root, info, *arguments])
         resolve.__signature__ = signature  # type: ignore[attr-defined]
         resolve.__annotations__ = {"info": Info, "return": returns}
-        resolve.__doc__ = (inspect.getdoc(self.method) or "").split("\n\n")[0]
-        field_of(self.kind, self.name or self.method.__name__)(resolve)
+        resolve.__doc__ = operation.summary
+        field_of(self.kind, self.name or operation.name)(resolve)
 
     def _read(self, parent: Any, info: Info[RunningQuery, None], given: dict[str, Any]) -> Any:
         reading = info.context
-        view = reading.indexed_view(info) if self.asks else reading.view(info)
+        view = reading.indexed_view(info) if self.operation.asks else reading.view(info)
         names = [] if self.of is None else [self.of(parent)]
         if "names" in given:
             names += given.pop("names")
@@ -88,14 +79,14 @@ class Reads:
         if "first" in given:
             given["limit"] = first = given.pop("first")
             check("first", first, FIRST_AT_MOST)
-        if self.cursor is not None:
+        if self.operation.cursor is not None:
             given["limit"] += 1
-        found = getattr(view, self.method.__name__)(*names, **given)
+        found = self.operation.function(view, *names, **given)
         if isinstance(found, Recall | Answer):
             reading.on_recall(found)
-        if self.cursor is None:
+        if self.operation.cursor is None:
             return counted(reading, found)
-        shown = page(found, first, self.cursor)
+        shown = page(found, first, self.operation.cursor)
         return ListPage(counted(reading, shown["items"]), shown["next"])
 
 
@@ -120,34 +111,25 @@ def check(name: str, number: int, most: int) -> None:
         raise InvalidInput(f"`{name}` is a whole number from 1 to {most}, not {number}.")
 
 
-def _argument(parameter: Parameter, hint: Any, *, paged: bool) -> Parameter:
-    """A parameter of a method as an argument of a field."""
-    name, kind, default = parameter.name, _argument_type(hint), parameter.default
-    if parameter.kind is Parameter.VAR_POSITIONAL:
+def _argument(parameter: Parameter, *, paged: bool) -> inspect.Parameter:
+    """A parameter of an operation as an argument of a field."""
+    name, kind, default = parameter.name, _argument_type(parameter.type), parameter.default
+    if parameter.is_list:
         kind = list[str]
     if name == "limit":
         name, kind, default = "first", int, FIRST if default is None else default
     if name == "after" and paged:
         kind, default = str | None, None
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def _argument_type(hint: Any) -> Any:
-    choices = _choices(hint)
+    choices = set(types_of(hint))
     known: Any
     if any(get_origin(one) is Iterable for one in choices):
         known = list[str]
     elif str in choices or any(get_origin(one) is Literal for one in choices):
         known = str
     else:
-        (known,) = choices - {NoneType}
+        known = next(iter(choices - {NoneType}))
     return known | None if NoneType in choices else known
-
-
-def _cursor_types(hint: Any) -> tuple[Any, ...]:
-    (known,) = _choices(hint) - {NoneType}
-    return get_args(known) or (known,)
-
-
-def _choices(hint: Any) -> set[Any]:
-    return set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}

@@ -11,9 +11,9 @@ from typing import Any
 from strawberry.types import Info
 
 from hades.errors import InvalidInput, Unavailable
+from hades.memory import View
 from hades.serve.auth.call_record import note
 from hades.serve.auth.caller import Caller, Role
-from hades.view import View
 
 ITEMS_AT_MOST = 10_000
 """Items of all lists in one answer; a question counts as `ITEMS_PER_QUESTION`."""

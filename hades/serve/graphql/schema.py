@@ -12,12 +12,11 @@ from hades.domain.answer import Path, SubgraphNode
 from hades.domain.graph import Entity, Node
 from hades.domain.trace import Chunk, Space, State, Topic
 from hades.errors import NotFound
+from hades.operations.declare import OPERATIONS
 from hades.serve.graphql.fields import FIRST, FIRST_AT_MOST, Reads, check, counted
 from hades.serve.graphql.query import RunningQuery
 from hades.serve.graphql.types import NAMES, ListPage, field_of
-from hades.serve.rest.paging import cut, decode
-from hades.store.edge_pages import edge_place
-from hades.view import View
+from hades.serve.rest.paging import decode, page
 
 Info = StrawberryInfo[RunningQuery, None]
 
@@ -51,27 +50,23 @@ def _node_name(node: Node) -> str:
 
 
 FIELDS = (
-    Reads(SpaceAt, View.stats),
-    Reads(SpaceAt, View.topics, cursor=lambda topic: [topic.name]),
-    Reads(SpaceAt, View.entity),
-    Reads(SpaceAt, View.entities, cursor=lambda entity: [entity.name, entity.id]),
-    Reads(SpaceAt, View.edge),
-    Reads(SpaceAt, View.edges, cursor=edge_place),
-    Reads(SpaceAt, View.when_changed),
-    Reads(SpaceAt, View.paths, asks=True),
-    Reads(SpaceAt, View.subgraph, asks=True),
-    Reads(SpaceAt, View.search, asks=True),
-    Reads(SpaceAt, View.recall, asks=True),
-    Reads(SpaceAt, View.ask, asks=True),
-    Reads(Topic, View.get, "state", of=_topic_name),
-    Reads(Topic, View.history, of=_topic_name, cursor=lambda state: [state.version]),
-    Reads(Topic, View.diff, of=_topic_name),
-    Reads(Topic, View.working_memory, of=_topic_name, asks=True),
-    Reads(Node, View.edges, of=_node_name, cursor=edge_place),
-    Reads(Node, View.neighbours, of=_node_name, asks=True),
-    Reads(Node, View.paths, of=_node_name, asks=True),
-    Reads(Node, View.mentions, of=_node_name, asks=True),
-    Reads(Node, View.related, of=_node_name, asks=True),
+    *(
+        Reads(SpaceAt, OPERATIONS[name])
+        for name in ("stats", "topics", "entity", "entities", "edge", "edges", "when_changed")
+    ),
+    *(
+        Reads(SpaceAt, OPERATIONS[name])
+        for name in ("paths", "subgraph", "search", "recall", "ask")
+    ),
+    Reads(Topic, OPERATIONS["get"], "state", of=_topic_name),
+    *(
+        Reads(Topic, OPERATIONS[name], of=_topic_name)
+        for name in ("history", "diff", "working_memory")
+    ),
+    *(
+        Reads(Node, OPERATIONS[name], of=_node_name)
+        for name in ("edges", "neighbours", "paths", "mentions", "related")
+    ),
 )
 for one in FIELDS:
     one.add()
@@ -124,10 +119,11 @@ def chunks(
     after: str | None = None,
 ) -> ListPage[Chunk]:
     """The passages of its state, or of one version."""
-    last = decode(after, int)
+    last = -1 if after is None else decode(after, int)[0]
     check("first", first, FIRST_AT_MOST)
     found = info.context.view(info).chunks(parent.name, version)
-    shown = cut(found, first, lambda chunk: [chunk.ordinal], last)
+    later = [chunk for chunk in found if chunk.ordinal > last][: first + 1]
+    shown = page(later, first, lambda chunk: [chunk.ordinal])
     return ListPage(counted(info.context, shown["items"]), shown["next"])
 
 

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from functools import reduce
 from operator import or_
-from types import UnionType
-from typing import Annotated, Any, Union, cast, get_args, get_origin
+from typing import Annotated, Any, cast, get_args, get_origin
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import Response
 
 from hades.errors import Denied
-from hades.operations.declare import OPERATIONS, Operation, Parameter
+from hades.operations.declare import OPERATIONS, Operation, Parameter, types_of
 from hades.serve.rest.calls import (
     AsOfTime,
     IdempotencyKey,
@@ -24,7 +23,7 @@ from hades.serve.rest.calls import (
     SpaceName,
     Writing,
 )
-from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
+from hades.serve.rest.paging import PAGE, Cursor, Limit, after_of, page
 from hades.serve.rest.routes import routes
 from hades.serve.rest.words import NAME, Body, Hint, Number
 from hades.serve.wire import Page
@@ -96,14 +95,9 @@ def wire_type(parameter: Parameter) -> Any:
     if parameter.is_list:
         kind = _list_of(parameter)
     else:
-        kinds = [_wire(parameter, one) for one in _kinds(parameter.type)]
+        kinds = [_wire(parameter, one) for one in types_of(parameter.type)]
         kind = reduce(or_, [one for one in kinds if one is not None])
     return Annotated[kind, Field(description=parameter.about.help)]
-
-
-def _kinds(kind: Any) -> tuple[Any, ...]:
-    """The types of a union; of any other type, itself."""
-    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
 def _wire(parameter: Parameter, kind: Any) -> Any:
@@ -193,7 +187,7 @@ async def _read(
 ) -> Response:
     reading = Reading(request, space).at(given.pop("as_of", None), given.pop("known_at", None))
     if operation.cursor is not None:
-        limit, after = given.pop("limit"), _decoded(operation, given.pop("cursor"))
+        limit, after = given.pop("limit"), after_of(operation, given.pop("cursor"))
         asked = {**given, "limit": limit + 1} | ({} if after is None else {"after": after})
         key = operation.cursor
         return await reading.answer(
@@ -227,16 +221,6 @@ def shown(operation: Operation, value: Any) -> Any:
     if isinstance(value, list):
         return {"items": value, "next": None}
     return {"value": value} if operation.returns is int else value
-
-
-def _decoded(operation: Operation, cursor: str | None) -> Any:
-    """What `after` is for a cursor."""
-    if cursor is None:
-        return None
-    kind = _kinds(next(one.type for one in operation.parameters if one.name == "after"))[0]
-    if get_origin(kind) is tuple:
-        return tuple(decode(cursor, *get_args(kind)))
-    return decode(cursor, kind)[0]
 
 
 def _response_model(returns: Any) -> Any:
