@@ -80,8 +80,8 @@ def _build(path: Path) -> dict[str, float]:
     return {"build": spent, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
-def _look(path: Path) -> dict[str, float]:
-    """Open what was built, and search it by every door."""
+def _found(path: Path) -> dict[str, float]:
+    """Open what was built, and search it by every retriever."""
     vectors, words = _asked()
     load = hades.open(path)._finder.encoder
     load.encode(["warm"])
@@ -89,15 +89,15 @@ def _look(path: Path) -> dict[str, float]:
     memory = hades.open(path)
     memory.search("bane", 1)
     found = {"first": time.perf_counter() - start}
-    catalogue = memory._finder.catalogue
-    mask = catalogue.visible(1, NOW)
+    indexes = memory._finder.indexes
+    mask = indexes.visible(1, NOW)
     for vector in vectors[:3]:
-        catalogue.nearest(vector, mask, 10)
-    if catalogue.vectors._kernel is not None:
-        catalogue.vectors._kernel.join()
-    found["meaning"] = _ms(lambda q: catalogue.nearest(q, mask, 10), vectors)
-    found["words"] = _ms(lambda q: catalogue.saying(q, 1, NOW, 10, None), words)
-    found["names"] = _ms(lambda q: memory.search(q, 10, door="names"), words)
+        indexes.nearest(vector, mask, 10)
+    if indexes.vectors._kernel is not None:
+        indexes.vectors._kernel.join()
+    found["meaning"] = _ms(lambda q: indexes.nearest(q, mask, 10), vectors)
+    found["words"] = _ms(lambda q: indexes.saying(q, 1, NOW, 10, None), words)
+    found["names"] = _ms(lambda q: memory.search(q, 10, retriever="names"), words)
     found["search"] = _ms(memory.search, words)
     return found | _memory()
 
@@ -111,7 +111,7 @@ def _peers(path: Path, size: int) -> dict[str, float]:
 def _by_numpy(path: Path, asked: list[np.ndarray]) -> float:
     """One float32 matrix in memory, one product a question."""
     with hades.open(path) as memory:
-        found = memory._finder.catalogue.vectors
+        found = memory._finder.indexes.vectors
         full = np.empty((len(found), DIMS), np.float32)
         for first in range(0, len(full), 65_536):
             rows = np.arange(first, min(first + 65_536, len(full)))
@@ -198,7 +198,7 @@ def _measure(folder: Path, size: int) -> dict[str, float]:
     built = _alone(_build, path)
     index = path.with_name(path.name + ".index")
     on_disk = sum(file.stat().st_size for file in index.rglob("*") if file.is_file())
-    found = built | _alone(_look, path) | _alone(_peers, path, size)
+    found = built | _alone(_found, path) | _alone(_peers, path, size)
     note("")
     return found | {"index": on_disk / 1e6, "file": path.stat().st_size / 1e6}
 
@@ -214,7 +214,7 @@ def run(*, small: bool) -> None:
         "Searching (aim: first answer ≤ 300 ms at 100,000); p50 in ms, peers in the same run",
         (
             *("chunks", "open to first answer", "meaning", "numpy float32", "words"),
-            *("SQLite FTS5", "names", "search, both doors"),
+            *("SQLite FTS5", "names", "search, both retrievers"),
         ),
         [
             (

@@ -20,7 +20,7 @@ from hades.store.records import Progress
 from hades.store.store import Store
 
 if TYPE_CHECKING:
-    from hades.recall.engine import Engine, Where
+    from hades.recall.engine import RecallEngine, Where
     from hades.recall.plan import Plan
     from hades.recall.search import Finder
 
@@ -32,7 +32,7 @@ class Asking:
     _space: str
     _space_id: int
     _encoder: str
-    _engines: dict[str, Engine]
+    _engines: dict[str, RecallEngine]
     as_of: AsOf
 
     def search(
@@ -40,7 +40,7 @@ class Asking:
         question: str,
         limit: int = 10,
         *,
-        door: str | Iterable[str] | None = None,
+        retriever: str | Iterable[str] | None = None,
         tag: str | None = None,
         kind: str | None = None,
         glob: str | None = None,
@@ -48,22 +48,22 @@ class Asking:
     ) -> list[Hit]:
         """The passages that fit a question best, at this view's time.
 
-        `door` is `meaning`, `words` or `names`; by default meaning and words together.
+        `retriever` is `meaning`, `words` or `names`; by default meaning and words together.
         `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
         the topics. What was remembered since the last search is indexed first, unless this
         memory is open for reading only: then it waits for a writer, and `pending` counts it.
         """
-        from hades.recall.search import chosen_doors
+        from hades.recall.search import chosen_retrievers
 
         clean_number(limit, "limit", least=1)
-        doors = chosen_doors(door)
+        retrievers = chosen_retrievers(retriever)
         self._ready(question, tag, kind, glob, on_progress)
         return self._finder.search(
             self._space_id,
             question,
             self.as_of,
             limit=limit,
-            doors=doors,
+            retrievers=retrievers,
             tag=tag,
             kind=kind,
             glob=glob,
@@ -165,7 +165,7 @@ class Asking:
         self._index_pending(on_progress)
 
         def indexes() -> None:
-            with self._engine.scene(self._where(), on_progress):
+            with self._engine.query_context(self._where(), on_progress):
                 pass
 
         parts = {
@@ -178,13 +178,13 @@ class Asking:
     # Inside
 
     @property
-    def _engine(self) -> Engine:
+    def _engine(self) -> RecallEngine:
         if self._encoder not in self._engines:
-            from hades.recall.engine import Engine
+            from hades.recall.engine import RecallEngine
             from hades.settings import load_settings
 
             # Two threads may come here at once: the first one's stays.
-            made = Engine(self._store, self._encoder, load_settings().ranker)
+            made = RecallEngine(self._store, self._encoder, load_settings().ranker)
             self._engines.setdefault(self._encoder, made)
         return self._engines[self._encoder]
 

@@ -27,7 +27,7 @@ from hades.store.store import Store
 if TYPE_CHECKING:
     from hades.ingest.readers.triples import Triple
     from hades.ingest.summary import Summary
-    from hades.recall.engine import Engine
+    from hades.recall.engine import RecallEngine
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
@@ -47,7 +47,7 @@ class Memory(Reviewing):
         actor: str,
         *,
         encoder: str = DEFAULT_ENCODER,
-        engines: dict[str, Engine] | None = None,
+        engines: dict[str, RecallEngine] | None = None,
         owner: bool = True,
     ) -> None:
         super().__init__(store, space, NOW, encoder, engines)

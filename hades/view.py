@@ -27,7 +27,7 @@ from hades.store.records import Direction, EdgeFilter, Problem, Progress, TopicF
 from hades.store.store import Store
 
 if TYPE_CHECKING:
-    from hades.recall.engine import Engine
+    from hades.recall.engine import RecallEngine
 
 
 class View(Exploring):
@@ -39,7 +39,7 @@ class View(Exploring):
         space: str,
         as_of: AsOf,
         encoder: str = "minilm",
-        engines: dict[str, Engine] | None = None,
+        engines: dict[str, RecallEngine] | None = None,
     ) -> None:
         self._store = store
         self._encoder = encoder

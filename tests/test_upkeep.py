@@ -105,7 +105,7 @@ def test_purge_leaves_no_byte_in_the_indexes(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", f"Agent {SECRET} lives here")
         memory.remember("b", "nothing of it")
-        assert memory.search(SECRET.split("-")[0], door="words")
+        assert memory.search(SECRET.split("-")[0], retriever="words")
         assert SECRET.split("-")[0].encode() in _bytes_of(path.parent)
         memory.purge("a")
         assert SECRET.split("-")[0].encode() not in _bytes_of(path.parent)

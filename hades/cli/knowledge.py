@@ -114,7 +114,9 @@ def search(
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 10,
     by: Annotated[
         list[str] | None,
-        typer.Option("--door", help="meaning, words or names; repeatable (else the first two)."),
+        typer.Option(
+            "--retriever", help="meaning, words or names; repeatable (else the first two)."
+        ),
     ] = None,
     tag: Annotated[str | None, typer.Option("--tag", "-t", help="Topics with this tag.")] = None,
     kind: Annotated[
@@ -122,12 +124,12 @@ def search(
     ] = None,
     glob: Annotated[str | None, typer.Option(help="Topics like 'docs/*'.")] = None,
 ) -> None:
-    """Find the passages that fit best, with the score each door gave."""
+    """Find the passages that fit best, with the score each retriever gave."""
     if not question.strip():
         raise InvalidInput("Ask something: the question is empty.")
     with door.asked() as (view, progress):
         found = view.search(
-            question, limit, door=by, tag=tag, kind=kind, glob=glob, on_progress=progress
+            question, limit, retriever=by, tag=tag, kind=kind, glob=glob, on_progress=progress
         )
     from hades.cli import show
 

@@ -32,7 +32,7 @@ class RemoteAsking(Asking):
         question: str,
         limit: int = 10,
         *,
-        door: str | Iterable[str] | None = None,
+        retriever: str | Iterable[str] | None = None,
         tag: str | None = None,
         kind: str | None = None,
         glob: str | None = None,
@@ -40,10 +40,12 @@ class RemoteAsking(Asking):
     ) -> list[Hit]:
         """The passages that fit a question best, at this view's time; see `View.search`."""
         clean_number(limit, "limit", least=1)
-        if not isinstance(door, str | Iterable | None):
-            raise InvalidInput(f"A door is meaning, words, names, not {door!r}.")
-        doors = door if door is None or isinstance(door, str) else list(door)
-        found = self._ask("search", question, tag, kind, glob, limit=limit, door=doors)
+        if not isinstance(retriever, str | Iterable | None):
+            raise InvalidInput(f"A retriever is meaning, words, names, not {retriever!r}.")
+        retrievers = (
+            retriever if retriever is None or isinstance(retriever, str) else list(retriever)
+        )
+        found = self._ask("search", question, tag, kind, glob, limit=limit, retriever=retrievers)
         return rebuild(list[Hit], found["items"])
 
     def recall(

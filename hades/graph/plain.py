@@ -1,6 +1,6 @@
 """The push of personalised PageRank in plain Python, over any graph.
 
-It does the pushes of the kernel in the same order. Rows are fetched a frontier at a time,
+It does the pushes of the kernel in the same order. ArcRows are fetched a frontier at a time,
 and once for several walks together, so that a remote graph is asked as often as the walk
 is deep and not as often as it pushes.
 """
@@ -20,7 +20,7 @@ Row = tuple[list[int], list[float], float]
 
 
 class RowCache:
-    """Rows that were fetched: neighbours that may be walked into, weights, their sum."""
+    """ArcRows that were fetched: neighbours that may be walked into, weights, their sum."""
 
     def __init__(self, graph: Neighbours, barred: Mask | None) -> None:
         self._graph, self._barred = graph, barred

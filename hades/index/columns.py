@@ -47,7 +47,7 @@ class Columns:
         self.put_arrays(new)
 
     def put_arrays(self, new: Mapping[str, Array]) -> None:
-        """The same, from arrays. Rows stay sorted by key, and those known keep their place."""
+        """The same, from arrays. ArcRows stay sorted by key, and those known keep their place."""
         order = np.argsort(new[self._key], kind="stable")
         keys = new[self._key][order]
         known = self._arrays[self._key]

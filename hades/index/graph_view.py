@@ -1,7 +1,7 @@
-"""The web: the graph of one space at one moment, as arrays.
+"""The graph: the graph of one space at one moment, as arrays.
 
-Nodes are numbered: chunks first (by their number in the catalogue), then entities, then
-topics by their id. Each kind has room to grow, so that a web can be repaired after a write
+Nodes are numbered: chunks first (by their number in the indexes), then entities, then
+topics by their id. Each kind has room to grow, so that a graph can be repaired after a write
 (see `weaving`) and every number stays what it was.
 """
 
@@ -23,8 +23,8 @@ HUB_SHARE, HUB_AT_LEAST = 0.05, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """What is there at the moment a web is made for."""
+class GraphMoment:
+    """What is there at the moment a graph is made for."""
 
     space: int
     valid: int
@@ -37,7 +37,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class EntityNames:
     """What is known of the entities at a moment, by number."""
 
     exists: Flags
@@ -48,7 +48,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedArcs:
     """Arcs that users and documents state: two ends and a weight, each pair once."""
 
     pairs: Ints
@@ -59,7 +59,7 @@ class Stated:
 class GraphView:
     """The graph of a space at a moment, and what is known of its names."""
 
-    moment: Moment
+    moment: GraphMoment
     chunks: Ints
     """The ids of chunks, by number."""
     entities: Ints
@@ -68,7 +68,7 @@ class GraphView:
     n: int
     roots: Ints
     """By entity: what it was merged into, else itself."""
-    names: Names
+    names: EntityNames
     frequency: Ints
     """By entity: in how many chunks it is mentioned."""
     title_of: Ints
@@ -76,8 +76,8 @@ class GraphView:
     previous: Ints
     next: Ints
     """By chunk: its neighbours in its document, -1: none."""
-    stated: Stated
-    graph: Adjacency
+    stated: StatedArcs
+    adjacency: Adjacency
     hub: Flags
     barred: Flags
     """Nodes that walks leave out: hubs."""
@@ -110,12 +110,12 @@ class GraphView:
         return self.names.capital_share
 
     def number(self, node: int) -> int | None:
-        """The number of a node (an id with its kind), None when it is not in the web."""
+        """The number of a node (an id with its kind), None when it is not in the graph."""
         found = int(self.numbers(np.array([node], np.int64))[0])
         return None if found < 0 else found
 
     def numbers(self, nodes: Ints) -> Ints:
-        """The numbers of many nodes, -1 for those that are not in the web."""
+        """The numbers of many nodes, -1 for those that are not in the graph."""
         found = np.full(len(nodes), -1, np.int64)
         ids = nodes >> 3
         for kind, known in ((NodeKind.CHUNK, self.chunks), (NodeKind.ENTITY, self.entities)):
@@ -129,7 +129,7 @@ class GraphView:
         return found
 
     def entity_number(self, entity: int) -> int | None:
-        """The number of an entity among the entities, after merges; None: not in the web."""
+        """The number of an entity among the entities, after merges; None: not in the graph."""
         number = self.number(entity << 3 | NodeKind.ENTITY)
         return None if number is None else number - self.first_entity
 

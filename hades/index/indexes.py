@@ -26,7 +26,7 @@ from hades.domain.times import FOREVER, AsOf
 from hades.index.array_store import ArrayStore, locked, write_json
 from hades.index.columns import Columns
 from hades.index.vectors import Mask, Vectors
-from hades.index.words import Moment, Presence, Words
+from hades.index.words import Presence, TimeFilter, Words
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -62,7 +62,7 @@ class Indexes:
         self._masks: dict[tuple[int, int, int], tuple[Mask, int]] = {}
         """By moment: which chunks are there, and until when that holds."""
         self._words_token = ""
-        self._shelf = ArrayStore(self._folder, "arrays")
+        self._arrays = ArrayStore(self._folder, "arrays")
         with self._locked():
             self._load()
             self._open_words()
@@ -312,7 +312,7 @@ class Indexes:
     ) -> list[tuple[int, float]]:
         """The best chunks by words: (chunk, score)."""
         valid, known = self.moment(as_of)
-        return self._words.best(question, Moment(space, valid, known), limit, topics)
+        return self._words.best(question, TimeFilter(space, valid, known), limit, topics)
 
     def naming(self, space: int, names: Sequence[str]) -> set[int]:
         """The chunks, of whatever time, that say one of these names' words in a row."""
@@ -328,7 +328,7 @@ class Indexes:
     def _load(self) -> None:
         """Read saved arrays; whatever is wrong with them, they are made anew."""
         generation, now = self._store.changefeed.stand()
-        change = self._shelf.load(self._stand(generation), now, self._read)
+        change = self._arrays.load(self._stand(generation), now, self._read)
         if change is None:
             self._forget("")
         else:
@@ -341,7 +341,7 @@ class Indexes:
         self.vectors.load(folder)
 
     def _save(self) -> None:
-        self._shelf.save(self._stand(self._generation), self._change, self._write)
+        self._arrays.save(self._stand(self._generation), self._change, self._write)
 
     def _write(self, folder: Path) -> None:
         for table, columns in self._columns.items():

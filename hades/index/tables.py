@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hades.domain.graph import NodeKind
 from hades.index.array_store import ArrayStore, locked
 from hades.index.columns import Columns, mapped
-from hades.index.terms import Terms
+from hades.index.terms import ChunkTerms
 from hades.index.words import stems
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -88,20 +88,20 @@ _NONE: npt.NDArray[np.int32] = np.zeros(0, np.int32)
 
 
 @dataclass(slots=True)
-class Changed:
-    """What a catching up brought: enough to repair a web instead of making it anew."""
+class TableChanges:
+    """What a catching up brought: enough to repair a graph instead of making it anew."""
 
     chunks: list[npt.NDArray[np.int32]] = field(default_factory=list)
     """The numbers of chunks with new mentions."""
     everything: bool = False
     """Entities were merged or split, or something was purged: nothing can be kept."""
 
-    def with_(self, other: Changed) -> Changed:
+    def with_(self, other: TableChanges) -> TableChanges:
         """Both together."""
         everything = self.everything or other.everything
         if everything:
-            return Changed(everything=True)
-        return Changed([np.unique(np.concatenate([_NONE, *self.chunks, *other.chunks]))])
+            return TableChanges(everything=True)
+        return TableChanges([np.unique(np.concatenate([_NONE, *self.chunks, *other.chunks]))])
 
 
 class Tables:
@@ -110,12 +110,12 @@ class Tables:
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
         self._folder = folder
-        self._shelf = ArrayStore(folder, "links")
+        self._arrays = ArrayStore(folder, "links")
         self._places: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
         self._forget("")
         generation, now = store.changefeed.stand()
         with locked(folder):
-            change = self._shelf.load(self._stand(generation), now, self._read)
+            change = self._arrays.load(self._stand(generation), now, self._read)
         if change is None:
             self._forget("")
         else:
@@ -138,12 +138,12 @@ class Tables:
 
     def catch_up(
         self, chunks: npt.NDArray[np.int64], on_progress: Progress | None = None
-    ) -> Changed | None:
+    ) -> TableChanges | None:
         """Read what was written since, None when there was nothing; `chunks` are all ids."""
         generation, change = self._store.changefeed.stand()
         if (generation, change) == (self._generation, self.change):
             return None
-        changed = Changed(everything=generation != self._generation)
+        changed = TableChanges(everything=generation != self._generation)
         if changed.everything:
             self._forget(generation)
         new = 0
@@ -158,11 +158,11 @@ class Tables:
         self.change = change
         if new >= SAVED_AFTER_ROWS:
             with locked(self._folder):
-                self._shelf.save(self._stand(generation), change, self._write)
+                self._arrays.save(self._stand(generation), change, self._write)
         return changed
 
     def _catch_up_mentions(
-        self, ids: npt.NDArray[np.int64], changed: Changed, on_progress: Progress | None
+        self, ids: npt.NDArray[np.int64], changed: TableChanges, on_progress: Progress | None
     ) -> int:
         after, new = (0, 0), 0
         while rows := self._store.changefeed.mentions(self.change, after, _BATCH_ROWS):
@@ -250,7 +250,7 @@ class Tables:
         self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
         self._mentions = Columns("key", _MENTIONS)
         self._places = np.zeros(0, np.uint32)
-        self.terms = Terms()
+        self.terms = ChunkTerms()
         self._generation, self.change = generation, 0
 
     def _read(self, folder: Path) -> None:

@@ -25,7 +25,7 @@ def term_hash(term: str) -> int:
     return zlib.crc32(term.encode())
 
 
-class Terms:
+class ChunkTerms:
     """The words of chunks, by chunk."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Terms:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def held(self) -> Terms:
+    def held(self) -> ChunkTerms:
         """The words as they are now, whatever is put later."""
         made = copy.copy(self)
         made._rows = self._rows.held()

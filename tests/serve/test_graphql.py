@@ -105,7 +105,7 @@ def test_questions_are_an_entry_to_the_graph(client: httpx.Client) -> None:
     space = ask(
         client,
         """{ space {
-             search(question: "Bug Y", first: 2) { score chunk { topic text } doors }
+             search(question: "Bug Y", first: 2) { score chunk { topic text } retrievers }
              recall(question: "Why was approach X rejected?", budget: 500) {
                intent tokens context passages { chunk { id } belief { mean } }
                paths { text nodes { name } } reasons { reason } }

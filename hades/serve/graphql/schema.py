@@ -234,13 +234,15 @@ class Space:
     def search(
         self,
         question: str,
-        door: list[str] | None = None,
+        retriever: list[str] | None = None,
         tag: str | None = None,
         kind: str | None = None,
         glob: str | None = None,
         first: int = 10,
     ) -> list[Hit] | None:
-        found = self.at.view.search(question, first, door=door, tag=tag, kind=kind, glob=glob)
+        found = self.at.view.search(
+            question, first, retriever=retriever, tag=tag, kind=kind, glob=glob
+        )
         return [Hit.of(one) for one in found]
 
     @strawberry.field(description="The few passages and paths that answer a question.")

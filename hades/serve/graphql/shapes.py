@@ -131,12 +131,17 @@ class Mention:
 class Hit:
     chunk: Chunk
     score: float
-    doors: JSON = strawberry.field(description="What each door gave it.")
+    retrievers: JSON = strawberry.field(description="What each retriever gave it.")
     line: int
 
     @classmethod
     def of(cls, hit: trace.Hit) -> Hit:
-        return cls(chunk=Chunk.of(hit.chunk), score=hit.score, doors=json(hit.doors), line=hit.line)
+        return cls(
+            chunk=Chunk.of(hit.chunk),
+            score=hit.score,
+            retrievers=json(hit.retrievers),
+            line=hit.line,
+        )
 
 
 @strawberry.type(description="A passage that was chosen, with what spoke for it.")
@@ -148,7 +153,7 @@ class Passage:
     valid_to: str | None
     score: float
     parts: JSON
-    doors: list[str]
+    retrievers: list[str]
     belief: Interval
 
     @classmethod
@@ -161,7 +166,7 @@ class Passage:
             valid_to=iso_or_none(passage.valid_to),
             score=passage.score,
             parts=json(passage.parts),
-            doors=list(passage.doors),
+            retrievers=list(passage.retrievers),
             belief=Interval.of(passage.belief),
         )
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from hades.domain.answer import Answer, Mode, Recall
 from hades.domain.trace import Hit
-from hades.recall.plan import DOORS
+from hades.recall.plan import RETRIEVERS
 from hades.serve.rest.calls import Asks
 from hades.serve.rest.routes import routes
 from hades.serve.rest.words import NAME, Body, Hint, Kind, Question, Time
@@ -20,7 +20,7 @@ router = routes("/v1/spaces/{space:name}", "questions")
 HITS_AT_MOST = 1_000
 SYSTEMS = ("dense", "words", "hybrid", "ppr", "paths", "tiers", "full")
 
-Door = Annotated[str, Hint(enum=list(DOORS))]
+RetrieverName = Annotated[str, Hint(enum=list(RETRIEVERS))]
 Hits = Annotated[int, Field(le=HITS_AT_MOST), Hint(minimum=1)]
 
 
@@ -47,7 +47,9 @@ class Search(Asking):
     )
 
     limit: Hits = 10
-    door: Door | Annotated[list[Door], Field(max_length=len(DOORS))] | None = None
+    retriever: (
+        RetrieverName | Annotated[list[RetrieverName], Field(max_length=len(RETRIEVERS))] | None
+    ) = None
 
 
 class Rank(Asking):
