@@ -89,12 +89,11 @@ def _found(path: Path) -> dict[str, float]:
     memory = hades.open(path)
     memory.search("bane", 1)
     found = {"first": time.perf_counter() - start}
+    from hades.index.vectors import kernel
+
     indexes = memory._finder.indexes
     mask = indexes.visible(1, NOW)
-    for vector in vectors[:3]:
-        indexes.nearest(vector, mask, 10)
-    if indexes.vectors._kernel is not None:
-        indexes.vectors._kernel.join()
+    kernel.wait()
     found["meaning"] = _ms(lambda q: indexes.nearest(q, mask, 10), vectors)
     found["words"] = _ms(lambda q: indexes.saying(q, 1, NOW, 10, None), words)
     found["names"] = _ms(lambda q: memory.search(q, 10, retriever="names"), words)
@@ -157,40 +156,6 @@ def _alone(call: Callable[..., dict[str, float]], *given: object) -> dict[str, f
         return pool.apply(call, given)
 
 
-def recall_of_sketches(rows: int, questions: int = 100) -> tuple[float, float]:
-    """How many of the exact ten and fifty nearest the sketches keep, on clustered vectors.
-
-    Clusters of clusters, each vector a quarter of the way off its centre: what is near is
-    far nearer than chance, as with texts, and random unit vectors would not show that.
-    """
-    from hades.index.vectors import Vectors
-
-    generator = np.random.default_rng(3)
-    broad = _unit(generator, 300)
-    centres = _unit(generator, 20_000) + broad[generator.integers(300, size=20_000)]
-    vectors = Vectors(DIMS)
-    batches = range(0, rows, 50_000)
-    vectors.put_all(
-        (np.arange(a, min(a + 50_000, rows)), _around(centres, generator, min(50_000, rows - a)))
-        for a in batches
-    )
-    numbers, mask = np.arange(rows), np.ones(rows, np.bool_)
-    kept = {10: 0, 50: 0}
-    for question in _around(centres, generator, questions).astype(np.float32):
-        exact = np.concatenate([vectors.full(numbers[a : a + 50_000]) @ question for a in batches])
-        for limit in kept:
-            best = set(np.argpartition(-exact, limit)[:limit].tolist())
-            kept[limit] += len(
-                best & set(vectors.nearest(question, numbers, mask, limit)[0].tolist())
-            )
-    return kept[10] / questions / 10, kept[50] / questions / 50
-
-
-def _around(centres: np.ndarray, generator: np.random.Generator, count: int) -> np.ndarray:
-    made = centres[generator.integers(len(centres), size=count)] + 0.8 * _unit(generator, count)
-    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float16)
-
-
 def _measure(folder: Path, size: int) -> dict[str, float]:
     path = folder / f"many{size}.hades"
     fill(path, size)
@@ -246,6 +211,3 @@ def run(*, small: bool) -> None:
             for size, one in found.items()
         ],
     )
-    rows = 300_000 if small else 1_000_000
-    ten, fifty = recall_of_sketches(rows)
-    print(f"Sketches on {rows:,} clustered vectors: recall@10 {ten:.3f}, recall@50 {fifty:.3f}\n")

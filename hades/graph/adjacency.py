@@ -114,11 +114,6 @@ class Adjacency:
         return self._rows
 
     @property
-    def row_of(self) -> npt.NDArray[np.int32]:
-        """The replaced row of each node, or -1."""
-        return self._rows.row_of
-
-    @property
     def arcs_count(self) -> int:
         """How many arcs there are."""
         rows, count = self._counted

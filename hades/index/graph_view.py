@@ -128,11 +128,6 @@ class GraphView:
         found[topic] = self.first_topic + ids[topic]
         return found
 
-    def entity_number(self, entity: int) -> int | None:
-        """The number of an entity among the entities, after merges; None: not in the graph."""
-        number = self.number(entity << 3 | NodeKind.ENTITY)
-        return None if number is None else number - self.first_entity
-
     def node(self, number: int) -> int:
         """The node of a number."""
         if number < self.first_entity:

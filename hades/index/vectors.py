@@ -4,16 +4,13 @@ Vectors are kept as int8 with one scale each, 384 bytes a passage, and scanned i
 by a numba kernel that skips what the mask rules out, so filters cost nothing in accuracy.
 The best are ranked again with the vectors as the encoder gave them. An exact scan takes
 3 ms for 100,000 passages on one core; a graph index of the same takes minutes to build,
-misses some, and cannot filter by time. Many vectors are first narrowed down by sketches
-of one bit a dimension. Few vectors, and the first question of a process, are scanned by
-numpy: loading the kernel would take longer.
+misses some, and cannot filter by time. Few vectors, and the first question of a process,
+are scanned by numpy: loading the kernel would take longer.
 """
 
 from __future__ import annotations
 
 import copy
-import mmap
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hades.graph.lazy_kernel import LazyKernel
 from hades.index.columns import Columns, mapped
-from hades.index.sketch import fewest_differ, sketch, words_of
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -37,16 +34,8 @@ KERNEL_FROM_ROWS = 10_000
 KERNEL_FROM_LOOKS = 3
 """One recall looks twice: at the question, and at it with what was found. A command that
 asks once must not load the kernel, which takes longer than its answer."""
-SKETCH_FROM_ROWS = 300_000
-"""From here on the int8 scan takes longer than an answer should: 10 ms (docs/benchmarks.md)."""
-SKETCHED_AT_LEAST = 8_000
-SKETCHED_EACH = 200
-"""So many rows for each wanted are looked at closer: recall of the exact nearest ≥ .98
-(1M vectors spread around real ones; docs/benchmarks.md)."""
-_COUNTS_BITS = hasattr(np, "bitwise_count")
-"""Numpy 1 cannot: it scans all codes."""
 _BLOCK_ROWS = 8_192
-_FILES = ("codes", "full", "bits")
+_FILES = ("codes", "full")
 
 
 def quantise(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
@@ -56,25 +45,13 @@ def quantise(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     return np.rint(vectors / scales).astype(np.int8), scales[:, 0]
 
 
-class _Kernel:
-    """Whether the kernel is loaded; shared by all that is held of the same vectors."""
+def _load_kernel() -> None:
+    from hades.index import scan
 
-    def __init__(self) -> None:
-        self._asked = 0
-        self._loading: threading.Thread | None = None
-        self._lock = threading.Lock()
+    scan.warm()
 
-    def is_ready(self, rows: int) -> bool:
-        """The second question of a process begins to load the kernel, beside its work."""
-        with self._lock:
-            self._asked += 1
-            if rows < KERNEL_FROM_ROWS or self._asked < KERNEL_FROM_LOOKS:
-                return False
-            if self._loading is None:
-                # Not a daemon: one ended inside the compiler aborts the process at its exit.
-                self._loading = threading.Thread(target=_load_kernel, name="hades-kernel")
-                self._loading.start()
-            return not self._loading.is_alive()
+
+kernel = LazyKernel(_load_kernel, after=KERNEL_FROM_LOOKS)
 
 
 def product(rows: Floats, vector: Floats) -> Floats:
@@ -90,17 +67,16 @@ def product(rows: Floats, vector: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some rows: codes, the vectors as the encoder gave them, and sketches of them."""
+    """Some rows: codes, and the vectors as the encoder gave them."""
 
     codes: npt.NDArray[np.int8]
     full: npt.NDArray[np.float16]
-    bits: npt.NDArray[np.uint64]
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def keep(self, stay: Mask) -> Part:
-        return self if stay.all() else Part(self.codes[stay], self.full[stay], self.bits[stay])
+        return self if stay.all() else Part(self.codes[stay], self.full[stay])
 
 
 class Vectors:
@@ -114,7 +90,6 @@ class Vectors:
         self.dims = dims
         self._rows = Columns("chunk", {"chunk": np.int64, "scale": np.float32})
         self._saved = self._new = _nothing(dims)
-        self._kernel = _Kernel()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -140,12 +115,12 @@ class Vectors:
         """The same, batch by batch; how many. A chunk comes in one of them only."""
         chunks: list[npt.NDArray[np.int64]] = []
         scales: list[Floats] = []
-        parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        parts: tuple[list[Any], list[Any]] = ([], [])
         for ids, vectors in batches:
             codes, scale = quantise(vectors.astype(np.float32))
             chunks.append(ids)
             scales.append(scale)
-            for list_, part in zip(parts, (codes, vectors, sketch(vectors)), strict=True):
+            for list_, part in zip(parts, (codes, vectors), strict=True):
                 list_.append(part)
         new = np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
         if not len(new):
@@ -155,7 +130,7 @@ class Vectors:
         held = self._new
         joined = []
         # One array after the other: a million vectors are more than a gigabyte.
-        for before, list_ in zip((held.codes, held.full, held.bits), parts, strict=True):
+        for before, list_ in zip((held.codes, held.full), parts, strict=True):
             joined.append(np.concatenate([before, *list_]))
             list_.clear()
         self._new = Part(*joined)
@@ -179,9 +154,8 @@ class Vectors:
         limit = min(limit, len(self))
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        best = self._candidates(question, numbers, mask, limit * RERANKED)
+        best = _highest(self._scan(question, numbers, mask), limit * RERANKED)
         exact = product(self.full(best), question)
-        self._let_go()
         # Ties go to the older chunk, so that an order never depends on the partition.
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
@@ -194,70 +168,22 @@ class Vectors:
         by_number = np.full(len(mask), -np.inf, np.float32)
         if not len(self):
             return by_number
-        kernel, first, scales = (
-            self._kernel.is_ready(len(self)),
-            len(self._saved),
-            self._rows["scale"],
-        )
-        parts = [
-            _scan(part, scales[own], question, numbers[own], mask, kernel)
-            for part, own in ((self._saved, slice(0, first)), (self._new, slice(first, None)))
-            if len(part)
-        ]
-        near = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        wanted = min(EXACT_AT_LEAST, len(near))
-        best = np.argpartition(near, len(near) - wanted)[len(near) - wanted :]
-        best = best[np.isfinite(near[best])]
+        near = self._scan(question, numbers, mask)
+        best = _highest(near, EXACT_AT_LEAST)
         near[best] = product(self.full(best), question)
         by_number[numbers] = near
         return by_number
 
-    def _candidates(
-        self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, wanted: int
-    ) -> npt.NDArray[np.int64]:
-        """The rows nearest by their int8 codes."""
-        kernel = self._kernel.is_ready(len(self))
-        first = len(self._saved)
-        rows, near = self._best_of(self._saved, 0, question, numbers, mask, wanted, kernel)
-        if len(self._new):
-            more, how = self._best_of(self._new, first, question, numbers, mask, wanted, kernel)
-            rows, near = np.concatenate([rows, more]), np.concatenate([near, how])
-        return rows[np.argsort(-near, kind="stable")[:wanted]]
-
-    def _best_of(
-        self,
-        part: Part,
-        first: int,
-        question: Floats,
-        numbers: npt.NDArray[np.int64],
-        mask: Mask,
-        wanted: int,
-        kernel: bool,
-    ) -> tuple[npt.NDArray[np.int64], Floats]:
-        """The nearest rows of a part, which begins at row `first`, and how near they are."""
-        numbers = numbers[first : first + len(part)]
-        scales = self._rows["scale"][first : first + len(part)]
-        looked_at = max(SKETCHED_AT_LEAST, wanted // RERANKED * SKETCHED_EACH)
-        if len(part) < SKETCH_FROM_ROWS or looked_at * RERANKED > len(part) or not _COUNTS_BITS:
-            near = _scan(part, scales, question, numbers, mask, kernel)
-            rows = np.arange(len(near))
-            if wanted < len(near):
-                rows = np.argpartition(-near, wanted - 1)[:wanted]
-            rows = rows[np.isfinite(near[rows])]
-            return rows + first, near[rows]
-        bits = sketch(question[None, :])[0]
-        rows = fewest_differ(part.bits, bits, numbers, mask, looked_at, kernel=kernel)
-        near = (part.codes[rows].astype(np.float32) @ question) * scales[rows]
-        return rows + first, near
-
-    def _let_go(self) -> None:
-        """Of many full vectors few are read, but the system maps their neighbours along.
-
-        Given back, they stay in its cache and no longer count as memory of this process.
-        """
-        file = getattr(self._saved.full.base, "_mmap", None)
-        if file is not None and len(self) >= SKETCH_FROM_ROWS and hasattr(mmap, "MADV_DONTNEED"):
-            file.madvise(mmap.MADV_DONTNEED)
+    def _scan(self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask) -> Floats:
+        """How near every row is by its code; what the mask rules out is infinitely far."""
+        fast = len(self) >= KERNEL_FROM_ROWS and kernel.is_ready()
+        first, scales = len(self._saved), self._rows["scale"]
+        parts = [
+            _scan(part, scales[own], question, numbers[own], mask, fast)
+            for part, own in ((self._saved, slice(0, first)), (self._new, slice(first, None)))
+            if len(part)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def full(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The vectors of rows, as the encoder gave them."""
@@ -292,18 +218,15 @@ class Vectors:
         self._saved, self._new = Part(*arrays), _nothing(self.dims)
 
 
-def _load_kernel() -> None:
-    from hades.index import scan
-
-    scan.warm()
-
-
 def _nothing(dims: int) -> Part:
-    return Part(
-        np.zeros((0, dims), np.int8),
-        np.zeros((0, dims), np.float16),
-        np.zeros((0, words_of(dims)), np.uint64),
-    )
+    return Part(np.zeros((0, dims), np.int8), np.zeros((0, dims), np.float16))
+
+
+def _highest(scores: Floats, count: int) -> npt.NDArray[np.int64]:
+    """The rows of the highest scores, in no order, without those that are infinitely far."""
+    count = min(count, len(scores))
+    best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
+    return best[np.isfinite(scores[best])]
 
 
 def _scan(
@@ -312,11 +235,11 @@ def _scan(
     question: Floats,
     numbers: npt.NDArray[np.int64],
     mask: Mask,
-    kernel: bool,
+    fast: bool,
 ) -> Floats:
-    """How near every row is; what the mask rules out is infinitely far."""
+    """How near every row of a part is; what the mask rules out is infinitely far."""
     near = np.empty(len(part), np.float32)
-    if kernel:
+    if fast:
         from hades.index.scan import scan
 
         code, scale = quantise(question[None, :])
