@@ -41,8 +41,9 @@ def _peer(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        print(f"{name} is not installed: its column is empty\n")
-        return None
+        raise SystemExit(
+            f"{name} is not installed: run `make bench`, or install '.[bench]'."
+        ) from None
 
 
 def _made(count: int) -> tuple[Any, Any, Any]:
@@ -112,9 +113,7 @@ def _pushes(sizes: list[int]) -> None:
         queries = _queries(count, 200)
         ours = _timed(graph, queries, barred)
         peers = [
-            percentiles(make(peer, count, graph), queries[:many], CLOCK)[0] / 1000
-            if peer and fits
-            else None
+            percentiles(make(peer, count, graph), queries[:many], CLOCK)[0] / 1000 if fits else None
             for make, peer, many, fits in (
                 (_igraph, igraph, 3 if count < 10**6 else 1, True),
                 (_networkx, networkx, 3 if count < 10**5 else 1, count <= NETWORKX_UP_TO_NODES),
