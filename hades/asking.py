@@ -20,9 +20,9 @@ from hades.store.records import Progress
 from hades.store.store import Store
 
 if TYPE_CHECKING:
-    from hades.recall.engine import RecallEngine, Where
+    from hades.recall.engine import RecallEngine
     from hades.recall.plan import Plan
-    from hades.recall.search import Finder
+    from hades.recall.search import Finder, Where
 
 
 class Asking:
@@ -59,14 +59,10 @@ class Asking:
         retrievers = chosen_retrievers(retriever)
         self._ready(question, tag, kind, glob, on_progress)
         return self._finder.search(
-            self._space_id,
+            self._where(tag, kind, glob),
             question,
-            self.as_of,
             limit=limit,
             retrievers=retrievers,
-            tag=tag,
-            kind=kind,
-            glob=glob,
             on_progress=on_progress,
         )
 
@@ -195,7 +191,7 @@ class Asking:
     def _where(
         self, tag: str | None = None, kind: str | None = None, glob: str | None = None
     ) -> Where:
-        from hades.recall.engine import Where
+        from hades.recall.search import Where
 
         return Where(self._space_id, self._space, self.as_of, tag, kind, glob)
 

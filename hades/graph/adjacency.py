@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +38,8 @@ class Neighbours(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ArcRows:
-    """One consistent state of the arcs, as the kernels read it; never changed in place.
+class ArcRows(NamedTuple):
+    """One consistent state of the arcs, as the kernels take it; never changed in place.
 
     A node's arcs are `targets[indptr[node]:indptr[node + 1]]`, or, when `row_of[node]` is
     not -1, `late_targets[late_start[row]:late_stop[row]]`. A node beyond the end of

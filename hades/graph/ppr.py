@@ -141,7 +141,7 @@ def _fast(
         held = scratch.state, scratch.queue, scratch.touched, scratch.at
         known = graph.weighed.under(barred, rows)
         given = seeds, shares, ends, damping, epsilon
-        kept = kernels.flat(rows), mask, known, *held, nodes, scores, done, pushes, short
+        kept = rows, mask, known, *held, nodes, scores, done, pushes, short
         step = SLICE_PUSHES if deadline else _NO_LIMIT // 2
         while kernels.several(*given, limit, step, *kept):
             if deadline and deadline():

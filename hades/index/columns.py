@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hades.graph.arrays import Flags
+
 Array = npt.NDArray[Any]
 
 
@@ -81,7 +83,7 @@ class Columns:
         """Let rows go, by key."""
         self.keep(~np.isin(self._arrays[self._key], keys))
 
-    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+    def keep(self, mask: Flags) -> None:
         """Keep the rows of a mask only."""
         if not mask.all():
             self._arrays = {name: array[mask] for name, array in self._arrays.items()}

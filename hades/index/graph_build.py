@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.graph.adjacency import Adjacency
+from hades.graph.arrays import Flags, Ints
 from hades.index.graph_view import (
     HUB_AT_LEAST,
     HUB_SHARE,
@@ -27,9 +28,6 @@ from hades.index.graph_view import (
 )
 from hades.index.longest import CAPITAL_SHARE, counting
 from hades.index.tables import TableChanges, Tables
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
 """Origins of names as they are stored (see `hades.ingest.document.Origin`)."""

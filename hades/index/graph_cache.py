@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from hades.domain.times import FOREVER, AsOf
+from hades.graph.arrays import Flags, Ints
 from hades.index.array_store import ArrayStore, locked
 from hades.index.graph_build import build_graph, repair
-from hades.index.graph_view import Flags, GraphMoment, GraphView, Ints
+from hades.index.graph_view import GraphMoment, GraphView
 from hades.index.indexes import Indexes
 from hades.index.kept import load_graph, save_graph
 from hades.index.tables import TableChanges, Tables

@@ -10,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.graph.adjacency import Adjacency
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from hades.graph.arrays import Flags, Floats, Ints
 
 HUB_SHARE, HUB_AT_LEAST = 0.05, 10
 """A name in more of the chunks than this links nothing."""
@@ -43,7 +40,7 @@ class EntityNames:
     exists: Flags
     titled: Flags
     """Titles, symbols and what users relate: they are found in any case of letters."""
-    capital_share: npt.NDArray[np.float64]
+    capital_share: Floats
     """Of the places of one word, how many begin with a capital."""
 
 
@@ -52,7 +49,7 @@ class StatedArcs:
     """Arcs that users and documents state: two ends and a weight, each pair once."""
 
     pairs: Ints
-    weights: npt.NDArray[np.float64]
+    weights: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ class GraphView:
     """By chunk: whether it is a turn of a conversation; turns lend to their neighbours."""
     turns: Ints
     """The numbers of these."""
-    rarity: npt.NDArray[np.float64]
+    rarity: Floats
     """By entity: how much it tells that a chunk mentions it."""
     rarest: float
     """The highest of these."""
@@ -105,7 +102,7 @@ class GraphView:
         return self.names.titled
 
     @property
-    def capital_share(self) -> npt.NDArray[np.float64]:
+    def capital_share(self) -> Floats:
         """By entity: how often it begins with a capital where it is one word."""
         return self.names.capital_share
 

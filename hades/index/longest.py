@@ -7,12 +7,9 @@ R@5 of the walk: 91 with both layers, 83 with one).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from hades.graph.arrays import Flags, Ints
 from hades.index.graph_view import EntityNames
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 CAPITAL_SHARE = 0.5
 """A found name of one word must be written with a capital this often."""

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
+from hades.graph.arrays import Ints
 from hades.index.array_store import ArrayStore, locked
 from hades.index.columns import Columns, mapped
 from hades.index.terms import ChunkTerms
@@ -136,9 +137,7 @@ class Tables:
         """All places of all mentions, one after another."""
         return self._places
 
-    def catch_up(
-        self, chunks: npt.NDArray[np.int64], on_progress: Progress | None = None
-    ) -> TableChanges | None:
+    def catch_up(self, chunks: Ints, on_progress: Progress | None = None) -> TableChanges | None:
         """Read what was written since, None when there was nothing; `chunks` are all ids."""
         generation, change = self._store.changefeed.stand()
         if (generation, change) == (self._generation, self.change):
@@ -162,7 +161,7 @@ class Tables:
         return changed
 
     def _catch_up_mentions(
-        self, ids: npt.NDArray[np.int64], changed: TableChanges, on_progress: Progress | None
+        self, ids: Ints, changed: TableChanges, on_progress: Progress | None
     ) -> int:
         after, new = (0, 0), 0
         while rows := self._store.changefeed.mentions(self.change, after, _BATCH_ROWS):
@@ -190,7 +189,7 @@ class Tables:
     def _put_mentions(
         self,
         rows: Sequence[tuple[int, int, int | None, bytes | None]],
-        ids: npt.NDArray[np.int64],
+        ids: Ints,
     ) -> npt.NDArray[np.int32]:
         chunks = np.array([row[0] for row in rows], np.int64)
         entities = np.array([row[1] for row in rows], np.int64)
@@ -216,7 +215,7 @@ class Tables:
         self._places = np.concatenate([self._places, places])
         return numbers
 
-    def _drop_purged(self, ids: npt.NDArray[np.int64]) -> bool:
+    def _drop_purged(self, ids: Ints) -> bool:
         """Let go of what was purged; whether there was anything. Numbers move up then."""
         nodes = np.array(
             [row[0] for row in self._store.changefeed.since("purged", self.change)], np.int64

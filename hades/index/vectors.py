@@ -19,11 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hades.graph.arrays import Flags, Floats32, Ints
 from hades.graph.lazy_kernel import LazyKernel
 from hades.index.columns import Columns, mapped
-
-Floats = npt.NDArray[np.float32]
-Mask = npt.NDArray[np.bool_]
 
 RERANKED = 4
 """So many times the wanted number is ranked again with full vectors."""
@@ -38,7 +36,7 @@ _BLOCK_ROWS = 8_192
 _FILES = ("codes", "full")
 
 
-def quantise(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+def quantise(vectors: Floats32) -> tuple[npt.NDArray[np.int8], Floats32]:
     """int8 codes and the scale that gives each vector back."""
     top = np.abs(vectors).max(axis=1, keepdims=True)
     scales = np.where(top > 0, top / 127, 1).astype(np.float32)
@@ -54,14 +52,14 @@ def _load_kernel() -> None:
 kernel = LazyKernel(_load_kernel, after=KERNEL_FROM_LOOKS)
 
 
-def product(rows: Floats, vector: Floats) -> Floats:
+def product(rows: Floats32, vector: Floats32) -> Floats32:
     """Each row times a vector, or times each row of a second matrix, on one thread.
 
     BLAS takes no less time, but wakes all cores for products as small as a question's and
     lets them spin: a recall cost 102 ms of processor time with it and 54 without.
     """
     by = "ij,j->i" if vector.ndim == 1 else "ij,kj->ik"
-    found: Floats = np.einsum(by, rows, vector)
+    found: Floats32 = np.einsum(by, rows, vector)
     return found
 
 
@@ -75,7 +73,7 @@ class Part:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def keep(self, stay: Mask) -> Part:
+    def keep(self, stay: Flags) -> Part:
         return self if stay.all() else Part(self.codes[stay], self.full[stay])
 
 
@@ -95,7 +93,7 @@ class Vectors:
         return len(self._rows)
 
     @property
-    def chunks(self) -> npt.NDArray[np.int64]:
+    def chunks(self) -> Ints:
         """The chunk of each row."""
         return self._rows["chunk"]
 
@@ -105,16 +103,14 @@ class Vectors:
         made._rows = self._rows.held()
         return made
 
-    def put(self, chunks: npt.NDArray[np.int64], vectors: npt.NDArray[np.float16]) -> None:
+    def put(self, chunks: Ints, vectors: npt.NDArray[np.float16]) -> None:
         """Take in vectors; a chunk that has one already gets the new one."""
         self.put_all([(chunks, vectors)])
 
-    def put_all(
-        self, batches: Iterable[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]
-    ) -> int:
+    def put_all(self, batches: Iterable[tuple[Ints, npt.NDArray[np.float16]]]) -> int:
         """The same, batch by batch; how many. A chunk comes in one of them only."""
-        chunks: list[npt.NDArray[np.int64]] = []
-        scales: list[Floats] = []
+        chunks: list[Ints] = []
+        scales: list[Floats32] = []
         parts: tuple[list[Any], list[Any]] = ([], [])
         for ids, vectors in batches:
             codes, scale = quantise(vectors.astype(np.float32))
@@ -136,7 +132,7 @@ class Vectors:
         self._new = Part(*joined)
         return len(new)
 
-    def drop(self, chunks: npt.NDArray[np.int64]) -> None:
+    def drop(self, chunks: Ints) -> None:
         """Let vectors go."""
         stay = ~np.isin(self._rows["chunk"], chunks)
         if not stay.all():
@@ -145,8 +141,8 @@ class Vectors:
             self._saved, self._new = self._saved.keep(stay[:first]), self._new.keep(stay[first:])
 
     def nearest(
-        self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, limit: int
-    ) -> tuple[npt.NDArray[np.int64], Floats]:
+        self, question: Floats32, numbers: Ints, mask: Flags, limit: int
+    ) -> tuple[Ints, Floats32]:
         """The nearest chunks by cosine, best first: their numbers in `mask`, and how near.
 
         `numbers` gives the place of each row in the mask.
@@ -160,7 +156,7 @@ class Vectors:
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
 
-    def near(self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask) -> Floats:
+    def near(self, question: Floats32, numbers: Ints, mask: Flags) -> Floats32:
         """How near every chunk of the mask is, by number; the nearest are exact.
 
         What the mask rules out, and what has no vector, is infinitely far.
@@ -174,7 +170,7 @@ class Vectors:
         by_number[numbers] = near
         return by_number
 
-    def _scan(self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask) -> Floats:
+    def _scan(self, question: Floats32, numbers: Ints, mask: Flags) -> Floats32:
         """How near every row is by its code; what the mask rules out is infinitely far."""
         fast = len(self) >= KERNEL_FROM_ROWS and kernel.is_ready()
         first, scales = len(self._saved), self._rows["scale"]
@@ -185,7 +181,7 @@ class Vectors:
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def full(self, rows: npt.NDArray[np.int64]) -> Floats:
+    def full(self, rows: Ints) -> Floats32:
         """The vectors of rows, as the encoder gave them."""
         found = np.empty((len(rows), self.dims), np.float32)
         first = len(self._saved)
@@ -222,7 +218,7 @@ def _nothing(dims: int) -> Part:
     return Part(np.zeros((0, dims), np.int8), np.zeros((0, dims), np.float16))
 
 
-def _highest(scores: Floats, count: int) -> npt.NDArray[np.int64]:
+def _highest(scores: Floats32, count: int) -> Ints:
     """The rows of the highest scores, in no order, without those that are infinitely far."""
     count = min(count, len(scores))
     best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
@@ -231,12 +227,12 @@ def _highest(scores: Floats, count: int) -> npt.NDArray[np.int64]:
 
 def _scan(
     part: Part,
-    scales: Floats,
-    question: Floats,
-    numbers: npt.NDArray[np.int64],
-    mask: Mask,
+    scales: Floats32,
+    question: Floats32,
+    numbers: Ints,
+    mask: Flags,
     fast: bool,
-) -> Floats:
+) -> Floats32:
     """How near every row of a part is; what the mask rules out is infinitely far."""
     near = np.empty(len(part), np.float32)
     if fast:

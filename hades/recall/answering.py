@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall
 from hades.domain.graph import Reason
+from hades.graph.arrays import Ints
 from hades.recall import belief, history
 from hades.recall.conveyance import conveyance
 from hades.recall.pathways import Pathways
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 from hades.store.records import Standing
-
-Ints = npt.NDArray[np.int64]
 
 
 def answer(
@@ -199,7 +197,7 @@ def _coverage(retrieved: Retrieved, numbers: Ints) -> float:
     """The share of the question's words, by weight, that passages have."""
     if not retrieved.terms or not len(numbers):
         return 0.0
-    weight = np.array([retrieved.query.indexes.rarity(term) for term in retrieved.terms])
+    weight = np.array([retrieved.query.indexes.words.rarity(term) for term in retrieved.terms])
     has = retrieved.query.terms.having(retrieved.query.graph.chunks[numbers], retrieved.terms)
     return float(has.max(0, initial=0.0) @ weight / max(1e-9, float(weight.sum())))
 

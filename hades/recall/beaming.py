@@ -8,15 +8,13 @@ next by way of a name: two arcs.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import Reason
+from hades.graph.arrays import Ints
 from hades.graph.beam import Caps, beam
 from hades.index.vectors import product
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run
-
-Ints = npt.NDArray[np.int64]
 
 ARCS_A_HOP = 2
 SEEDS_FROM = 40

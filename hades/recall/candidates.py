@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from hades.graph.arrays import Floats, Floats32, Ints
 from hades.recall.features import Candidates, features
 from hades.recall.query_context import QueryContext
 from hades.recall.signals import Signals, best
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 BY_WALK, BY_PRIOR, BY_SECOND_HOP, BY_FAR, BY_RETRIEVER = 100, 40, 40, 60, 10
 """How many each signal sends: about 120 together, which hold 91 % of MuSiQue's gold."""
@@ -34,7 +31,7 @@ def strongest(signals: Signals) -> Ints:
     return there[np.lexsort((there, -both[there]))][:STRONGEST]
 
 
-def second_hop(query: QueryContext, vector: npt.NDArray[np.float32] | None, strong: Ints) -> Floats:
+def second_hop(query: QueryContext, vector: Floats32 | None, strong: Ints) -> Floats:
     """How near each passage is to the question and the strongest together."""
     if vector is None or not len(strong):
         return np.zeros(len(query.mask))
@@ -74,9 +71,9 @@ def read(
     strong: Ints,
     second: Floats,
     terms: list[str],
-) -> npt.NDArray[np.float32]:
+) -> Floats32:
     """The features of candidates."""
-    weight = np.array([query.indexes.rarity(term) for term in terms])
+    weight = np.array([query.indexes.words.rarity(term) for term in terms])
     weight = weight / max(1e-9, float(weight.sum()))
     found = Candidates(
         numbers=numbers,
@@ -96,7 +93,7 @@ def _title_coverage(query: QueryContext, numbers: Ints, terms: list[str]) -> Flo
     titles = query.graph.title_of[numbers]
     each, asked = np.unique(titles[titles >= 0]), set(terms)
     entities = query.graph.entities[each].tolist()
-    weighed = query.indexes.weighed(entities, query.store.entities.names)
+    weighed = query.indexes.words.weighed(entities, query.store.entities.names)
     covered = np.zeros(len(each) + 1)  # the last is for those without a title
     for at, (rarity, total) in enumerate(weighed):
         if not asked.isdisjoint(rarity):

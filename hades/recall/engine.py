@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path as FilePath
 from typing import Any, Literal
@@ -19,7 +18,6 @@ import numpy as np
 
 from hades.domain.answer import Intent, Mode, Neighbour, Note, Path, Recall, Subgraph
 from hades.domain.graph import Reason
-from hades.domain.times import AsOf
 from hades.domain.trace import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.index.graph_cache import GraphCache
@@ -31,7 +29,7 @@ from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_pla
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranker, Table, shipped_ranker
 from hades.recall.run import Clock, Run
-from hades.recall.search import Finder
+from hades.recall.search import Finder, Where
 from hades.recall.signals import scaled
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -45,18 +43,6 @@ TIERS = {"meaning": 0.4, "graph": 0.4, "belief": 0.2}
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """What is longer is cut: the encoder reads no more than that anyway."""
 _UNHURRIED_MS = 60_000
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """What a question may look at."""
-
-    space: int
-    space_name: str
-    as_of: AsOf
-    tag: str | None = None
-    kind: str | None = None
-    glob: str | None = None
 
 
 class RecallEngine:
@@ -162,7 +148,7 @@ class RecallEngine:
                 graphs.catch_up(current, on_progress)
                 graph = graphs.at(current, where.space, where.as_of)
                 indexes, terms = current.held(), graphs.tables.terms.held()
-            topics = self.finder.topics(where.space, where.as_of, where.tag, where.kind, where.glob)
+            topics = self.finder.topics(where)
             mask = graph.visible
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.graph_view import GraphView
 from hades.index.vectors import product
 from hades.recall.signals import Signals, lent, lent_to, minmax, scaled
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 FEATURES: tuple[str, ...] = (
     *("log_walk", "log_walk_names", "log_walk_prior", "walk_rank", "log_far", "far_rank"),
@@ -43,20 +40,20 @@ class Candidates:
     """What is read of the candidates, besides the signals."""
 
     numbers: Ints
-    vectors: npt.NDArray[np.float32]
-    strong_vectors: npt.NDArray[np.float32]
+    vectors: Floats32
+    strong_vectors: Floats32
     strong: Ints
     """The numbers of the strongest passages."""
     second: Floats
     """Nearness to question and strongest passages together, by chunk number."""
-    has_term: npt.NDArray[np.float32]
+    has_term: Floats32
     """By candidate and term of the question."""
     term_weight: Floats
     """The terms' weights; they sum to 1."""
     title_coverage: Floats
 
 
-def features(graph: GraphView, signals: Signals, found: Candidates) -> npt.NDArray[np.float32]:
+def features(graph: GraphView, signals: Signals, found: Candidates) -> Floats32:
     """One row a candidate, one column a feature, in the order of FEATURES."""
     chosen: dict[str, Any] = {}
     _walk_features(chosen, signals, found.numbers)
@@ -114,7 +111,7 @@ class _CandidateGraph:
         self.mentions_title = self._mentions_title(graph, len(at))
         self.shared = self._shared(signals.named, len(at))
 
-    def _mentions_title(self, graph: GraphView, m: int) -> npt.NDArray[np.float32]:
+    def _mentions_title(self, graph: GraphView, m: int) -> Floats32:
         """[i, j] is 1 where candidate j mentions the title of candidate i, another's."""
         usable = self.title >= 0
         usable[usable] = ~graph.hub[self.title[usable]]
@@ -131,7 +128,7 @@ class _CandidateGraph:
         np.fill_diagonal(joined, 0)
         return joined
 
-    def _shared(self, named: Ints, m: int) -> npt.NDArray[np.float32]:
+    def _shared(self, named: Ints, m: int) -> Floats32:
         """The weight of the names two candidates share, beyond those of the question."""
         asked = np.isin(self.entity, named)
         names, place, count = np.unique(

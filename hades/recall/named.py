@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import STOP_WORDS, words
+from hades.graph.arrays import Ints
 from hades.index.graph_view import GraphView
 from hades.index.longest import CAPITAL_SHARE, longest_first
 
@@ -27,7 +27,7 @@ Lookup = Callable[[Sequence[str]], list[tuple[str, int]]]
 """The entities that go by keys: (key, entity)."""
 
 
-def names_in(question: str, graph: GraphView, lookup: Lookup) -> npt.NDArray[np.int64]:
+def names_in(question: str, graph: GraphView, lookup: Lookup) -> Ints:
     """The numbers of the entities a question names; hubs and the unheard-of are left out."""
     own = words(question)[:QUESTION_WORDS_AT_MOST]
     row = [word.casefold() for word in own]
@@ -74,7 +74,7 @@ def _is_usable(
     return capital and (titled or bool(graph.capital_share[number] >= CAPITAL_SHARE))
 
 
-def _longest(graph: GraphView, found: list[tuple[int, int, int, bool]]) -> npt.NDArray[np.int64]:
+def _longest(graph: GraphView, found: list[tuple[int, int, int, bool]]) -> Ints:
     if not found:
         return np.zeros(0, np.int64)
     entity = np.array([one[0] for one in found], np.int64)

@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
+from hades.graph.arrays import Floats, Ints
 from hades.graph.flow import FlowPath, best_paths, flow
 from hades.index.graph_view import is_at
 from hades.recall.path_text import PathWriter
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
-
-Ints = npt.NDArray[np.int64]
 
 RELATED_AT_MOST = 12
 """Facts told of what the question names that may become paths, strongest first."""
@@ -36,7 +34,7 @@ FLOW_LEAST = 0.005
 so the paper's .05, meant for graphs of a few neighbours a node, would end at the first."""
 
 
-def flowing(retrieved: Retrieved) -> npt.NDArray[np.float64]:
+def flowing(retrieved: Retrieved) -> Floats:
     """By chunk number: what flows to it from the names of the question, or the best passage."""
     held = np.zeros(len(retrieved.signals.mask))
     if not len(retrieved.numbers):

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.times import AsOf
+from hades.graph.arrays import Flags, Floats, Floats32
 from hades.index.graph_view import GraphView, is_at
 from hades.index.indexes import Indexes
 from hades.index.terms import ChunkTerms
 from hades.store.store import Store
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 WORDS_FOUND_AT_MOST = 400
 """Passages whose BM25 counts; beyond them it is next to nothing."""
@@ -31,12 +28,12 @@ class QueryContext:
     indexes: Indexes
     terms: ChunkTerms
     graph: GraphView
-    mask: npt.NDArray[np.bool_]
+    mask: Flags
     """Chunks that are there and pass the filters, by number."""
     topics: Sequence[int] | None
     """The topics the filters leave, None: all."""
 
-    def cosine(self, vector: npt.NDArray[np.float32]) -> Floats:
+    def cosine(self, vector: Floats32) -> Floats:
         """How near each chunk is; what has no vector is as far as the farthest."""
         near = self.indexes.near(vector, self.mask).astype(float)
         known = np.isfinite(near)

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.errors import Corrupt
+from hades.graph.arrays import Flags, Floats, Floats32
 from hades.recall.features import FEATURES
 
-Floats = npt.NDArray[np.float64]
-Table = npt.NDArray[np.float32]
+Table = Floats32
 
 PLAIN: tuple[str, ...] = ("prior", "second_hop", "second_hop_rank")
 TURNS: tuple[str, ...] = (
@@ -71,7 +70,7 @@ class TrainingQuestion:
     """A question to learn from: its candidates' features and which are wanted."""
 
     features: Table
-    wanted: npt.NDArray[np.bool_]
+    wanted: Flags
     weight: float = 1.0
     """How much it counts: less where a set has many, so that every set is heard."""
 

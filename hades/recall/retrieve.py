@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import Reason
 from hades.errors import HadesError
+from hades.graph.arrays import Floats, Floats32, Ints
 from hades.graph.beam import BeamPath
 from hades.models.encoder import Encoder
 from hades.recall import candidates
@@ -24,9 +24,6 @@ from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
 from hades.recall.signals import PRIOR_SEEDS, Signals, best, prior_of, walks
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 RANKED_FROM_CANDIDATES = 20
 """The ranker compares candidates by their deviations, and learned with about 120 of them; with
@@ -54,7 +51,7 @@ class Retrieved:
     question: str
     query: QueryContext
     signals: Signals
-    vector: npt.NDArray[np.float32] | None
+    vector: Floats32 | None
     terms: list[str]
     strong: Ints
     numbers: Ints
@@ -62,7 +59,7 @@ class Retrieved:
     scores: Floats
     belief: Floats
     linked: bool = False
-    features: npt.NDArray[np.float32] | None = None
+    features: Floats32 | None = None
     """Of the candidates, in their order; None when the ranker was off."""
     recency: Floats | None = None
     """Of the candidates, 0 to 1; None when the question does not ask for what is recent."""
@@ -75,7 +72,7 @@ class Retrieved:
     """What the beam came to."""
 
 
-Encoded = tuple[npt.NDArray[np.float32] | None, str]
+Encoded = tuple[Floats32 | None, str]
 """A question as a vector, or why there is none."""
 
 
@@ -116,7 +113,7 @@ def find_seeds(
         if "names" in plan.retrievers and not len(named):
             stage.note(Reason.NOTHING_NAMED)
         empty, none = np.zeros(0), np.zeros(0, np.int64)
-        terms = query.indexes.terms(question)
+        terms = query.indexes.words.terms(question)
         retrieved = Retrieved(question, query, signals, vector, terms, none, none, empty, empty)
         retrieved.least = {"meaning": nth_best(cosine), "words": nth_best(words)}
         stage.found = _found_by_retrievers(retrieved)
@@ -150,9 +147,7 @@ def _late(stage: Stage, retriever: str) -> bool:
     return False
 
 
-def _vector(
-    stage: Stage, query: QueryContext, encoded: Callable[[], Encoded]
-) -> npt.NDArray[np.float32] | None:
+def _vector(stage: Stage, query: QueryContext, encoded: Callable[[], Encoded]) -> Floats32 | None:
     if not len(query.indexes.vectors):
         stage.note(Reason.NO_EMBEDDINGS)
         return None

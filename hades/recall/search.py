@@ -8,16 +8,18 @@ their own, since most questions name few things.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from hades.domain.names import name_key, words
 from hades.domain.times import AsOf
 from hades.domain.trace import Hit
 from hades.errors import InvalidInput
+from hades.graph.arrays import Flags
 from hades.index.indexes import Indexes
-from hades.index.vectors import Mask
 from hades.models.encoder import Encoder, load_encoder
 from hades.recall.plan import RETRIEVERS, RetrieverName
 from hades.store.records import Progress
@@ -27,6 +29,18 @@ OVERFETCH = 5
 """Each retriever looks for so many times the wanted number, so that the mean has both scores."""
 NAME_WORDS_AT_MOST = 8
 QUESTION_WORDS_AT_MOST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a question may look at."""
+
+    space: int
+    space_name: str
+    as_of: AsOf
+    tag: str | None = None
+    kind: str | None = None
+    glob: str | None = None
 
 
 class Finder:
@@ -73,26 +87,23 @@ class Finder:
         with self._catching_up:
             self.indexes.catch_up()
             held = self.indexes.held()
-        return held.naming(space, names)
+        return {chunk for name in names for chunk in held.words.saying(name, space)}
 
     def search(
         self,
-        space: int,
+        where: Where,
         question: str,
-        as_of: AsOf,
         *,
         limit: int,
         retrievers: Sequence[RetrieverName],
-        tag: str | None,
-        kind: str | None,
-        glob: str | None,
         on_progress: Progress | None,
     ) -> list[Hit]:
         """The best passages for a question at a moment, best first."""
+        space, as_of = where.space, where.as_of
         with ExitStack() as moment:
             with self.caught_up(moment, on_progress) as current:
                 mask, indexes = current.visible(space, as_of), current.held()
-            topics = self.topics(space, as_of, tag, kind, glob)
+            topics = self.topics(where)
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
             found: dict[str, dict[int, float]] = {}
@@ -108,20 +119,19 @@ class Finder:
                 found["names"] = self._by_name(space, question, indexes, mask, known)
             return self._hits(found, as_of, limit)
 
-    def topics(
-        self, space: int, as_of: AsOf, tag: str | None, kind: str | None, glob: str | None
-    ) -> list[int] | None:
+    def topics(self, where: Where) -> list[int] | None:
         """The topics filters leave; None: there is no filter."""
         chosen: set[int] | None = None
-        if tag is not None:
-            chosen = set(self._store.changefeed.tagged(space, tag, *self._store.moment(as_of)))
-        if kind is not None or glob is not None:
-            like = set(self._store.changefeed.topics_like(space, glob, kind))
+        feed = self._store.changefeed
+        if where.tag is not None:
+            chosen = set(feed.tagged(where.space, where.tag, *self._store.moment(where.as_of)))
+        if where.kind is not None or where.glob is not None:
+            like = set(feed.topics_like(where.space, where.glob, where.kind))
             chosen = like if chosen is None else chosen & like
         return None if chosen is None else sorted(chosen)
 
     def _by_name(
-        self, space: int, question: str, indexes: Indexes, mask: Mask, known: int
+        self, space: int, question: str, indexes: Indexes, mask: Flags, known: int
     ) -> dict[int, float]:
         """Chunks that mention what the question names; a rarer name counts for more."""
         row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
@@ -150,31 +160,26 @@ class Finder:
             for chunk, score in scores.items():
                 total[chunk] = total.get(chunk, 0.0) + score / max(1, len(scaled))
         best = sorted(total, key=lambda chunk: (-total[chunk], chunk))[:limit]
-        chunks = self._store.chunks.find(best, as_of)
+        return self.hits({one: round(total[one], 6) for one in best}, as_of, found)
+
+    def hits(
+        self,
+        scores: dict[int, float],
+        as_of: AsOf,
+        found: Mapping[str, Mapping[int, float]] = MappingProxyType({}),
+    ) -> list[Hit]:
+        """Chunks with their scores as hits, in the order given; `found` is by retriever."""
+        chunks = self._store.chunks.find(list(scores), as_of)
         return [
             Hit(
                 chunk=chunks[one],
-                score=round(total[one], 6),
-                retrievers={
-                    retriever: scores[one] for retriever, scores in found.items() if one in scores
-                },
-                line=self._line(one, chunks[one].start),
+                score=score,
+                retrievers={name: own[one] for name, own in found.items() if one in own},
+                line=self._store.chunks.line(one, chunks[one].start),
             )
-            for one in best
-            if one in chunks
-        ]
-
-    def hits(self, scores: dict[int, float], as_of: AsOf) -> list[Hit]:
-        """Chunks with their scores as hits, in the order given."""
-        chunks = self._store.chunks.find(list(scores), as_of)
-        return [
-            Hit(chunks[one], score, {}, self._line(one, chunks[one].start))
             for one, score in scores.items()
             if one in chunks
         ]
-
-    def _line(self, chunk: int, start: int) -> int:
-        return self._store.chunks.line(chunk, start)
 
 
 def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:

@@ -13,14 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import Reason
+from hades.graph.arrays import Flags, Floats, Ints
 from hades.graph.ppr import Query, Walk, walk_many
 from hades.index.graph_view import GraphView
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 LEND, LEND_FAR = 0.4, 0.15
 """What a chunk lends to those one and two away in its document."""
@@ -35,7 +32,7 @@ EPSILON = 1e-5
 class Signals:
     """Scores by chunk number; what is not there has none."""
 
-    mask: npt.NDArray[np.bool_]
+    mask: Flags
     cosine: Floats
     """As the encoder says; the least of all where there is no vector."""
     words: Floats
@@ -62,7 +59,7 @@ def minmax(scores: Floats) -> Floats:
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 
 
-def scaled(scores: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
+def scaled(scores: Floats, mask: Flags) -> Floats:
     """What the mask lets through on a scale of 0 to 1, the rest 0."""
     if mask.all():
         return minmax(scores)
@@ -124,7 +121,7 @@ def prior_of(graph: GraphView, signals: Signals) -> Floats:
     return scaled(joined, mask)
 
 
-def best(scores: Floats, mask: npt.NDArray[np.bool_], limit: int, least: float = 0.0) -> Ints:
+def best(scores: Floats, mask: Flags, limit: int, least: float = 0.0) -> Ints:
     """The numbers of the best scores above nothing, best first; ties go to the older.
 
     `least` is a score that at least so many reach, where one is known.
