@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -65,13 +66,25 @@ def write(memory: hades.Memory, what: str, one: str, two: str) -> None:
         pass  # nothing to forget, to end or to split
 
 
-@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
-@given(st.lists(writes, min_size=1, max_size=12))
-def test_mending_gives_what_making_anew_gives(life: list[tuple[str, str, str]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        memory = hades.open(Path(folder) / "m.hades")
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some notes, indexed once: each life begins with a copy of them."""
+    folder = tmp_path_factory.mktemp("ground")
+    with hades.open(folder / "m.hades") as memory:
         for number in range(12):
             memory.remember(f"ground/{number}", f"# Ground {number}\n\nNothing but Mercury here.")
+        memory.recall("Mercury")
+    return folder
+
+
+@settings(max_examples=30, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(life=st.lists(writes, min_size=1, max_size=12))
+def test_a_repaired_graph_equals_one_built_anew(
+    ground: Path, life: list[tuple[str, str, str]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ground, folder, dirs_exist_ok=True)
+        memory = hades.open(Path(folder) / "m.hades")
         for step in life:
             write(memory, *step)
             memory._index_pending(None)
@@ -123,7 +136,7 @@ def test_now_is_what_is_asked_about_by_default(memory: hades.Memory) -> None:
     assert memory._where().as_of == NOW
 
 
-def test_a_saved_web_is_mended_by_what_was_written_since(
+def test_a_saved_graph_is_repaired_by_what_was_written_since(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graph_cache, "SAVED_FROM_MENTIONS", 1)

@@ -161,24 +161,20 @@ def test_what_changed_last_comes_first_when_asked_for_the_recent(
 # EntityNames of notes
 
 
-@pytest.mark.parametrize(
-    ("topic", "asked"),
-    [
+def test_a_note_without_a_heading_is_titled_by_its_name(memory: hades.Memory) -> None:
+    for number in range(3):
+        memory.remember(f"other/thing{number}", f"rain fell on the roof, hour {number}.")
+    memory.remember("people/J. R. Smith", "it is not said here.")
+    memory.remember("plans/Harbour 2.0", "windows\r\nlines\r\nhere.")
+    memory.remember("design/approach_x", "nor is it here.")
+    for topic, asked in (
         ("design/approach_x", "What is approach X?"),
         ("people/J. R. Smith", "Who is J. R. Smith?"),
         ("plans/Harbour 2.0", "What is Harbour 2.0?"),
-    ],
-)
-@pytest.mark.parametrize("text", ["it is not said here.", "windows\r\nlines\r\nhere."])
-def test_a_note_without_a_heading_is_titled_by_its_name(
-    memory: hades.Memory, topic: str, asked: str, text: str
-) -> None:
-    for number in range(3):
-        memory.remember(f"other/thing{number}", f"rain fell on the roof, hour {number}.")
-    memory.remember(topic, text)
-    found = memory.recall(asked, plan={"final_context": 1})
-    assert topics(found) == [topic]
-    assert "names" in found.passages[0].retrievers
+    ):
+        found = memory.recall(asked, plan={"final_context": 1})
+        assert topics(found) == [topic]
+        assert "names" in found.passages[0].retrievers
 
 
 # Parts of a memory
