@@ -14,7 +14,6 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,14 @@ import numpy.typing as npt
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf
 from hades.graph.arrays import Flags, Floats32, Ints
-from hades.index.array_store import ArrayStore, locked, write_json
+from hades.index.array_store import locked, write_json
 from hades.index.columns import Columns
+from hades.index.derived import Derived
 from hades.index.vectors import Vectors
 from hades.index.words import Presence, TimeFilter, Words
 from hades.store.records import Progress
 from hades.store.store import Store
 
-FORMAT = 1
 SAVED_AFTER_ROWS = 2_000
 """So many new rows are worth saving the arrays again; fewer are read from the store."""
 _WORDS_BATCH = 5_000
@@ -48,24 +47,21 @@ _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-class Indexes:
+class Indexes(Derived):
     """Everything derived from one memory."""
 
+    NAME, FORMAT, FED = "arrays", 1, _TABLES
+
     def __init__(self, store: Store, encoder: str, dims: int) -> None:
-        self._store = store
-        self._folder = _usable(store.index_folder)
-        self._encoder = encoder
-        self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
-        self.vectors = Vectors(dims)
-        self._generation, self._change = "", 0
+        self._encoder, self._dims = encoder, dims
         self._words_seen = -1
         self._numbers = self._row_of = np.zeros(0, np.int64)
         self._masks: dict[tuple[int, int, int], tuple[Flags, int]] = {}
         """By moment: which chunks are there, and until when that holds."""
         self._words_token = ""
-        self._arrays = ArrayStore(self._folder, "arrays")
-        with self._locked():
-            self._load()
+        super().__init__(store, _usable(store.index_folder))
+        self._number_vectors()
+        with locked(self._folder):
             self._open_words()
 
     @property
@@ -87,44 +83,31 @@ class Indexes:
     def catch_up(self, on_progress: Progress | None = None) -> None:
         """Read what was written since; rebuild when this is another memory's index."""
         generation, change = self._store.changefeed.stand()
-        if (generation, change) == (self._generation, self._change):
+        if (generation, change) == (self._generation, self.change):
             self._catch_up_words(change, on_progress)
             return
         if generation != self._generation:
             self._forget(generation)
-        new = 0
-        for name, columns in self._columns.items():
-            rows = self._store.changefeed.since(name, self._change)
-            columns.put(rows)
-            new += len(rows)
-        new += self._catch_up_vectors()
+        new = sum(self._read_fed().values()) + self.vectors.put_all(self._new_vectors())
         self._drop_purged()
-        self._change = change
+        self.change = change
         self._masks.clear()
         self._number_vectors()
         self._catch_up_words(change, on_progress)
         if new >= SAVED_AFTER_ROWS:
-            with self._locked():
-                self._save()
-
-    def _catch_up_vectors(self) -> int:
-        return self.vectors.put_all(self._new_vectors())
+            self._save()
 
     def _new_vectors(self) -> Iterator[tuple[Ints, npt.NDArray[np.float16]]]:
-        for rows in self._store.changefeed.vectors(self._encoder, self._change, _VECTORS_BATCH):
+        for rows in self._store.changefeed.vectors(self._encoder, self.change, _VECTORS_BATCH):
             kept = [row for row in rows if row[0] & 7 == NodeKind.CHUNK]
             ids = np.array([node >> 3 for node, _ in kept], np.int64)
             flat = np.frombuffer(b"".join(vector for _, vector in kept), np.float16)
             yield ids, flat.reshape(len(kept), self.vectors.dims)
 
     def _drop_purged(self) -> None:
-        purged = [
-            row[0] >> 3
-            for row in self._store.changefeed.since("purged", self._change)
-            if row[0] & 7 == NodeKind.CHUNK
-        ]
-        if purged:
-            gone = np.array(purged, np.int64)
+        nodes = self._purged()
+        gone = nodes[nodes & 7 == NodeKind.CHUNK] >> 3
+        if len(gone):
             self.chunks.drop(gone)
             presences = self._columns["presences"]
             presences.keep(~np.isin(presences["chunk"], gone))
@@ -157,7 +140,7 @@ class Indexes:
                 self.words.reload()  # another process brought them up to date
                 self._words_seen = change
             return
-        with self._locked():
+        with locked(self._folder):
             generation, since, token = self._words_stand()
             purged = bool(self._store.changefeed.since("purged", since))
             if generation != self._generation or purged or since > change:
@@ -302,42 +285,20 @@ class Indexes:
     # Files
 
     def _forget(self, generation: str) -> None:
-        self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
-        self.vectors = Vectors(self.vectors.dims)
-        self._generation, self._change = generation, 0
-
-    def _load(self) -> None:
-        """Read saved arrays; whatever is wrong with them, they are made anew."""
-        generation, now = self._store.changefeed.stand()
-        change = self._arrays.load(self._stand(generation), now, self._read)
-        if change is None:
-            self._forget("")
-        else:
-            self._generation, self._change = generation, change
-            self._number_vectors()
+        super()._forget(generation)
+        self.vectors = Vectors(self._dims)
 
     def _read(self, folder: Path) -> None:
-        for name, columns in self._columns.items():
-            columns.load(folder, name)
+        super()._read(folder)
         self.vectors.load(folder)
 
-    def _save(self) -> None:
-        self._arrays.save(self._stand(self._generation), self._change, self._write)
-
     def _write(self, folder: Path) -> None:
-        for table, columns in self._columns.items():
-            columns.save(folder, table)
+        super()._write(folder)
         self.vectors.save(folder)
         self.vectors.load(folder)  # mapped now: what was just made need not stay in memory
 
     def _stand(self, generation: str) -> dict[str, Any]:
-        return {"format": FORMAT, "encoder": self._encoder, "generation": generation}
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One process at a time writes the files."""
-        with locked(self._folder):
-            yield
+        return {**super()._stand(generation), "encoder": self._encoder}
 
 
 def _usable(folder: Path) -> Path:

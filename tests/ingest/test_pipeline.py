@@ -252,7 +252,7 @@ def test_lost_or_damaged_indexes_are_made_anew(folder: Path, path: Path) -> None
     with hades.open(path) as memory:
         memory.ingest(folder)
         expected = [h.chunk.id for h in memory.search("zebra")]
-        memory._finder.catalogue._save()
+        memory._finder.indexes._save()
     index = path.with_name(path.name + ".index")
     for damage in (
         lambda: shutil.rmtree(index),
