@@ -76,7 +76,7 @@ def _opened(path: Path, asked: Sequence[str]) -> hades.Memory:
 def _by_numpy(memory: hades.Memory) -> Callable[[str], Any]:
     """The peer: one float32 matrix, one product a question, the ten nearest."""
     finder = memory._finder
-    everything = finder.catalogue.vectors.full(np.arange(len(finder.catalogue.vectors)))
+    everything = finder.indexes.vectors.full(np.arange(len(finder.indexes.vectors)))
 
     def ask(question: str) -> Any:
         near = everything @ finder.encoder.encode([question])[0]
@@ -207,8 +207,8 @@ def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
                     stages.setdefault(stage.stage, []).append(stage.ms)  # noqa: B023
 
             costs = _row("recall", _timed(recall, asked))
-            with memory._engine.scene(memory._where()) as scene:
-                where = scene.web
+            with memory._engine.query_context(memory._where()) as query:
+                where = query.graph
             rows.append(
                 (
                     *(f"{size:,}", f"{len(where.chunks):,}", f"{where.graph.arcs_count:,}"),

@@ -15,9 +15,9 @@ SAMPLE = Path(__file__).parent / "sample"
 def show(question: str, hits: list[hades.Hit]) -> None:
     print(f"\n{question}")
     for hit in hits:
-        scores = ", ".join(f"{name} {score:.2f}" for name, score in hit.retrievers.items())
+        retrievers = ", ".join(f"{one} {score:.2f}" for one, score in hit.retrievers.items())
         first = " ".join(hit.chunk.text.split())[:140]
-        print(f"   {hit.score:.2f}  {hit.chunk.topic}:{hit.line}  ({scores})\n         {first}")
+        print(f"   {hit.score:.2f}  {hit.chunk.topic}:{hit.line}  ({retrievers})\n         {first}")
 
 
 def main() -> None:

@@ -283,7 +283,7 @@ def test_taking_knowledge_in_and_finding_it(shell: Shell, tmp_path: Path) -> Non
     assert "1 unchanged" in shell("ingest", str(docs))
     assert shell.json("ingest", str(docs), "--dry-run")["unchanged"] == 1
     assert "docs/cache.md:1" in shell("search", "which cache?")
-    assert shell.json("search", "cache", "--retriever", "words")[0]["doors"]["words"] > 0
+    assert shell.json("search", "cache", "--retriever", "words")[0]["retrievers"]["words"] > 0
     assert "nothing found" in shell("search", "cache", "--kind", "code")
     assert "Acme Institute" in shell("related", "Ann Lee")
     assert shell.json("related", "Ann Lee")[0]["count"] == 1

@@ -14,7 +14,7 @@ from hades.cli.invocation import Invocation, command, console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.evals import Answers, Measured
+    from hades.evals import AnswerScores, Measured
 
 
 @command(app, "eval", of_memory=False)
@@ -137,7 +137,7 @@ def show_measured(measured: Measured, out: Console) -> None:
     out.print(rows)
 
 
-def show_answers(told: Answers, out: Console) -> None:
+def show_answers(told: AnswerScores, out: Console) -> None:
     """What asking is worth, a number a line; shares in per cent."""
     from hades.cli import render as show
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hades.graph.arrays import Flags
+
 Array = npt.NDArray[Any]
 
 
@@ -47,7 +49,7 @@ class Columns:
         self.put_arrays(new)
 
     def put_arrays(self, new: Mapping[str, Array]) -> None:
-        """The same, from arrays. Rows stay sorted by key, and those known keep their place."""
+        """The same, from arrays. ArcRows stay sorted by key, and those known keep their place."""
         order = np.argsort(new[self._key], kind="stable")
         keys = new[self._key][order]
         known = self._arrays[self._key]
@@ -81,7 +83,7 @@ class Columns:
         """Let rows go, by key."""
         self.keep(~np.isin(self._arrays[self._key], keys))
 
-    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+    def keep(self, mask: Flags) -> None:
         """Keep the rows of a mask only."""
         if not mask.all():
             self._arrays = {name: array[mask] for name, array in self._arrays.items()}

@@ -1,6 +1,6 @@
-"""A web as files: the graph of now is there at once when a large memory is opened.
+"""A graph as files: the graph of now is there at once when a large memory is opened.
 
-Weaving the web of 100,000 chunks takes seconds. Saved, it is mapped and repaired by what was
+Building the graph of 100,000 chunks takes seconds. Saved, it is mapped and repaired by what was
 written since.
 """
 
@@ -14,51 +14,50 @@ import numpy as np
 from hades.graph.adjacency import Adjacency
 from hades.index.columns import mapped
 from hades.index.graph_build import finished
-from hades.index.graph_view import GraphView, Moment, Names, Stated
+from hades.index.graph_view import EntityNames, GraphMoment, GraphView, StatedArcs
 
 _ARRAYS = ("chunks", "entities", "roots", "frequency", "title_of", "previous", "next", "spoken")
 
 
-def save_web(web: GraphView, folder: Path) -> None:
-    """Write a web to files."""
-    graph = web.graph.compacted()
-    rows = graph.rows
-    arrays: dict[str, Any] = {name: getattr(web, name) for name in _ARRAYS}
+def save_graph(graph: GraphView, folder: Path) -> None:
+    """Write a graph to files."""
+    rows = graph.adjacency.compacted().rows
+    arrays: dict[str, Any] = {name: getattr(graph, name) for name in _ARRAYS}
     arrays |= {
-        "visible": web.visible,
-        "exists": web.names.exists,
-        "titled": web.names.titled,
-        "capital_share": web.names.capital_share,
-        "stated": web.stated.pairs,
-        "stated_weights": web.stated.weights,
+        "visible": graph.visible,
+        "exists": graph.names.exists,
+        "titled": graph.names.titled,
+        "capital_share": graph.names.capital_share,
+        "stated": graph.stated.pairs,
+        "stated_weights": graph.stated.weights,
         "indptr": rows.indptr,
         "targets": rows.targets,
         "weights": rows.weights,
-        "where": np.array([web.first_entity, web.first_topic, web.n]),
+        "where": np.array([graph.first_entity, graph.first_topic, graph.n]),
     }
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
 
 
-def load_web(folder: Path, space: int) -> GraphView:
-    """Read what `save_web` wrote, mapped rather than copied; its moment is long past."""
+def load_graph(folder: Path, space: int) -> GraphView:
+    """Read what `save_graph` wrote, mapped rather than copied; its moment is long past."""
 
     def read(name: str) -> Any:
         return mapped(folder / f"{name}.npy")
 
     first_entity, first_topic, n = (int(one) for one in read("where"))
     return finished(
-        Moment(space, 0, 0, read("visible"), None),
+        GraphMoment(space, 0, 0, read("visible"), None),
         read("chunks"),
         read("entities"),
         (first_entity, first_topic, n),
         read("roots"),
-        Names(read("exists"), read("titled"), read("capital_share")),
+        EntityNames(read("exists"), read("titled"), read("capital_share")),
         read("frequency"),
         read("title_of"),
         read("previous"),
         read("next"),
         read("spoken"),
-        Stated(read("stated"), read("stated_weights")),
+        StatedArcs(read("stated"), read("stated_weights")),
         Adjacency(read("indptr"), read("targets"), read("weights")),
     )

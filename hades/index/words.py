@@ -25,7 +25,7 @@ _TERMS_AT_MOST = 64
 """Distinct words of a question that are searched; a longer one is cut, rarest kept."""
 _WORD_CHARACTERS_AT_MOST = 60
 _NAMES_KEPT = 16_384
-"""Names whose stems are kept with their weights: titles of candidates come up again."""
+"""EntityNames whose stems are kept with their weights: titles of candidates come up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Presence:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimeFilter:
     """Which presences count: one space at one moment."""
 
     space: int
@@ -112,7 +112,7 @@ class Words:
         self._rarity, self._weighed = {}, {}
 
     def best(
-        self, question: str, moment: Moment, limit: int, topics: Sequence[int] | None = None
+        self, question: str, moment: TimeFilter, limit: int, topics: Sequence[int] | None = None
     ) -> list[tuple[int, float]]:
         """The best chunks for a question at a moment, with their scores."""
         terms = self.terms(question)
@@ -171,7 +171,7 @@ class Words:
         return sorted(set(self._chunks([at for _, at in hits])))
 
     def _run(
-        self, query: Query, moment: Moment, limit: int, topics: Sequence[int] | None
+        self, query: Query, moment: TimeFilter, limit: int, topics: Sequence[int] | None
     ) -> list[tuple[int, float]]:
         filters = [
             self._is("space", moment.space),

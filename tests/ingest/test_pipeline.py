@@ -182,7 +182,7 @@ def test_a_renamed_file_keeps_its_trace(folder: Path, memory: hades.Memory) -> N
     assert memory.check() == []
 
 
-def test_search_by_every_door_and_at_any_time(folder: Path, path: Path) -> None:
+def test_search_by_every_retriever_and_at_any_time(folder: Path, path: Path) -> None:
     with hades.open(path) as memory:
         memory.ingest(folder)
         assert memory.search("who started the zebra project?")[0].chunk.topic == "docs/guide.md"
@@ -233,8 +233,8 @@ def test_spaces_do_not_find_each_other(memory: hades.Memory) -> None:
     memory.create_space("b")
     other = memory.in_space("b")
     other.remember("b", "secret of b")
-    for door in ("meaning", "words", "names"):
-        assert "a" not in {h.chunk.topic for h in other.search("secret", retriever=door)}
+    for retriever in ("meaning", "words", "names"):
+        assert "a" not in {h.chunk.topic for h in other.search("secret", retriever=retriever)}
     assert [h.chunk.topic for h in memory.search("secret")] == ["a"]
 
 
@@ -243,8 +243,8 @@ def test_what_is_purged_is_not_found(memory: hades.Memory) -> None:
     memory.remember("b", "nothing to see")
     assert memory.search("Xyzzy", retriever="words")
     memory.purge("a")
-    for door in ("meaning", "words", "names"):
-        assert "a" not in {h.chunk.topic for h in memory.search("Agent Xyzzy", retriever=door)}
+    for retriever in ("meaning", "words", "names"):
+        assert "a" not in {h.chunk.topic for h in memory.search("Agent Xyzzy", retriever=retriever)}
     assert memory.entities() == []
 
 
@@ -252,7 +252,7 @@ def test_lost_or_damaged_indexes_are_made_anew(folder: Path, path: Path) -> None
     with hades.open(path) as memory:
         memory.ingest(folder)
         expected = [h.chunk.id for h in memory.search("zebra")]
-        memory._finder.catalogue._save()
+        memory._finder.indexes._save()
     index = path.with_name(path.name + ".index")
     for damage in (
         lambda: shutil.rmtree(index),

@@ -48,18 +48,18 @@ def test_a_purge_in_a_batch_leaves_no_word_in_the_index(path: Path) -> None:
             thread.start()
             thread.join()
         assert memory.search("xylophonist", retriever="words") == []
-        searcher = memory._finder.catalogue._words._searcher
+        searcher = memory._finder.indexes.words._searcher
         assert searcher.doc_freq("exact", "xylophonist") == 0
 
 
 def test_a_plan_that_came_true_is_found(memory: hades.Memory, clock: HeldClock) -> None:
     memory.remember("a", "apples are green")
     memory.remember("a", "zebras will run", valid_from="in 2 hours")
-    for door in ("meaning", "words"):
-        assert [h.chunk.version for h in memory.search("zebras apples", retriever=door)] == [1]
+    for retriever in ("meaning", "words"):
+        assert [h.chunk.version for h in memory.search("zebras apples", retriever=retriever)] == [1]
     clock.tick(3 * 3600)
-    for door in ("meaning", "words"):
-        assert [h.chunk.version for h in memory.search("zebras apples", retriever=door)] == [2]
+    for retriever in ("meaning", "words"):
+        assert [h.chunk.version for h in memory.search("zebras apples", retriever=retriever)] == [2]
 
 
 def test_history_twice_is_history_once(tmp_path: Path, path: Path) -> None:

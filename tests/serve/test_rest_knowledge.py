@@ -147,7 +147,7 @@ def test_what_was_just_written_is_found(ask: Asker) -> None:
         {"question": "x", "limit": 0},
         {"question": "x", "limit": 10**6},
         {"question": "x", "limit": True},
-        {"question": "x", "door": "window"},
+        {"question": "x", "retriever": "window"},
         {"question": "x", "kind": "novel"},
         {"question": "x", "as_of": "once upon a time"},
         {"question": "x" * 100_001},

@@ -58,7 +58,7 @@ def test_a_real_answer_fills_every_family_of_recall(path: Path) -> None:
         remember_story(memory)
         metrics.observe_recall(memory.recall("Why was approach X rejected?"), "default")
     stages = {dict(labels).get("stage") for name, labels in samples(metrics) if "stage_s" in name}
-    assert {"scene", "seeds", "walk", "rank", "paths", "pack"} <= stages
+    assert {"open", "seeds", "walk", "rank", "paths", "pack"} <= stages
 
 
 def test_calls_are_counted_by_name_mode_and_status() -> None:
