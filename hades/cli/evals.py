@@ -107,7 +107,7 @@ def _write(measured: Measured, folder: Path) -> None:
     for path in write_report(measured, folder):
         out.print(f"wrote {path}", markup=False)
     if not can_draw():
-        sys.stderr.write("No picture was drawn: pip install 'hades-memory[eval]' for one.\n")
+        sys.stderr.write("No picture was drawn: pip install '.[eval]' for one.\n")
 
 
 def show_measured(measured: Measured, out: Console) -> None:
