@@ -91,6 +91,7 @@ class Memory(Reviewing):
         phases: Sequence[str] = ("nodes", "chunks", "embeddings", "edges"),
         history: bool = False,
         dry_run: bool = False,
+        source: str | None = None,
         on_progress: Progress | None = None,
     ) -> Summary:
         """Take in files, folders, chat exports and corpora, and bring them up to date.
@@ -101,7 +102,8 @@ class Memory(Reviewing):
         its name, or below `prefix`. `fields` maps the fields of records: id, title, text.
         With `history` the paths are git repositories, and every commit that touched a file
         is a state, true since that commit. One that cannot be read is named in the summary
-        and stops nothing. A killed run goes on where it stood.
+        and stops nothing. A killed run goes on where it stood. `source` is the name one path
+        is known by, where its own may be another the next time; default: the path.
         """
         from hades.ingest.pipeline import Pipeline
 
@@ -124,6 +126,7 @@ class Memory(Reviewing):
             phases=phases,
             dry_run=dry_run,
             history=history,
+            source=source,
         )
 
     def index(self, on_progress: Progress | None = None) -> int:
@@ -269,10 +272,6 @@ class Memory(Reviewing):
     def _patient(self, seconds: float) -> AbstractContextManager[None]:
         """Inside, writes of this thread wait so long for those of others."""
         return self._store.patient(seconds)
-
-    def _clear_places(self) -> None:
-        """Let nothing stay beside the memory of files whose topics are gone."""
-        self._store.clear_places()
 
     def _follow_encoder(self) -> None:
         """Use the encoder the memory remembers: it may have moved since this was opened."""

@@ -23,6 +23,7 @@ from hades.errors import Conflict, HadesError, NotFound, Unavailable
 from hades.memory import Memory
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor.executor import Executor, Overloaded
+from hades.serve.problems import FAILED_INSIDE
 from hades.store.records import Progress
 
 Kind = Literal["ingest", "triples", "import-node-link", "resolve"]
@@ -96,10 +97,10 @@ _SHOWN = (
 
 
 class Jobs:
-    """The jobs of one desk. Everything here happens in the loop but `_told`."""
+    """The jobs of one executor. Everything here happens in the event loop but `_told`."""
 
-    def __init__(self, desk: Executor, *, heartbeat_s: float = HEARTBEAT_S) -> None:
-        self._desk = desk
+    def __init__(self, executor: Executor, *, heartbeat_s: float = HEARTBEAT_S) -> None:
+        self._executor = executor
         self._jobs: dict[str, Job] = {}
         self._asked: dict[tuple[str, str, str], tuple[str, str]] = {}
         """By caller, space and idempotency key: what was asked, and the job it became."""
@@ -165,11 +166,11 @@ class Jobs:
         Where there is no room for it nothing is begun: Overloaded.
         """
         caller.require(role, space)
-        if self._desk.read_only:
+        if self._executor.read_only:
             raise Unavailable("This server only reads.")
         self.refuse_more(space, source)
         job = Job(kind, space, source, caller.name)
-        begun = self._put_in_line(job, caller, work, role, afterwards)
+        begun = self._queued(job, caller, work, role, afterwards)
         self._jobs[job.id] = job
         if key is not None:
             self._asked[caller.name, space, key] = (asked, job.id)
@@ -226,7 +227,7 @@ class Jobs:
                 for event in [event for event in job.events if event.number > after]:
                     after, quiet_since = event.number, time.monotonic()
                     yield event
-                if self._desk.leaving or (job.ended and after >= job.told):
+                if self._executor.leaving or (job.ended and after >= job.told):
                     return
                 with suppress(TimeoutError):
                     await asyncio.wait_for(news.wait(), min(LOOK_S, self.heartbeat_s))
@@ -239,7 +240,7 @@ class Jobs:
 
     # Inside
 
-    def _put_in_line(
+    def _queued(
         self, job: Job, caller: Caller, work: Work, role: Role, afterwards: Callable[[], None]
     ) -> Future[Any]:
         loop = asyncio.get_running_loop()
@@ -257,11 +258,11 @@ class Jobs:
             finally:
                 afterwards()
 
-        return self._desk.begin(caller, job.space, run, told, role=role)
+        return self._executor.begin(caller, job.space, run, told, role=role)
 
     async def _follow(self, job: Job, begun: Future[Any], afterwards: Callable[[], None]) -> None:
         try:
-            result = await self._desk.finished(begun)
+            result = await self._executor.finished(begun)
         except Cancelled:
             self._end(job, "cancelled", {})
         except HadesError as error:
@@ -269,8 +270,7 @@ class Jobs:
             self._end(job, "failed", job.problem)
         except Exception:  # noqa: BLE001 - the edge of a job: it is logged and told
             _log.exception("The job %s (%s) failed", job.id, job.kind)
-            detail = "Something went wrong inside; the server's log says what."
-            job.problem = {"code": "HadesError", "detail": detail}
+            job.problem = {"code": "HadesError", "detail": FAILED_INSIDE}
             self._end(job, "failed", job.problem)
         else:
             job.result = result

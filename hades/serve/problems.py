@@ -48,6 +48,7 @@ _CODE = {
 
 ERRORS_AT_MOST = 20
 """Things wrong with one request that are told: one may have thousands."""
+FAILED_INSIDE = "Something went wrong inside; the server's log says what."
 
 _log = logging.getLogger("hades.serve")
 
@@ -144,7 +145,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504)
-"""What any call may meet: a key that is missing or not enough, a full line, a wrong value."""
+"""What any call may meet: a key that is missing or not enough, an overload, a wrong value."""
 
 
 async def _ours(_request: Request, error: Exception) -> Response:
@@ -206,4 +207,4 @@ async def _gone(_request: Request, _error: Exception) -> Response:
 
 async def _unforeseen(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed", request.method, request.scope.get("path"), exc_info=error)
-    return problem(500, "Something went wrong inside; the server's log says what.")
+    return problem(500, FAILED_INSIDE)

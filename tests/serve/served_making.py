@@ -12,7 +12,7 @@ from hades.serve.auth.audit import Audit
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.auth.link import FirstLink
-from hades.serve.auth.sockets import Listening
+from hades.serve.auth.sockets import Listener
 from hades.serve.executor.executor import Executor
 
 STATES = "/v1/spaces/default/states"
@@ -22,17 +22,17 @@ STATES = "/v1/spaces/default/states"
 class Served:
     """A server that runs, and what it stands on."""
 
-    desk: Executor
+    executor: Executor
     keys: Keys
     audit: Audit
-    listening: dict[str, Listening]
+    listening: dict[str, Listener]
     link: FirstLink
 
-    def by(self, way: str, token: str | None = None) -> httpx.Client:
-        """A client that comes this way."""
+    def by(self, listener: str, token: str | None = None) -> httpx.Client:
+        """A client at this listener."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        place = self.listening[way].where
-        if way == "http":
+        place = self.listening[listener].where
+        if listener == "http":
             return httpx.Client(base_url=place, headers=headers)
         transport = httpx.HTTPTransport(uds=place)
         return httpx.Client(transport=transport, base_url="http://hades", headers=headers)

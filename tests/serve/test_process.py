@@ -11,11 +11,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hades.serve.listen import ONCE_S
 from process_making import COMMAND, Process, environment, hades_serve
 from served_making import STATES
 
 import hades
-from hades.serve.listen import ONCE_S
 
 NO_TCP = "--no-tcp"
 

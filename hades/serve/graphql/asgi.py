@@ -86,13 +86,12 @@ class _GraphQL:
         try:
             caller = caller_of(request)
             asked = await _asked(request)
-            hold = request.headers.get("hades-hold")
-            done = await self._done(caller, asked, hold)
+            done = await self._done(caller, asked)
         except HadesError as error:
             return _reply(request, _status(error), _refusal(error), _retry(error))
         return _reply(request, 200, done)
 
-    async def _done(self, caller: Caller, asked: Asked, hold: str | None) -> dict[str, Any]:
+    async def _done(self, caller: Caller, asked: Asked) -> dict[str, Any]:
         document = _documents.get(asked.query)
         if document is None:
             # In a thread: a long query takes a while to be found valid.
@@ -109,8 +108,6 @@ class _GraphQL:
             for name in sorted(one for one in spaces if caller.sees(one)):
                 # What was written is indexed first; what cannot be is told by its field.
                 await self._desk.read(caller, name, lambda _: None, fresh=True)
-        if hold is not None and space is None:
-            raise InvalidInput("A hold is of one space: name that space, and no other.")
 
         def run(memory: View) -> ExecutionResult:
             with nullcontext() if weight.asks else memory.snapshot():
@@ -122,7 +119,7 @@ class _GraphQL:
                     operation_name=asked.operation,
                 )
 
-        return _told(await self._desk.read(caller, space, run, fresh=weight.asks, hold=hold))
+        return _told(await self._desk.read(caller, space, run, fresh=weight.asks))
 
 
 async def _asked(request: Request) -> Asked:

@@ -11,7 +11,6 @@ from hades.serve.rest import (
     entities,
     exports,
     graph,
-    holds,
     jobs,
     keys,
     proposals,
@@ -21,5 +20,5 @@ from hades.serve.rest import (
 
 __all__ = ["ROUTERS", "addresses"]
 
-_NOUNS = (states, asking, edges, entities, spaces, graph, exports, proposals, jobs, holds)
+_NOUNS = (states, asking, edges, entities, spaces, graph, exports, proposals, jobs)
 ROUTERS = tuple(noun.router for noun in (*_NOUNS, admin, keys))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -19,10 +18,9 @@ from hades.serve.auth.caller import Role, caller_of
 from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import ShownJob, TheJobs
-from hades.serve.rest.receiving import receive_file
 from hades.serve.rest.routes import routes
 from hades.serve.rest.spaces import Number
-from hades.serve.rest.taking import FIELDS_AT_MOST, Phases
+from hades.serve.rest.taking import FIELDS_AT_MOST, Phases, receive_file
 from hades.serve.rest.words import NAME, Body, Name
 from hades.serve.uploads import Uploads, remove
 from hades.serve.wire import Page, to_json
@@ -86,7 +84,7 @@ def _file(kind: str, what: str) -> dict[int | str, dict[str, Any]]:
 )
 async def export(asked: AnyRequest) -> Response:
     """The whole memory as JSON lines, for `import`."""
-    file = await asked.desk.read(
+    file = await asked.executor.read(
         asked.caller,
         None,
         lambda view: written(lambda text: view.export(text)),
@@ -118,16 +116,17 @@ async def import_(
 )
 async def backup(asked: AnyRequest) -> Response:
     """A copy of the whole memory, made while others read and write it."""
-    draft = _uploads(asked).draft(".hades")
+    uploads: Uploads = asked.request.app.state.uploads
+    folder = await uploads.new_folder()
 
     def work(memory: Memory, told: Progress) -> IO[bytes]:
-        try:
-            memory.backup(draft, told)
-            return draft.open("rb")
-        finally:
-            remove(draft)  # the open file stays readable
+        memory.backup(folder / "memory.hades", told)
+        return (folder / "memory.hades").open("rb")
 
-    file = await _work(asked, work)
+    try:
+        file = await _work(asked, work)
+    finally:
+        await uploads.run(remove, folder)  # the open file stays readable
     return file_response(file, _OCTETS, "memory.hades")
 
 
@@ -153,7 +152,7 @@ async def restore(asked: AnyRequest) -> Response:
 @router.post("/check", summary="Look for damage", response_model=Page[Problem])
 async def check(asked: AnyRequest) -> Response:
     """What is wrong with the file, where, and how to repair it."""
-    found = await asked.desk.read(
+    found = await asked.executor.read(
         asked.caller, None, lambda view: view.check(), role=Role.ADMIN, patient=True
     )
     return json_response(to_json({"items": found, "next": None}))
@@ -172,7 +171,7 @@ async def reembed(asked: AnyRequest, body: Reembed) -> Response:
     made = await _work(
         asked, lambda memory, told: memory.reembed(body.encoder, told), space=body.space
     )
-    asked.desk.follow_encoder()
+    asked.executor.follow_encoder()
     return json_response(to_json({"value": made}))
 
 
@@ -187,7 +186,7 @@ async def ingest(
     def work(memory: Memory, told: Progress) -> Any:
         return memory.ingest(*body.paths, **options, on_progress=told)
 
-    await asked.desk.read(asked.caller, body.space, lambda view: view.space, role=Role.ADMIN)
+    await asked.executor.read(asked.caller, body.space, lambda view: view.space, role=Role.ADMIN)
     said = f"paths {body.model_dump_json()}"
     job = jobs.earlier(asked.caller, body.space, key, said)
     replayed = {} if job is None else {"Idempotent-Replayed": "true"}
@@ -201,23 +200,20 @@ async def ingest(
 async def _work(
     asked: Asked, work: Callable[[Memory, Progress], Any], space: str | None = None
 ) -> Any:
-    return await asked.desk.work(asked.caller, space, work, lambda *_: None, role=Role.ADMIN)
+    return await asked.executor.work(asked.caller, space, work, lambda *_: None, role=Role.ADMIN)
 
 
 async def _with_file(
     asked: Asked, suffix: str, work: Callable[[Memory, Path, Progress], Any]
 ) -> Response:
     """Work with a file that is sent."""
-    draft = _uploads(asked).draft(suffix)
-    try:
-        await receive_file(asked.request, draft, _uploads(asked))
-        made = await _work(asked, lambda memory, told: work(memory, draft, told))
-    finally:
-        await asyncio.to_thread(remove, draft)
-    asked.desk.follow_encoder()  # an import or a backup may bring its own
-    return json_response(to_json(made))
-
-
-def _uploads(asked: Asked) -> Uploads:
     uploads: Uploads = asked.request.app.state.uploads
-    return uploads
+    folder = await uploads.new_folder()
+    path = folder / f"sent{suffix}"
+    try:
+        await receive_file(asked.request, path, uploads)
+        made = await _work(asked, lambda memory, told: work(memory, path, told))
+    finally:
+        await uploads.run(remove, folder)
+    asked.executor.follow_encoder()  # an import or a backup may bring its own
+    return json_response(to_json(made))

@@ -89,7 +89,7 @@ async def recall(asks: Asks, body: Recalling) -> Response:
     """The few passages and paths that answer a question, packed for a model."""
     asks.at(body.as_of, body.known_at)
     return await asks.answer(
-        lambda view: asks.desk.told(view.recall(**body.arguments())), fresh=True
+        lambda view: asks.executor.told(view.recall(**body.arguments())), fresh=True
     )
 
 
@@ -97,7 +97,9 @@ async def recall(asks: Asks, body: Recalling) -> Response:
 async def ask(asks: Asks, body: Recalling) -> Response:
     """The sentences that answer a question, each with the passage it stands in."""
     asks.at(body.as_of, body.known_at)
-    return await asks.answer(lambda view: asks.desk.told(view.ask(**body.arguments())), fresh=True)
+    return await asks.answer(
+        lambda view: asks.executor.told(view.ask(**body.arguments())), fresh=True
+    )
 
 
 @router.post("/rank", summary="Rank passages", response_model=Page[Hit])

@@ -37,10 +37,6 @@ KnownTime = Annotated[
     Query(description="The memory as it was known then.", examples=["2024-03-01T12:00:00Z"]),
     TIME,
 ]
-Hold = Annotated[
-    str | None,
-    Header(alias="Hades-Hold", description="Run inside this batch or snapshot.", max_length=200),
-]
 IdempotencyKey = Annotated[
     str | None,
     Header(
@@ -63,16 +59,16 @@ class Made:
 
 
 class Asked:
-    """One request: who asks, and of which desk."""
+    """One request: who asks, and the executor that serves it."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
 
     @property
-    def desk(self) -> Executor:
-        """Where the call is handed in."""
-        desk: Executor = self.request.app.state.desk
-        return desk
+    def executor(self) -> Executor:
+        """What runs the call."""
+        executor: Executor = self.request.app.state.executor
+        return executor
 
     @property
     def caller(self) -> Caller:
@@ -83,12 +79,11 @@ class Asked:
 class Reading(Asked):
     """A request that reads one space."""
 
-    def __init__(self, request: Request, space: str, hold: str | None = None) -> None:
+    def __init__(self, request: Request, space: str) -> None:
         super().__init__(request)
         self.space = space
         self.as_of: str | None = None
         self.known_at: str | None = None
-        self._hold = hold
 
     def at(self, as_of: str | None, known_at: str | None) -> Reading:
         """The same request, asked of another moment."""
@@ -99,15 +94,14 @@ class Reading(Asked):
         self, call: Callable[[View], Result], *, fresh: bool = False, patient: bool = False
     ) -> Result:
         """What a function makes of the memory as of the time asked for."""
-        return await self.desk.read(
+        return await self.executor.read(
             self.caller,
             self.space,
             call,
             valid=self.as_of,
             known=self.known_at,
-            fresh=fresh and self._hold is None,
+            fresh=fresh,
             patient=patient,
-            hold=self._hold,
         )
 
     async def answer(self, call: Callable[[View], Any], *, fresh: bool = False) -> Response:
@@ -124,22 +118,10 @@ class Reading(Asked):
 class Writing(Asked):
     """A request that writes to one space."""
 
-    def __init__(
-        self,
-        request: Request,
-        space: str,
-        hold: str | None = None,
-        key: str | None = None,
-    ) -> None:
+    def __init__(self, request: Request, space: str, key: str | None = None) -> None:
         super().__init__(request)
         self.space: str | None = space
         self.key = key
-        self._hold = hold
-
-    @property
-    def inside_hold(self) -> bool:
-        """Whether it is part of a batch."""
-        return self._hold is not None
 
     async def answer(
         self, call: Callable[[Memory], Any], *, status: int = 200, role: Role = Role.WRITER
@@ -155,9 +137,7 @@ class Writing(Asked):
             )
             return kept
 
-        made, again = await self.desk.write(
-            self.caller, self.space, run, role=role, hold=self._hold
-        )
+        made, again = await self.executor.write(self.caller, self.space, run, role=role)
         headers = {**made["headers"], **({"Idempotent-Replayed": "true"} if again else {})}
         return json_response(to_json(made["body"]), made["status"], headers)
 
@@ -172,11 +152,11 @@ class Writing(Asked):
 
     async def work(self, call: Callable[[Memory, Progress], Result]) -> Result:
         """What a long function does beside other calls."""
-        return await self.desk.work(self.caller, self.space, call, lambda *_: None)
+        return await self.executor.work(self.caller, self.space, call, lambda *_: None)
 
     async def require(self, role: Role = Role.WRITER) -> None:
         """NotFound or Denied now, rather than after much was sent."""
-        await self.desk.read(self.caller, self.space, lambda view: view.space, role=role)
+        await self.executor.read(self.caller, self.space, lambda view: view.space, role=role)
 
     async def _told(self) -> str:
         """Everything that makes this request the one it is."""
@@ -202,7 +182,7 @@ class WritingAnywhere(Writing):
     """A request that writes to no space in particular."""
 
     def __init__(self, request: Request, key: str | None = None) -> None:
-        super().__init__(request, "", None, key)
+        super().__init__(request, "", key)
         self.space = None
 
 
@@ -214,8 +194,8 @@ async def _asked(request: Request) -> Asked:
     return Asked(request)
 
 
-async def _asking(request: Request, space: SpaceName, hold: Hold = None) -> Reading:
-    return Reading(request, space, hold)
+async def _asking(request: Request, space: SpaceName) -> Reading:
+    return Reading(request, space)
 
 
 async def _reading(
@@ -223,15 +203,12 @@ async def _reading(
     space: SpaceName,
     as_of: AsOfTime = None,
     known_at: KnownTime = None,
-    hold: Hold = None,
 ) -> Reading:
-    return Reading(request, space, hold).at(as_of, known_at)
+    return Reading(request, space).at(as_of, known_at)
 
 
-async def _writing(
-    request: Request, space: SpaceName, hold: Hold = None, key: IdempotencyKey = None
-) -> Writing:
-    return Writing(request, space, hold, key)
+async def _writing(request: Request, space: SpaceName, key: IdempotencyKey = None) -> Writing:
+    return Writing(request, space, key)
 
 
 async def _writing_anywhere(request: Request, key: IdempotencyKey = None) -> WritingAnywhere:

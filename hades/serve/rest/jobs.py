@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Query, Request
@@ -20,11 +21,20 @@ from hades.serve.jobs import Job, Jobs, Kind, Status
 from hades.serve.problems import ERRORS_AT_MOST
 from hades.serve.rest import bodies
 from hades.serve.rest.calls import Reads, Writes, Writing, json_response
-from hades.serve.rest.receiving import MULTIPART, TARS, content_type, receive_json
 from hades.serve.rest.routes import routes
-from hades.serve.rest.taking import IngestTexts, Resolve, Taken, Upload, take_upload, take_wish
+from hades.serve.rest.taking import (
+    MULTIPART,
+    TARS,
+    IngestTexts,
+    Resolve,
+    Taken,
+    Upload,
+    content_type,
+    take_upload,
+    take_wish,
+)
 from hades.serve.rest.words import TAGS_AT_MOST, Body, Content, Name, Time
-from hades.serve.uploads import Uploads
+from hades.serve.uploads import Uploads, remove
 from hades.serve.wire import JSON, Page, to_json
 
 router = routes("/v1/spaces/{space:name}", "jobs")
@@ -130,9 +140,8 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     """Remember a text as one document and index it, so that the next question finds it."""
     said = body.model_dump(exclude={"topic", "text"}, exclude_unset=True)
     answer = await writes.answer(lambda memory: memory.remember(body.topic, body.text, **said))
-    if not writes.inside_hold:
-        with suppress(Unavailable):  # the text is there; the next question indexes it
-            await writes.desk.index(writes.caller, writes.space or "", lambda *_: None)
+    with suppress(Unavailable):  # the text is there; the next question indexes it
+        await writes.executor.index(writes.caller, writes.space or "", lambda *_: None)
     return answer
 
 
@@ -163,7 +172,7 @@ async def begin(
 async def _begun(writes: Writing, jobs: Jobs, request: Request, said: Upload) -> tuple[Job, bool]:
     """The job a request became, and whether that was earlier."""
     caller, space, key = writes.caller, writes.space or "", writes.key
-    body = await receive_json(request) if content_type(request) == JSON else None
+    body = await request.body() if content_type(request) == JSON else None
     asked = f"{content_type(request)} {said.model_dump_json()} "
     if body is not None:
         asked += blake2b(body, digest_size=16).hexdigest()
@@ -171,37 +180,38 @@ async def _begun(writes: Writing, jobs: Jobs, request: Request, said: Upload) ->
             return job, True
     if not jobs.knows(caller, space, key):
         jobs.refuse_more()
-    taken = await _taken(space, request, said, body)
-    asked += taken.mark
-    try:
-        job = jobs.earlier(caller, space, key, asked)
-        again = job is not None
-        if job is None:
-            job = jobs.start(
-                *(caller, space, taken.kind, taken.work),
-                source=taken.source,
-                key=key,
-                asked=asked,
-                afterwards=taken.afterwards,
-            )
-    except BaseException:
-        taken.afterwards()
-        raise
-    if again:
-        taken.afterwards()
-    return job, again
-
-
-async def _taken(space: str, request: Request, said: Upload, body: bytes | None) -> Taken:
     uploads: Uploads = request.app.state.uploads
+    folder = await uploads.new_folder()
+    job = None
+    try:
+        taken = await _taken(request, said, body, folder, uploads)
+        asked += taken.digest
+        if (earlier := jobs.earlier(caller, space, key, asked)) is not None:
+            return earlier, True
+        job = jobs.start(
+            *(caller, space, taken.kind, taken.work),
+            source=taken.source,
+            key=key,
+            asked=asked,
+            afterwards=lambda: remove(folder),
+        )
+        return job, False
+    finally:
+        if job is None:
+            await uploads.run(remove, folder)
+
+
+async def _taken(
+    request: Request, said: Upload, body: bytes | None, folder: Path, uploads: Uploads
+) -> Taken:
     if body is None:
-        return await take_upload(request, said, space, uploads)
+        return await take_upload(request, said, folder, uploads)
     try:
         wish = await bodies.read(body, _WISH.validate_json)
     except ValidationError as error:
         wrong = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()[:ERRORS_AT_MOST]]
         raise RequestValidationError(wrong) from error
-    return await take_wish(wish, space, uploads)
+    return await take_wish(wish, folder, uploads)
 
 
 @router.get("/jobs", summary="List jobs", response_model=Page[ShownJob])

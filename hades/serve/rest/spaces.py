@@ -70,7 +70,7 @@ async def welcome(asked: AnyRequest) -> Response:
         "caller": asked.caller.name,
         "role": asked.caller.title,
         "spaces": [space.name for space in there],
-        "read_only": asked.desk.read_only,
+        "read_only": asked.executor.read_only,
         "links": {"spaces": "/v1/spaces", "openapi": "/openapi.json", "graphql": "/graphql"},
     }
     return json_response(to_json(told))
@@ -83,7 +83,7 @@ async def spaces(asked: AnyRequest) -> Response:
 
 
 async def _seen(asked: AnyRequest) -> list[Space]:
-    found = await asked.desk.read(asked.caller, None, lambda view: view.spaces())
+    found = await asked.executor.read(asked.caller, None, lambda view: view.spaces())
     return [space for space in found if asked.caller.sees(space.name)]
 
 

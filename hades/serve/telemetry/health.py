@@ -1,7 +1,7 @@
 """Health: three small pages for whoever watches over the server.
 
 `/healthz` answers as long as the process does. `/readyz` says whether calls would be served:
-it is warm, the storage answers, the breaker is closed. `/metrics` is for Prometheus. None of
+it is warm, and the storage answers. `/metrics` is for Prometheus. None of
 them stands in the line of calls: an overloaded server still says that it is.
 """
 
@@ -35,7 +35,6 @@ class Readiness:
 
     storage: Callable[[], object]
     """Touches the storage; raises when it does not answer."""
-    breaker: Callable[[], str] = lambda: "closed"
     warm: bool = False
     """Set once kernels, encoder and indexes are loaded."""
     leaving: bool = False
@@ -49,8 +48,6 @@ class Readiness:
             found["server"] = "shutting down"
         if not self.warm:
             found["warm"] = "still loading"
-        if self.breaker() != "closed":
-            found["breaker"] = self.breaker()
         storage = await self._storage_problem()
         return {**found, "storage": storage} if storage else found
 
@@ -95,13 +92,8 @@ class Pages:
 
 
 def readiness_of(desk: Executor, *, warm: bool = False) -> Readiness:
-    """Whether a desk would serve calls."""
-
-    def breaker() -> str:
-        states = desk.standing().breaker.values()
-        return next((state for state in states if state != "closed"), "closed")
-
-    return Readiness(storage=lambda: desk.memory.change, breaker=breaker, warm=warm)
+    """Whether an executor would serve calls."""
+    return Readiness(storage=lambda: desk.memory.change, warm=warm)
 
 
 def may_look(scope: Mapping[str, Any]) -> bool:

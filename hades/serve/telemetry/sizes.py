@@ -1,8 +1,8 @@
 """Sizes: what stands somewhere when somebody looks at the metrics.
 
-The line of calls, breaker and holds are asked each time: they are numbers in memory. How much
-the memory holds is counted by the store, so it is asked at most every `SIZES_EVERY_S`, rarer
-when counting takes long, and only when something was written since.
+The queues of calls are asked each time: they are numbers in memory. How much the memory
+holds is counted by the store, so it is asked at most every `SIZES_EVERY_S`, rarer when
+counting takes long, and only when something was written since.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import get_args
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -18,7 +17,6 @@ from prometheus_client.registry import Collector
 
 from hades.errors import HadesError
 from hades.memory import Memory
-from hades.serve.executor.breaker import State
 from hades.serve.executor.executor import Standing
 from hades.serve.telemetry.metrics import OTHER
 
@@ -48,14 +46,6 @@ class Standings(Collector):
         for line, count in now.refused.items():
             refused.add_metric([line], count)
         yield refused
-        yield _gauges("hades_holds", "Batches and snapshots held for callers.", "kind", now.holds)
-        breaker = GaugeMetricFamily(
-            "hades_breaker", "1 at the state the breaker is in.", labels=["line", "state"]
-        )
-        for line, state in now.breaker.items():
-            for one in get_args(State):
-                breaker.add_metric([line, one], float(state == one))
-        yield breaker
         if self._jobs is not None:
             yield _gauges("hades_jobs", "Jobs, by status.", "status", self._jobs())
 

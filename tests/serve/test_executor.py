@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hades.serve.executor.breaker import Breaker, Open
 
 import hades
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.breaker import Breaker, Open
 from hades.serve.executor.executor import Executor, Overloaded, TimedOut
 
 ANN = Caller("key:ann", Role.WRITER)
