@@ -125,14 +125,16 @@ class Server(uvicorn.Server):
             h11_max_incomplete_event_size=HEAD_BYTES_AT_MOST,
         )
         super().__init__(config)
-        self._sockets = [one.socket for one in listeners]
+        self._listeners = listeners
         self._on_ready = on_ready
         self._on_leaving = on_leaving
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until told to stop."""
         with _signals_end_nothing():
-            super().run(sockets=sockets or self._sockets)
+            super().run(sockets=sockets or [one.socket for one in self._listeners])
+        for one in self._listeners:
+            one.close()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening, then say so."""

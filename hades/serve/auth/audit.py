@@ -39,6 +39,7 @@ class _LogFile(RotatingFileHandler):
     def __init__(self, path: Path, bytes_at_most: int, kept: int) -> None:
         super().__init__(path, maxBytes=bytes_at_most, backupCount=kept, encoding="utf-8")
         os.chmod(path, 0o600)
+        self._failed = False
         if path.stat().st_size and not _ends_a_line(path):
             self.add("")  # a crash or a full disk cut the last line
 
@@ -47,11 +48,14 @@ class _LogFile(RotatingFileHandler):
         os.chmod(self.baseFilename, 0o600)
 
     def add(self, line: str) -> None:
+        self._failed_before, self._failed = self._failed, False
         self.emit(logging.makeLogRecord({"msg": line}))
 
     def handleError(self, record: logging.LogRecord) -> None:
-        # The call is done: a full disk must not make it look undone.
-        _log.error("the audit log cannot be written", exc_info=True)
+        # The call is done: a full disk must not make it look undone. Said once.
+        self._failed = True
+        if not self._failed_before:
+            _log.error("the audit log cannot be written", exc_info=True)
 
     def tail(self, limit: int) -> list[dict[str, Any]]:
         """The last lines, oldest first; those that are damaged are left out."""
