@@ -62,8 +62,6 @@ SECTIONS: list[tuple[str, list[tuple[str, str, Queries]]]] = [
             ("Waiting and running", "short",
              [*_now("hades_line_waiting", "line"), *_now("hades_line_running", "line")]),
             ("Turned away a second", "reqps", _rate("hades_refused_total", "line")),
-            ("Breaker", "short", _now("hades_breaker", "line", "state")),
-            ("Holds", "short", _now("hades_holds", "kind")),
             ("Jobs", "short", _now("hades_jobs", "status")),
         ],
     ),

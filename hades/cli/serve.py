@@ -65,6 +65,7 @@ def serve(
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds after which a call is given up on.")
     ] = 30.0,
+    readers: Annotated[int, typer.Option(min=1, help="Threads that read.")] = 2,
     grace: Annotated[float, typer.Option(min=0, help="Seconds to finish when told to stop.")] = 10,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
@@ -99,6 +100,7 @@ def serve(
         requests_per_s=rate,
         body_bytes=request_mb * 1024 * 1024,
         timeout_s=timeout,
+        readers=readers,
         grace_s=grace,
         encoder=None if settings.encoder == "minilm" else settings.encoder,
         busy_timeout_s=settings.busy_timeout_s,

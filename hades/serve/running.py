@@ -36,7 +36,7 @@ from hades.serve.auth.link import PATH, VALID_S, FirstLink
 from hades.serve.auth.listener import LISTENERS
 from hades.serve.auth.middleware import flush, protected
 from hades.serve.auth.sockets import BACKLOG, Listener, handed_sockets, listen_tcp, listen_unix
-from hades.serve.executor.executor import TIMEOUT_S, Executor
+from hades.serve.executor.executor import READERS, TIMEOUT_S, Executor
 from hades.serve.telemetry.health import readiness_of
 from hades.serve.telemetry.telemetry import Telemetry
 from hades.serve.telemetry.traces import open_traces
@@ -76,6 +76,7 @@ class Options:
     requests_per_s: float = REQUESTS_PER_S
     body_bytes: int = BODY_BYTES_AT_MOST
     timeout_s: float = TIMEOUT_S
+    readers: int = READERS
     grace_s: float = GRACE_S
     encoder: str | None = None
     busy_timeout_s: float | None = None
@@ -159,6 +160,7 @@ def run(options: Options, say: Callable[[Started], object]) -> None:
             options.memory,
             read_only=options.read_only,
             encoder=options.encoder,
+            readers=options.readers,
             timeout_s=options.timeout_s,
             busy_timeout_s=options.busy_timeout_s,
         )

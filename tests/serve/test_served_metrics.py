@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -12,7 +11,6 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor.executor import Executor, Standing
 from hades.serve.telemetry.metrics import CALLS_SHOWN, SPACES_SHOWN, Metrics
 from hades.serve.telemetry.sizes import Sizes, Standings
@@ -99,29 +97,16 @@ def test_where_the_desk_stands_is_asked_at_each_look(path: Path) -> None:
     assert value(metrics, "hades_line_waiting", line="read") == 0
     assert value(metrics, "hades_line_running", line="write") == 0
     assert value(metrics, "hades_refused_total", line="work") == 0
-    assert value(metrics, "hades_holds", kind="batch") == 0
-    assert value(metrics, "hades_breaker", line="read", state="closed") == 1
     assert value(metrics, "hades_jobs", status="done") == 4
-    ann = Caller("key:ann", Role.WRITER)
-
-    async def held() -> float:
-        hold = await desk.hold(ann, "default", "snapshot")
-        count = value(metrics, "hades_holds", kind="snapshot")
-        await desk.release(ann, hold, commit=False)
-        return count
-
-    assert asyncio.run(held()) == 1
     desk.close()
 
 
-def test_an_open_breaker_is_seen() -> None:
-    stand = Standing({"read": 3}, {"read": 2}, {"read": 7}, {}, {"read": "open"})
+def test_a_queue_is_seen() -> None:
+    stand = Standing({"read": 3}, {"read": 2}, {"read": 7})
     metrics = Metrics()
     metrics.watch(Standings(lambda: stand))
     assert value(metrics, "hades_line_waiting", line="read") == 3
     assert value(metrics, "hades_refused_total", line="read") == 7
-    assert value(metrics, "hades_breaker", line="read", state="open") == 1
-    assert value(metrics, "hades_breaker", line="read", state="closed") == 0
 
 
 def test_sizes_are_counted_seldom_and_only_after_a_write(memory: hades.Memory) -> None:

@@ -24,7 +24,6 @@ TAGS = [
     {"name": "graph", "description": "Paths and neighbourhoods."},
     {"name": "proposals", "description": "Changes that wait for approval."},
     {"name": "jobs", "description": "Ingestion and other long work."},
-    {"name": "holds", "description": "A batch or snapshot over several calls."},
     {"name": "spaces", "description": "Isolated memories inside the file."},
     {"name": "admin", "description": "The whole memory and files; at the admin socket only."},
 ]
