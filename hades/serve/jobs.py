@@ -13,7 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -36,8 +36,8 @@ EVENTS_KEPT = 256
 WATCHERS_AT_MOST = 64
 PROGRESS_EVERY_S = 0.1
 HEARTBEAT_S = 15.0
-LOOK_S = 1.0
-"""How soon a watcher sees that the server is leaving."""
+LOOK_EVERY_S = 0.05
+"""How often a watcher looks for news."""
 
 _log = logging.getLogger("hades.serve")
 
@@ -74,16 +74,26 @@ class Job:
     events: deque[Event] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
     told: int = 0
     stopping: bool = False
-    turn_came: bool = False
     forgotten: bool = False
     """Its space is gone: nobody is told of it."""
     last_told: float = 0.0
-    watchers: set[asyncio.Event] = field(default_factory=set)
 
     @property
     def ended(self) -> bool:
         """Whether nothing more will come of it."""
         return self.status in ("done", "failed", "cancelled")
+
+    def tell(self, name: str, data: Any) -> None:
+        """Add an event."""
+        self.told += 1
+        self.events.append(Event(self.told, name, data))
+
+    def end(self, status: Status, data: Any) -> None:
+        """Say how it ended; only the first end counts."""
+        if not self.ended:
+            self.ended_at = datetime.now(UTC)
+            self.status = status
+            self.tell(status, data)
 
     def shown(self) -> dict[str, Any]:
         """As it is told to callers."""
@@ -97,7 +107,8 @@ _SHOWN = (
 
 
 class Jobs:
-    """The jobs of one executor. Everything here happens in the event loop but `_told`."""
+    """The jobs of one executor. Work tells its progress from its own thread; the rest happens in
+    the event loop."""
 
     def __init__(self, executor: Executor, *, heartbeat_s: float = HEARTBEAT_S) -> None:
         self._executor = executor
@@ -175,7 +186,7 @@ class Jobs:
         if key is not None:
             self._asked[caller.name, space, key] = (asked, job.id)
         self._forget_old()
-        task = asyncio.create_task(self._follow(job, begun, afterwards))
+        task = asyncio.create_task(self._follow(job, begun))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return job
@@ -204,7 +215,7 @@ class Jobs:
         """Let a job stop at its next step; one that ended stays as it is."""
         job.stopping = True
         if job.status == "waiting":
-            self._end(job, "cancelled", {})
+            job.end("cancelled", {})
 
     def counted(self) -> dict[str, int]:
         """How many jobs there are, by status."""
@@ -218,24 +229,20 @@ class Jobs:
     async def events(self, job: Job, after: int) -> AsyncIterator[Event | None]:
         """What a job tells, from the event after `after` on; None now and then: still here."""
         self._watching += 1
-        news = asyncio.Event()
-        job.watchers.add(news)
         quiet_since = time.monotonic()
         try:
             while True:
-                news.clear()
+                is_last = job.ended or self._executor.leaving
                 for event in [event for event in job.events if event.number > after]:
                     after, quiet_since = event.number, time.monotonic()
                     yield event
-                if self._executor.leaving or (job.ended and after >= job.told):
+                if is_last:
                     return
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), min(LOOK_S, self.heartbeat_s))
+                await asyncio.sleep(LOOK_EVERY_S)
                 if time.monotonic() - quiet_since >= self.heartbeat_s:
                     quiet_since = time.monotonic()
                     yield None
         finally:
-            job.watchers.discard(news)
             self._watching -= 1
 
     # Inside
@@ -243,60 +250,39 @@ class Jobs:
     def _queued(
         self, job: Job, caller: Caller, work: Work, role: Role, afterwards: Callable[[], None]
     ) -> Future[Any]:
-        loop = asyncio.get_running_loop()
-
-        def told(what: str, done: int, total: int) -> None:
-            self._told(loop, job, what, done, total)
-
         def run(memory: Memory, progress: Progress) -> Any:
-            job.turn_came = True
             try:
                 if job.stopping:
                     raise Cancelled
-                loop.call_soon_threadsafe(_begin, job)
+                if job.status == "waiting":
+                    job.status = "running"
                 return plain(work(memory, progress))
             finally:
                 afterwards()
 
-        return self._executor.begin(caller, job.space, run, told, role=role)
+        def progressed(what: str, done: int, total: int) -> None:
+            _told(job, what, done, total)
 
-    async def _follow(self, job: Job, begun: Future[Any], afterwards: Callable[[], None]) -> None:
+        begun = self._executor.begin(caller, job.space, run, progressed, role=role)
+        # When the server stops, what still waits never runs.
+        begun.add_done_callback(lambda future: afterwards() if future.cancelled() else None)
+        return begun
+
+    async def _follow(self, job: Job, begun: Future[Any]) -> None:
         try:
             result = await self._executor.finished(begun)
         except Cancelled:
-            self._end(job, "cancelled", {})
+            job.end("cancelled", {})
         except HadesError as error:
             job.problem = {"code": _code(error), "detail": str(error)}
-            self._end(job, "failed", job.problem)
+            job.end("failed", job.problem)
         except Exception:  # noqa: BLE001 - the edge of a job: it is logged and told
             _log.exception("The job %s (%s) failed", job.id, job.kind)
             job.problem = {"code": "HadesError", "detail": FAILED_INSIDE}
-            self._end(job, "failed", job.problem)
+            job.end("failed", job.problem)
         else:
             job.result = result
-            self._end(job, "done", {"result": result})
-        finally:
-            if not job.turn_came:
-                await asyncio.to_thread(afterwards)
-
-    def _told(
-        self, loop: asyncio.AbstractEventLoop, job: Job, what: str, done: int, total: int
-    ) -> None:
-        """Called by the work, in its thread."""
-        if job.stopping:
-            raise Cancelled
-        now = time.monotonic()
-        changed = job.progress is None or job.progress["what"] != what or done == total
-        if changed or now - job.last_told >= PROGRESS_EVERY_S:
-            job.last_told = now
-            job.progress = {"what": what, "done": done, "total": total}
-            loop.call_soon_threadsafe(_tell, job, "progress", job.progress)
-
-    def _end(self, job: Job, status: Status, data: Any) -> None:
-        if not job.ended:
-            job.status = status
-            job.ended_at = datetime.now(UTC)
-            _tell(job, status, data)
+            job.end("done", {"result": result})
 
     def _forget_old(self) -> None:
         ended = [job.id for job in self._jobs.values() if job.ended]
@@ -309,22 +295,16 @@ def _is_of(job: Job, space: str) -> bool:
     return job.space == space and not job.forgotten
 
 
-def _begin(job: Job) -> None:
-    if job.status == "waiting":
-        job.status = "running"
-
-
-def _tell(job: Job, name: str, data: Any) -> None:
-    if name == "progress" and job.ended:
-        return
-    job.told += 1
-    job.events.append(Event(job.told, name, data))
-    _wake(job)
-
-
-def _wake(job: Job) -> None:
-    for news in job.watchers:
-        news.set()
+def _told(job: Job, what: str, done: int, total: int) -> None:
+    """Called by the work, in its thread."""
+    if job.stopping:
+        raise Cancelled
+    now = time.monotonic()
+    changed = job.progress is None or job.progress["what"] != what or done == total
+    if changed or now - job.last_told >= PROGRESS_EVERY_S:
+        job.last_told = now
+        job.progress = {"what": what, "done": done, "total": total}
+        job.tell("progress", job.progress)
 
 
 def _code(error: HadesError) -> str:

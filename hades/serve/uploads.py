@@ -133,7 +133,8 @@ def remove(path: Path) -> None:
 
 def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
     """Unpack a tar, plain or with gzip, into a new folder; what was passed over, and why."""
-    skipped = _Skipped()
+    skipped: list[tuple[str, str]] = []
+    more = 0
     try:
         with (
             archive.open("rb") as file,
@@ -146,13 +147,15 @@ def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
                     content = tar.extractfile(member)
                     assert content is not None
                     filling.add(member.name, content)
+                elif not member.isdir() and len(skipped) < SKIPPED_NAMED_AT_MOST:
+                    skipped.append((member.name[:PATH_BYTES_AT_MOST], _ONLY_FILES))
                 elif not member.isdir():
-                    skipped.add(member.name)
+                    more += 1
     except RecursionError as error:
         raise InvalidInput("That is no whole tar archive: headers follow on headers.") from error
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
         raise InvalidInput(f"That is no whole tar archive, plain or gzip: {error}.") from error
-    return skipped.told()
+    return [*skipped, (f"… and {more:,} more", _ONLY_FILES)] if more else skipped
 
 
 def _members(tar: tarfile.TarFile, counted: _Counted) -> Iterator[tarfile.TarInfo]:
@@ -161,31 +164,12 @@ def _members(tar: tarfile.TarFile, counted: _Counted) -> Iterator[tarfile.TarInf
     while (member := tar.next()) is not None:
         seen += 1
         if seen > FILES_AT_MOST:
-            raise TooLarge(_too_many())
+            raise _too_many()
         tar.members = []  # type: ignore[attr-defined]  # kept else, though never asked for
         tar.pax_headers = {}  # what is said for all that follow would pile up
         counted.within_header(False)
         yield member
         counted.within_header(True)
-
-
-class _Skipped:
-    """What is passed over: the first by name, the rest counted."""
-
-    def __init__(self) -> None:
-        self._named: list[tuple[str, str]] = []
-        self._more = 0
-
-    def add(self, name: str) -> None:
-        if len(self._named) < SKIPPED_NAMED_AT_MOST:
-            short = name if len(name) <= PATH_BYTES_AT_MOST else f"{name[:PATH_BYTES_AT_MOST]}…"
-            self._named.append((short, _ONLY_FILES))
-        else:
-            self._more += 1
-
-    def told(self) -> list[tuple[str, str]]:
-        more = [(f"… and {self._more:,} more", _ONLY_FILES)] if self._more else []
-        return self._named + more
 
 
 class Filling:
@@ -201,12 +185,12 @@ class Filling:
         """Write a file below the folder; InvalidInput for names that lead elsewhere."""
         self._files += 1
         if self._files > FILES_AT_MOST:
-            raise TooLarge(_too_many())
+            raise _too_many()
         with self._new_file(name) as file:
             while part := content.read(_COPY_BYTES):
                 self._bytes += len(part)
                 if self._bytes > UNPACKED_BYTES_AT_MOST:
-                    raise TooLarge(_too_much(UNPACKED_BYTES_AT_MOST))
+                    raise _too_much()
                 file.write(part)
 
     def _new_file(self, name: str) -> IO[bytes]:
@@ -275,7 +259,7 @@ class _Counted(io.RawIOBase):
         part = self._file.read(size)
         self._left -= len(part)
         if self._left < 0:
-            raise TooLarge(_too_much(UNPACKED_BYTES_AT_MOST))
+            raise _too_much()
         if self._header_left is not None:
             self._header_left -= len(part)
             if self._header_left < 0:
@@ -295,12 +279,13 @@ def _unpacked(file: IO[bytes]) -> Iterator[_Counted]:
         yield _Counted(file)
 
 
-def _too_much(at_most: int) -> str:
-    return f"More than {at_most // 2**20} MB were sent: send them in parts."
+def _too_much() -> TooLarge:
+    megabytes = UNPACKED_BYTES_AT_MOST // 2**20
+    return TooLarge(f"More than {megabytes} MB were sent: send them in parts.")
 
 
-def _too_many() -> str:
-    return f"More than {FILES_AT_MOST:,} files were sent: send them in parts."
+def _too_many() -> TooLarge:
+    return TooLarge(f"More than {FILES_AT_MOST:,} files were sent: send them in parts.")
 
 
 def _too_long_a_path(name: str) -> str:

@@ -7,7 +7,6 @@ its own, so that readers cannot keep writers out.
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -90,7 +89,6 @@ class Executor:
         self._work = Pool("work", WORKERS, WORK_WAITING)
         self._export = Pool("export", EXPORTERS, EXPORTS_WAITING)
         self._index = Pool("index", 1, waiting)
-        self._indexing: dict[str, asyncio.Task[None]] = {}
         self.leaving = False
         """Set when the server was told to stop: long work ends, and so should long answers."""
         self.on_recall: Callable[[Recall, str], object] | None = None
@@ -295,23 +293,9 @@ class Executor:
 
     async def _indexed(self, space: str) -> None:
         """Have what was written indexed; not at any price, since a question waits."""
-        with suppress(TimeoutError, Unavailable):
-            async with asyncio.timeout(INDEXING_S):
-                # What is being indexed may have begun before the write that is asked for.
-                if (under_way := self._indexing.get(space)) is not None:
-                    await asyncio.shield(under_way)
-                if (again := self._indexing.get(space)) is None:
-                    again = asyncio.create_task(self._index_once(space))
-                    again.add_done_callback(lambda task: task.cancelled() or task.exception())
-                    self._indexing[space] = again
-                await asyncio.shield(again)
-
-    async def _index_once(self, space: str) -> None:
         writing = self._written()
-        try:
-            await self._index.call(lambda: writing.in_space(space).index(), None)
-        finally:
-            self._indexing.pop(space, None)
+        with suppress(Unavailable):
+            await self._index.call(lambda: writing.in_space(space).index(), INDEXING_S)
 
 
 def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:
