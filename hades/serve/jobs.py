@@ -233,7 +233,7 @@ class Jobs:
         try:
             while True:
                 is_last = job.ended or self._executor.leaving
-                for event in [event for event in job.events if event.number > after]:
+                for event in [event for event in list(job.events) if event.number > after]:
                     after, quiet_since = event.number, time.monotonic()
                     yield event
                 if is_last:

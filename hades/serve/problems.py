@@ -6,6 +6,7 @@ the error's class, so that a client can raise the same one again.
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -43,11 +44,13 @@ _CODE = {
     413: "InvalidInput",
     415: "InvalidInput",
     429: "Unavailable",
+    507: "Unavailable",
     500: "HadesError",
 }
 
 ERRORS_AT_MOST = 20
 """Things wrong with one request that are told: one may have thousands."""
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FAILED_INSIDE = "Something went wrong inside; the server's log says what."
 
 _log = logging.getLogger("hades.serve")
@@ -130,6 +133,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _unfit)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(OSError, _disk)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -203,6 +207,13 @@ def _allowed(request: Request) -> dict[str, str]:
 async def _gone(_request: Request, _error: Exception) -> Response:
     """Nobody reads it; it is what the audit log and the metrics say of the request."""
     return problem(400, "The request ended before all of it was here.")
+
+
+async def _disk(request: Request, error: Exception) -> Response:
+    assert isinstance(error, OSError)
+    if error.errno in _DISK_FULL:
+        return problem(507, "There is no room on the server's disk: tell its operator.")
+    return await _unforeseen(request, error)
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

@@ -47,19 +47,12 @@ UPLOADS_AT_ONCE = 2
 _COPY_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _ONLY_FILES = "Only files are taken, no links or devices."
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class TooLarge(InvalidInput):
     """More was sent than is taken."""
 
     status = 413
-
-
-class StorageFull(Unavailable):
-    """There is no room on the disk for what was sent."""
-
-    status = 507
 
 
 class Uploads:
@@ -74,11 +67,8 @@ class Uploads:
             self._claim(folder)
 
     async def run(self, call: Callable[..., Result], *given: Any) -> Result:
-        """Do something with files, in a thread of their own; Unavailable when the disk fails."""
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, call, *given)
-        except OSError as error:
-            raise storage_error(error) from error
+        """Do something with files, in a thread of their own."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *given)
 
     async def new_folder(self) -> Path:
         """An empty folder for one upload; whoever asks removes it."""
@@ -290,10 +280,3 @@ def _too_many() -> TooLarge:
 
 def _too_long_a_path(name: str) -> str:
     return f"{name[:80]!r}… is a longer path than can be taken in."
-
-
-def storage_error(error: OSError) -> Unavailable:
-    """What a caller is told when a file cannot be written."""
-    if error.errno in _FULL:
-        return StorageFull("There is no room on the server's disk for what was sent.")
-    return Unavailable(f"The files cannot be written: {error.strerror or error}.")

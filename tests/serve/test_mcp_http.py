@@ -188,7 +188,7 @@ def test_without_a_caller_nothing_is_served(desk: Executor) -> None:
     with served(build_app(desk)) as url:
         answer = httpx.post(url, json={}, headers={"accept": "application/json"})
     assert answer.status_code == 403
-    assert "did not come through the gate" in answer.text
+    assert "was not authenticated" in answer.text
 
 
 def test_nobody_goes_on_with_the_session_of_another(desk: Executor) -> None:

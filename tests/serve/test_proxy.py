@@ -17,8 +17,7 @@ from typing import Any
 
 import httpx
 import pytest
-from served_fixtures import running
-from served_making import STATES, Served
+from served_making import STATES, Served, running
 from test_uploads import tar_of
 
 from hades.memory import Memory

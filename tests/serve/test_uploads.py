@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import hades
 from hades.serve import uploads
-from hades.serve.uploads import StorageFull, TooLarge, Uploads, safe_parts, unpack
+from hades.serve.uploads import TooLarge, Uploads, safe_parts, unpack
 
 
 def tar_of(*files: tuple[str, bytes], mode: str = "w") -> bytes:
@@ -213,16 +213,6 @@ def test_what_a_killed_server_left_is_removed_but_nothing_of_a_running_one(tmp_p
         one.close()  # as when its process ends
     Uploads(folder).close()
     assert list(folder.iterdir()) == []
-
-
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    there = Uploads(tmp_path / "m.hades.uploads")
-
-    async def fill() -> None:
-        await there.run((await there.new_folder() / "file").write_bytes, b"x" * 20_000)
-
-    with small_files(10_000), pytest.raises(StorageFull, match="no room"):
-        asyncio.run(fill())
 
 
 def test_a_server_without_a_folder_takes_nothing() -> None:

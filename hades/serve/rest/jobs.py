@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from hades.domain.trace import State
 from hades.errors import Unavailable
 from hades.serve.jobs import Job, Jobs, Kind, Status
-from hades.serve.problems import ERRORS_AT_MOST
+from hades.serve.problems import ERRORS_AT_MOST, documented
 from hades.serve.rest import bodies
 from hades.serve.rest.calls import Reads, Writes, Writing, json_response
 from hades.serve.rest.routes import routes
@@ -151,7 +151,10 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     status_code=202,
     response_model=ShownJob,
     openapi_extra=_SENT,
-    responses={202: {"headers": {"Location": {"schema": {"type": "string"}}}}},
+    responses={
+        202: {"headers": {"Location": {"schema": {"type": "string"}}}},
+        **documented(507),
+    },
 )
 async def begin(
     writes: Writes, jobs: TheJobs, request: Request, said: Annotated[Upload, Query()]

@@ -20,7 +20,7 @@ from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.jobs import Kind, Work
 from hades.serve.rest.words import Body, Content, Hint, Name
-from hades.serve.uploads import Filling, Uploads, safe_parts, storage_error, unpack
+from hades.serve.uploads import Filling, Uploads, safe_parts, unpack
 from hades.store.records import Progress
 
 MULTIPART = "multipart/form-data"
@@ -206,11 +206,8 @@ async def _receive_form(request: Request, path: Path, uploads: Uploads) -> str:
     first_line = body.partition(b"\r\n")[0]
     if not body.rstrip(b"\r\n").endswith(first_line + b"--"):
         raise InvalidInput("The form cannot be read: its end is missing.")
-    try:
-        async with request.form(max_files=FORM_FILES_AT_MOST, max_fields=0) as form:
-            return await uploads.run(_unpack_form, form, path)
-    except OSError as error:
-        raise storage_error(error) from error
+    async with request.form(max_files=FORM_FILES_AT_MOST, max_fields=0) as form:
+        return await uploads.run(_unpack_form, form, path)
 
 
 def _unpack_form(form: FormData, path: Path) -> str:
