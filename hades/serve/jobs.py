@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -56,21 +56,44 @@ class Event:
     data: Any
 
 
-@dataclass(slots=True)
-class Job:
-    """One piece of long work."""
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """What a job does, how much of it is done, and how much there is (0: not known)."""
 
+    what: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobProblem:
+    """Why a job failed."""
+
+    code: str
+    detail: str
+
+
+@dataclass(slots=True, kw_only=True)
+class JobStatus:
+    """A piece of long work, as callers see it."""
+
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     kind: Kind
     space: str
     source: str | None
     by: str
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     status: Status = "waiting"
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     ended_at: datetime | None = None
-    progress: dict[str, Any] | None = None
+    progress: JobProgress | None = None
     result: Any = None
-    problem: dict[str, str] | None = None
+    problem: JobProblem | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Job(JobStatus):
+    """One piece of long work."""
+
     events: deque[Event] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
     told: int = 0
     stopping: bool = False
@@ -97,13 +120,7 @@ class Job:
 
     def shown(self) -> dict[str, Any]:
         """As it is told to callers."""
-        return {name: plain(getattr(self, name)) for name in _SHOWN}
-
-
-_SHOWN = (
-    *("id", "kind", "space", "source", "by", "status", "created_at", "ended_at"),
-    *("progress", "result", "problem"),
-)
+        return {one.name: plain(getattr(self, one.name)) for one in fields(JobStatus)}
 
 
 class Jobs:
@@ -180,7 +197,7 @@ class Jobs:
         if self._executor.read_only:
             raise Unavailable("This server only reads.")
         self.refuse_more(space, source)
-        job = Job(kind, space, source, caller.name)
+        job = Job(kind=kind, space=space, source=source, by=caller.name)
         begun = self._queued(job, caller, work, role, afterwards)
         self._jobs[job.id] = job
         if key is not None:
@@ -274,11 +291,11 @@ class Jobs:
         except Cancelled:
             job.end("cancelled", {})
         except HadesError as error:
-            job.problem = {"code": _code(error), "detail": str(error)}
+            job.problem = JobProblem(_code(error), str(error))
             job.end("failed", job.problem)
         except Exception:  # noqa: BLE001 - the edge of a job: it is logged and told
             _log.exception("The job %s (%s) failed", job.id, job.kind)
-            job.problem = {"code": "HadesError", "detail": FAILED_INSIDE}
+            job.problem = JobProblem("HadesError", FAILED_INSIDE)
             job.end("failed", job.problem)
         else:
             job.result = result
@@ -300,10 +317,10 @@ def _told(job: Job, what: str, done: int, total: int) -> None:
     if job.stopping:
         raise Cancelled
     now = time.monotonic()
-    changed = job.progress is None or job.progress["what"] != what or done == total
+    changed = job.progress is None or job.progress.what != what or done == total
     if changed or now - job.last_told >= PROGRESS_EVERY_S:
         job.last_told = now
-        job.progress = {"what": what, "done": done, "total": total}
+        job.progress = JobProgress(what, done, total)
         job.tell("progress", job.progress)
 
 

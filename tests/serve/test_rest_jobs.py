@@ -140,7 +140,7 @@ def test_a_job_says_what_kind_it_is(client: httpx.Client, app: Any) -> None:
     assert client.get(f"/jobs/{begun.json()['id']}").json()["kind"] == "resolve"
     listed = client.get("/jobs").json()["items"]
     assert [job["kind"] for job in listed] == ["resolve", "triples", "ingest"]
-    said = app.openapi()["components"]["schemas"]["ShownJob"]
+    said = app.openapi()["components"]["schemas"]["JobStatus"]
     assert "kind" in said["required"]
     assert {job["kind"] for job in listed} < set(said["properties"]["kind"]["enum"])
 
@@ -327,11 +327,12 @@ def test_a_job_is_cancelled_at_its_next_step(
 def test_a_cancelled_ingestion_leaves_no_files_and_goes_on_when_sent_again(
     client: httpx.Client, app: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ingest = Memory.ingest
+    ingest, began, go = Memory.ingest, threading.Event(), threading.Event()
 
     def slowly(self: Memory, *paths: Any, on_progress: Any, **options: Any) -> Any:
         def told(*what: Any) -> None:
-            time.sleep(0.1)
+            began.set()
+            assert go.wait(20)
             on_progress(*what)
 
         return ingest(self, *paths, on_progress=told, **options)
@@ -339,7 +340,9 @@ def test_a_cancelled_ingestion_leaves_no_files_and_goes_on_when_sent_again(
     monkeypatch.setattr(Memory, "ingest", slowly)
     archive = tar_of(*((f"n{number}.md", b"Text.") for number in range(50)))
     job = send(client, archive).json()
+    assert began.wait(20)
     client.delete(f"/jobs/{job['id']}")
+    go.set()
     assert events(client, job)[-1]["event"] == "cancelled"
     assert left(app) == []
     monkeypatch.setattr(Memory, "ingest", ingest)

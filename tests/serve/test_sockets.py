@@ -7,7 +7,6 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,20 +16,17 @@ from hades.serve.auth.listener import LISTENERS
 from hades.serve.auth.sockets import check_mode, listen_tcp, listen_unix
 
 
-@pytest.fixture(params=[0o000, 0o022, 0o077, 0o777], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[int]:
-    before = os.umask(request.param)
-    yield request.param
-    os.umask(before)
-
-
-@pytest.mark.parametrize(("way", "mode"), [("ro", 0o660), ("rw", 0o600), ("admin", 0o600)])
-@pytest.mark.usefixtures("umask")
-def test_a_socket_has_its_mode_whatever_the_umask(tmp_path: Path, way: str, mode: int) -> None:
-    made = listen_unix(tmp_path / "a.sock", LISTENERS[way])
-    assert stat.S_IMODE(os.stat(made.where).st_mode) == mode
-    made.close()
-    assert not os.path.exists(made.where)
+def test_a_socket_has_its_mode_whatever_the_umask(tmp_path: Path) -> None:
+    for umask in (0o000, 0o022, 0o077, 0o777):
+        for name, mode in (("ro", 0o660), ("rw", 0o600), ("admin", 0o600)):
+            before = os.umask(umask)
+            try:
+                made = listen_unix(tmp_path / "a.sock", LISTENERS[name])
+            finally:
+                os.umask(before)
+            assert stat.S_IMODE(os.stat(made.where).st_mode) == mode, (oct(umask), name)
+            made.close()
+            assert not os.path.exists(made.where)
 
 
 def test_a_leftover_is_replaced(tmp_path: Path) -> None:
@@ -91,11 +87,11 @@ def test_a_mode_that_lets_others_in_is_refused(tmp_path: Path) -> None:
     made.close()
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_other_machines_are_let_in_only_when_that_is_meant(host: str) -> None:
-    with pytest.raises(hades.Denied, match="--remote"):
-        listen_tcp(host, 0, remote=False)
-    listen_tcp(host, 0, remote=True).close()
+def test_other_machines_are_let_in_only_when_that_is_meant() -> None:
+    for host in ("0.0.0.0", "::"):
+        with pytest.raises(hades.Denied, match="--remote"):
+            listen_tcp(host, 0, remote=False)
+        listen_tcp(host, 0, remote=True).close()
 
 
 def test_a_port_somebody_has_is_told() -> None:

@@ -41,24 +41,16 @@ class Pool:
         self._at_most = threads + waiting
         self._lock = threading.Lock()
         self._inside = 0
-        self._running = 0
-        self._refused = 0
+        self.running = 0
+        """How many calls have a thread, those nobody waits for any more included."""
+        self.refused = 0
+        """How many calls were refused since the start."""
         self._closed = False
 
     @property
     def waiting(self) -> int:
         """How many calls wait for a thread."""
-        return max(0, self._inside - self._running)
-
-    @property
-    def running(self) -> int:
-        """How many calls have a thread, those nobody waits for any more included."""
-        return self._running
-
-    @property
-    def refused(self) -> int:
-        """How many calls were refused since the start."""
-        return self._refused
+        return max(0, self._inside - self.running)
 
     async def call(self, run: Callable[[], Result], timeout_s: float | None) -> Result:
         """Run a function in a thread of this pool."""
@@ -84,7 +76,7 @@ class Pool:
             if self._closed:
                 raise Unavailable(STOPPING)
             if self._inside >= self._at_most:
-                self._refused += 1
+                self.refused += 1
                 raise Overloaded("Too many calls are waiting: come back in a second.")
             self._inside += 1
             context = contextvars.copy_context()
@@ -104,12 +96,12 @@ class Pool:
 
     def _counted(self, run: Callable[[], Result]) -> Result:
         with self._lock:
-            self._running += 1
+            self.running += 1
         try:
             return run()
         finally:
             with self._lock:
-                self._running -= 1
+                self.running -= 1
 
     def _left(self, _job: Future[Any]) -> None:
         with self._lock:
@@ -118,7 +110,7 @@ class Pool:
     def _too_late(self, job: Future[Any]) -> Unavailable:
         if job.cancel() or job.cancelled():
             with self._lock:
-                self._refused += 1
+                self.refused += 1
             return Overloaded("Its turn did not come in time, so nothing was done: try again.")
         return TimedOut("This takes too long to wait for; it may still be done: look later.")
 

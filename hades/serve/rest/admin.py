@@ -15,9 +15,10 @@ from hades.errors import Corrupt, InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.auth.caller import Role, caller_of
+from hades.serve.jobs import JobStatus
 from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
 from hades.serve.rest.exports import file_response, written
-from hades.serve.rest.jobs import ShownJob, TheJobs
+from hades.serve.rest.jobs import TheJobs
 from hades.serve.rest.routes import routes
 from hades.serve.rest.spaces import Number
 from hades.serve.rest.taking import FIELDS_AT_MOST, Phases, receive_file
@@ -175,7 +176,7 @@ async def reembed(asked: AnyRequest, body: Reembed) -> Response:
     return json_response(to_json({"value": made}))
 
 
-@router.post("/jobs", summary="Take in paths", status_code=202, response_model=ShownJob)
+@router.post("/jobs", summary="Take in paths", status_code=202, response_model=JobStatus)
 async def ingest(
     asked: AnyRequest, jobs: TheJobs, body: IngestPaths, key: IdempotencyKey = None
 ) -> Response:

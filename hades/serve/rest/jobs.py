@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,12 +11,12 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Query, Request
 from fastapi import Path as PathParameter
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from hades.domain.trace import State
 from hades.errors import Unavailable
-from hades.serve.jobs import Job, Jobs, Kind, Status
+from hades.serve.jobs import Job, Jobs, JobStatus
 from hades.serve.problems import ERRORS_AT_MOST, documented
 from hades.serve.rest import bodies
 from hades.serve.rest.calls import Reads, Writes, Writing, json_response
@@ -95,37 +94,6 @@ class IngestText(Body):
     valid_from: Time | None = None
 
 
-class ShownProgress(BaseModel):
-    """What a job does, how much of it is done, and how much there is (0: not known)."""
-
-    what: str
-    done: int
-    total: int
-
-
-class ShownFailure(BaseModel):
-    """Why a job failed."""
-
-    code: str
-    detail: str
-
-
-class ShownJob(BaseModel):
-    """A piece of long work."""
-
-    id: str
-    kind: Kind
-    space: str
-    source: str | None
-    by: str
-    status: Status
-    created_at: datetime
-    ended_at: datetime | None
-    progress: ShownProgress | None
-    result: Any
-    problem: ShownFailure | None
-
-
 async def _jobs(request: Request) -> Jobs:
     jobs: Jobs = request.app.state.jobs
     return jobs
@@ -149,7 +117,7 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     "/jobs",
     summary="Begin a job",
     status_code=202,
-    response_model=ShownJob,
+    response_model=JobStatus,
     openapi_extra=_SENT,
     responses={
         202: {"headers": {"Location": {"schema": {"type": "string"}}}},
@@ -217,7 +185,7 @@ async def _taken(
     return await take_wish(wish, folder, uploads)
 
 
-@router.get("/jobs", summary="List jobs", response_model=Page[ShownJob])
+@router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])
 async def listed(reads: Reads, jobs: TheJobs) -> Response:
     """The jobs of this space that the server still knows, newest first."""
     space = await reads(lambda view: view.space)
@@ -225,14 +193,14 @@ async def listed(reads: Reads, jobs: TheJobs) -> Response:
     return json_response(to_json({"items": shown, "next": None}))
 
 
-@router.get("/jobs/{id}", summary="Read a job", response_model=ShownJob)
+@router.get("/jobs/{id}", summary="Read a job", response_model=JobStatus)
 async def read(reads: Reads, jobs: TheJobs, id: JobId) -> Response:
     """How a job stands: its progress, and what it gave."""
     space = await reads(lambda view: view.space)
     return json_response(to_json(jobs.get(space, id).shown()))
 
 
-@router.delete("/jobs/{id}", summary="Cancel a job", response_model=ShownJob)
+@router.delete("/jobs/{id}", summary="Cancel a job", response_model=JobStatus)
 async def cancel(writes: Writes, jobs: TheJobs, id: JobId) -> Response:
     """Let a job stop at its next step; what it wrote until then stays."""
     await writes.require()
