@@ -48,7 +48,7 @@ class Cancelled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class JobEvent:
     """Something a job told: `progress`, and at last `done`, `failed` or `cancelled`."""
 
     number: int
@@ -94,7 +94,7 @@ class JobStatus:
 class Job(JobStatus):
     """One piece of long work."""
 
-    events: deque[Event] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
+    events: deque[JobEvent] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
     told: int = 0
     stopping: bool = False
     forgotten: bool = False
@@ -109,7 +109,7 @@ class Job(JobStatus):
     def tell(self, name: str, data: Any) -> None:
         """Add an event."""
         self.told += 1
-        self.events.append(Event(self.told, name, data))
+        self.events.append(JobEvent(self.told, name, data))
 
     def end(self, status: Status, data: Any) -> None:
         """Say how it ended; only the first end counts."""
@@ -243,7 +243,7 @@ class Jobs:
         if self._watching >= WATCHERS_AT_MOST:
             raise Overloaded("Too many watch jobs: come back when one is done.")
 
-    async def events(self, job: Job, after: int) -> AsyncIterator[Event | None]:
+    async def events(self, job: Job, after: int) -> AsyncIterator[JobEvent | None]:
         """What a job tells, from the event after `after` on; None now and then: still here."""
         self._watching += 1
         quiet_since = time.monotonic()

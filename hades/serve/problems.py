@@ -69,7 +69,7 @@ class Wrong(BaseModel):
     what: str
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """What went wrong, in one sentence."""
 
     model_config = ConfigDict(
@@ -142,7 +142,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {
         status: {
             "description": f"{HTTPStatus(status).phrase}: what went wrong, in one sentence",
-            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}},
         }
         for status in statuses
     }

@@ -29,7 +29,7 @@ from starlette.types import ASGIApp
 from hades.errors import HadesError, InvalidInput
 from hades.serve.app import build
 from hades.serve.auth.audit import Audit, audit_beside
-from hades.serve.auth.connection import HEAD_S, Connection
+from hades.serve.auth.connection import HEAD_S, HttpConnection
 from hades.serve.auth.keys import Keys, keys_beside
 from hades.serve.auth.limits import BODY_BYTES_AT_MOST, LOOPBACK_NAMES, REQUESTS_PER_S, Limits
 from hades.serve.auth.link import PATH, VALID_S, FirstLink
@@ -109,7 +109,9 @@ class Server(uvicorn.Server):
         on_leaving: Callable[[], object] = lambda: None,
     ) -> None:
         unix = {one.where: one.kind for one in listeners if not one.kind.by_key}
-        connection = type("Connection", (Connection,), {"unix_listeners": unix, "head_s": head_s})
+        connection = type(
+            "Connection", (HttpConnection,), {"unix_listeners": unix, "head_s": head_s}
+        )
         config = uvicorn.Config(
             app,
             loop="uvloop",

@@ -11,7 +11,7 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.serve.executor.executor import Executor, Standing
+from hades.serve.executor.executor import Executor, ExecutorLoad
 from hades.serve.telemetry.metrics import CALLS_SHOWN, SPACES_SHOWN, Metrics
 from hades.serve.telemetry.sizes import Sizes, Standings
 
@@ -102,7 +102,7 @@ def test_where_the_desk_stands_is_asked_at_each_look(path: Path) -> None:
 
 
 def test_a_queue_is_seen() -> None:
-    stand = Standing({"read": 3}, {"read": 2}, {"read": 7})
+    stand = ExecutorLoad({"read": 3}, {"read": 2}, {"read": 7})
     metrics = Metrics()
     metrics.watch(Standings(lambda: stand))
     assert value(metrics, "hades_line_waiting", line="read") == 3

@@ -21,7 +21,7 @@ HEAD_S = 10.0
 """How long a client may take to send the head of a request."""
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """One client's connection."""
 
     unix_listeners: Mapping[str, ListenerKind] = {}

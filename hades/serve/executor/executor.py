@@ -28,7 +28,7 @@ from hades.store.faults import is_busy
 from hades.store.records import Progress
 from hades.view import View
 
-__all__ = ["Executor", "Overloaded", "Standing", "TimedOut"]
+__all__ = ["Executor", "ExecutorLoad", "Overloaded", "TimedOut"]
 
 Result = TypeVar("Result")
 Found = TypeVar("Found", Recall, Answer)
@@ -51,7 +51,7 @@ RETRY_MOST_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ExecutorLoad:
     """How busy an executor is, by pool: `read`, `write`, `work`, `export`."""
 
     waiting: Mapping[str, int]
@@ -138,7 +138,7 @@ class Executor:
             self.on_recall(recall, recall.space)
         return found
 
-    def standing(self) -> Standing:
+    def standing(self) -> ExecutorLoad:
         """How busy it is now."""
         pools = {
             "read": self._read,
@@ -146,7 +146,7 @@ class Executor:
             "work": self._work,
             "export": self._export,
         }
-        return Standing(
+        return ExecutorLoad(
             waiting={name: pool.waiting for name, pool in pools.items()},
             running={name: pool.running for name, pool in pools.items()},
             refused={name: pool.refused for name, pool in pools.items()},

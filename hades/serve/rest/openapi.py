@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from hades.serve.problems import Problem
+from hades.serve.problems import ProblemDetails
 from hades.serve.rest.taking import IngestTexts, Resolve
 
 DESCRIPTION = """
@@ -28,7 +28,7 @@ TAGS = [
     {"name": "admin", "description": "The whole memory and files; at the admin socket only."},
 ]
 
-_UNSEEN: tuple[type[BaseModel], ...] = (Problem, IngestTexts, Resolve)
+_UNSEEN: tuple[type[BaseModel], ...] = (ProblemDetails, IngestTexts, Resolve)
 """Models that no route names by itself."""
 _BY_ID = ("State", "Chunk")
 """Shown with the id they are cited by, which is no field of theirs."""

@@ -36,7 +36,7 @@ Phases = Annotated[list[Phase], Field(max_length=len(PHASES))]
 UploadKind = Literal["ingest", "triples", "import-node-link"]
 
 
-class Text(Body):
+class SentText(Body):
     """A text sent as if it were a file."""
 
     name: Name
@@ -60,7 +60,7 @@ class IngestTexts(Body):
 
     kind: Literal["ingest"]
     source: Name
-    texts: Annotated[list[Text], Field(min_length=1, max_length=TEXTS_AT_MOST)]
+    texts: Annotated[list[SentText], Field(min_length=1, max_length=TEXTS_AT_MOST)]
     prefix: Name | None = None
     phases: Phases | None = None
     dry_run: bool = False

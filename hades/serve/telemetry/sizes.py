@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from hades.errors import HadesError
 from hades.memory import Memory
-from hades.serve.executor.executor import Standing
+from hades.serve.executor.executor import ExecutorLoad
 from hades.serve.telemetry.metrics import OTHER
 
 SIZES_EVERY_S = 30.0
@@ -31,7 +31,7 @@ Jobs = Callable[[], Mapping[str, int]]
 class Standings(Collector):
     """The lines of calls, from the desk."""
 
-    def __init__(self, standing: Callable[[], Standing], jobs: Jobs | None = None) -> None:
+    def __init__(self, standing: Callable[[], ExecutorLoad], jobs: Jobs | None = None) -> None:
         self._standing = standing
         self._jobs = jobs
 
