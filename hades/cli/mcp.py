@@ -17,7 +17,7 @@ from hades.errors import InvalidInput, Unavailable
 if TYPE_CHECKING:
     from hades.serve.mcp.install import Change
 
-NEEDS_EXTRA = "The server needs the extra `server`: pip install 'hades-memory[server]'."
+NEEDS_EXTRA = "The server needs the extra `server`: pip install '.[server]'."
 
 
 @command(app, "mcp")

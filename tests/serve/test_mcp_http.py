@@ -34,8 +34,8 @@ import hades
 from hades.serve.app import build as build_app
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.auth.keys import Keys
-from hades.serve.auth.listener import WAYS
-from hades.serve.auth.middleware import Gate
+from hades.serve.auth.listener import LISTENERS
+from hades.serve.auth.middleware import protected
 from hades.serve.executor.executor import Executor
 from hades.serve.mcp import http as mcp_http
 from hades.serve.mcp.http import mounted
@@ -162,14 +162,14 @@ def test_the_audit_log_names_the_tool(desk: Executor, tmp_path: Path) -> None:
         await client.call_tool("recall", {"question": "What is a?"})
 
     calls: list[tuple[str, str, int]] = []
-    gate = Gate(
+    gate = protected(
         mounted(desk),
         Keys(tmp_path / "keys"),
         observe=lambda call, mode, status, _seconds: calls.append((call, mode, status)),
     )
 
     async def by_socket(scope: Any, receive: Any, send: Any) -> None:
-        await gate({**scope, "hades.way": WAYS["rw"]}, receive, send)
+        await gate({**scope, "hades.listener": LISTENERS["rw"]}, receive, send)
 
     with served(by_socket) as url:
         talk(url, "ann", life)
@@ -188,7 +188,7 @@ def test_without_a_caller_nothing_is_served(desk: Executor) -> None:
     with served(build_app(desk)) as url:
         answer = httpx.post(url, json={}, headers={"accept": "application/json"})
     assert answer.status_code == 403
-    assert "did not come through the gate" in answer.text
+    assert "was not authenticated" in answer.text
 
 
 def test_nobody_goes_on_with_the_session_of_another(desk: Executor) -> None:
