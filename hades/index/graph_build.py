@@ -1,4 +1,4 @@
-"""Building: how a graph is made from the tables, and repaired after a write.
+"""Graph building: a graph is made from the tables, and repaired after a write.
 
 Which mentions count depends on the names that are known at the moment: a later title makes
 an earlier text mention it. So after a write those chunks are read again whose own mentions

@@ -1,4 +1,4 @@
-"""Pathways: how what was found hangs together, and how it hangs on the question.
+"""Pathways: the paths that join the question with the passages that were found.
 
 Paths are sought in the small graph of what was found: the candidates that were ranked, the
 names they share or the question says, their topics, and what is stated between these. There
@@ -24,7 +24,7 @@ from hades.recall.run import Run, Stage
 RELATED_AT_MOST = 12
 """Facts told of what the question names that may become paths, strongest first."""
 SOURCES_AT_MOST = 8
-"""EntityNames of the question that paths start from, rarest first."""
+"""Names of the question that paths start from, rarest first."""
 ARCS_A_HOP = 2
 """From passage to passage by way of a name."""
 FOUND_NODES = 200
