@@ -100,8 +100,8 @@ class Pathways:
 
         kept: list[FlowPath] = []
         # That a name titles its passage is worth a line only where there is nothing else.
-        telling = [path for path in paths if not self._is_title(nodes[list(path.nodes)])]
-        for path in telling or paths:
+        informative = [path for path in paths if not self._is_title(nodes[list(path.nodes)])]
+        for path in informative or paths:
             inside = any(set(path.nodes) <= set(other.nodes) for other in kept)
             around = any(set(other.nodes) <= set(path.nodes) for other in kept if stated(other))
             if not inside and not around and len(kept) < limit:
