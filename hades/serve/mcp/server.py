@@ -6,8 +6,8 @@ tool that writes. Errors are one sentence; what went wrong inside is for the log
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 import mcp_types as types
@@ -43,10 +43,15 @@ INSTRUCTIONS = (
 class AgentServer(MCPServer[Identify]):
     """The memory of an executor over MCP."""
 
-    def __init__(self, identify: Identify) -> None:
+    def __init__(
+        self,
+        identify: Identify,
+        while_serving: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    ) -> None:
         @asynccontextmanager
         async def lifespan(_server: MCPServer[Identify]) -> AsyncIterator[Identify]:
-            yield identify
+            async with while_serving():
+                yield identify
 
         super().__init__(
             "hades",

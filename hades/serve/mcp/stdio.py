@@ -10,8 +10,8 @@ import asyncio
 import getpass
 import signal
 import sys
-from collections.abc import Coroutine
-from contextlib import redirect_stdout, suppress
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +54,16 @@ def run(serving: Coroutine[Any, Any, None]) -> None:
 async def _serve(call: AgentCall) -> None:
     # A space that is not there is told at once, not at the first call.
     await call.read(lambda view: view.pending)
-    warming = asyncio.create_task(_warm(call))
-    try:
+
+    @asynccontextmanager
+    async def while_serving() -> AsyncIterator[None]:
+        warming = asyncio.create_task(_warm(call))
         # What is printed would stay in a buffer, and go out after the last answer.
         with redirect_stdout(sys.stderr):
-            await AgentServer(lambda _request: call).run_stdio_async()
-    finally:
+            yield
         warming.cancel()
+
+    await AgentServer(lambda _request: call, while_serving).run_stdio_async()
 
 
 async def _warm(call: AgentCall) -> None:
