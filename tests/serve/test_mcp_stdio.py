@@ -25,7 +25,7 @@ from serve.mcp_making import (
 
 import hades
 
-LONG = "\n\n".join(f"Part {n}: the engine {n} of Ann Lee runs in Oslo." for n in range(6_000))
+LONG = "\n\n".join(f"Part {n}: the engine {n} of Ann Lee runs in Oslo." for n in range(3_000))
 PATIENCE_S = 60.0
 HELLO = {
     "jsonrpc": "2.0",
@@ -148,11 +148,13 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(path: Path) -> N
 def test_two_agents_and_another_process_share_one_memory(path: Path) -> None:
     async def agent(name: str) -> int:
         async def life(client: Client) -> int:
-            for number in range(10):
+            for number in range(5):
                 note = {"topic": f"{name}/{number}", "content": f"{name} wrote {number}."}
                 assert not (await client.call_tool("remember", note)).is_error
                 assert not (await client.call_tool("recall", {"question": f"{name}?"})).is_error
-            return len((await client.call_tool("topics", {})).structured_content["topics"])
+            return len(
+                (await client.call_tool("topics", {"limit": 200})).structured_content["topics"]
+            )
 
         return await meet(Client(stdio(path)), life)
 
@@ -167,9 +169,9 @@ def test_two_agents_and_another_process_share_one_memory(path: Path) -> None:
     other = subprocess.Popen([sys.executable, "-c", script], env=hades_environment())
     counts = asyncio.run(both())
     assert other.wait(PATIENCE_S) == 0
-    assert max(counts) >= 20
+    assert max(counts) >= 10
     with hades.open(path) as memory:
-        assert len(memory.topics()) == 60
+        assert len(memory.topics()) == 50
 
 
 def test_a_cancelled_call_stops_and_the_server_goes_on(path: Path) -> None:

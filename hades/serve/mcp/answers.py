@@ -109,10 +109,10 @@ def _size(value: Any) -> int:
 # Questions
 
 
-def recalled(found: Recall, *, may_write: bool) -> CallToolResult:
+def recalled(found: Recall) -> CallToolResult:
     """The packed context, how to cite it, and what a reader must know about it."""
     return reply(
-        _recall_text(found, may_write=may_write),
+        _recall_text(found),
         question=found.question,
         space=found.space,
         passages=[_passage(number, one) for number, one in enumerate(found.passages, 1)],
@@ -125,9 +125,9 @@ def recalled(found: Recall, *, may_write: bool) -> CallToolResult:
     )
 
 
-def _recall_text(found: Recall, *, may_write: bool) -> str:
+def _recall_text(found: Recall) -> str:
     if not found.passages and not found.paths:
-        return _nothing_fits(found, may_write=may_write)
+        return _nothing_fits(found)
     lines = ["", "", "Cite as: " + ", ".join(_cite(one) for one in _cited(found).values())]
     compared = not any(
         note.reason is Reason.FALLBACK and note.stage == "rank" for note in found.reasons
@@ -139,12 +139,12 @@ def _recall_text(found: Recall, *, may_write: bool) -> str:
     return found.context[: max(ANSWER_CHARACTERS_AT_MOST - len(end), 0)] + end
 
 
-def answered(answer: Answer, *, may_write: bool) -> CallToolResult:
+def answered(answer: Answer) -> CallToolResult:
     """The sentences that answer, and the passages they stand in."""
     found = answer.recall
     cited = _cited(found)
     used = [cited[one] for one in dict.fromkeys(one.citation for one in answer.sentences)]
-    text = _nothing_fits(found, may_write=may_write)
+    text = _nothing_fits(found)
     if found.passages:
         sources = ["Cite as: " + ", ".join(_cite(one) for one in used)] if used else []
         text = "\n".join([str(answer), *sources, *_missing(found.reasons)])
@@ -170,20 +170,19 @@ def _cite(citation: Citation) -> str:
     return one_line(f"[{citation.number}] {', '.join(citation.nodes)}")
 
 
-def _nothing_fits(found: Recall, *, may_write: bool) -> str:
+def _nothing_fits(found: Recall) -> str:
     reasons = {note.reason for note in found.reasons}
     if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
-        past = found.valid is not None or found.known is not None
-        return nothing(past=past, may_write=may_write)
+        return nothing(past=found.valid is not None or found.known is not None)
     fits = "Nothing that is remembered fits: ask in other words, or see `topics`."
     return "\n".join([fits, *_missing(found.reasons)])
 
 
-def nothing(*, past: bool, may_write: bool) -> str:
+def nothing(*, past: bool) -> str:
     """What is said of a space with nothing in it."""
     if past:
         return "Nothing was remembered here at that time."
-    return f"Nothing is remembered here yet{': use `remember` first' if may_write else ''}."
+    return "Nothing is remembered here yet: `remember` writes the first note."
 
 
 def _missing(notes: Iterable[Note]) -> list[str]:
@@ -256,17 +255,9 @@ def whole_version(state: State, space: str, start: int) -> CallToolResult:
 
 def versions(shown: tuple[list[State], int | None], topic: str, space: str) -> CallToolResult:
     """A page of versions, newest first."""
-    states, following = shown
-    blocks = [_version_text(one, excerpt(one.content)) for one in states]
-    if following is not None:
-        blocks.append(f"Earlier versions: pass after={following}.")
-    return reply(
-        "\n\n".join(blocks) or "There is no earlier version.",
-        space=space,
-        topic=topic,
-        versions=[picked(one, VERSION) for one in states],
-        next=following,
-    )
+    blocks = [_version_text(one, excerpt(one.content)) + "\n" for one in shown[0]]
+    values = {"topic": topic, "versions": [picked(one, VERSION) for one in shown[0]]}
+    return _listed(blocks or ["There is no earlier version."], shown[1], space=space, **values)
 
 
 def _version_text(state: State, content: str) -> str:
@@ -280,22 +271,20 @@ def topics(
     shown: tuple[list[Topic], str | None], space: str, spaces: list[str], none: str
 ) -> CallToolResult:
     """A page of topics, one a line; `none` where there is none."""
-    found, following = shown
     lines = [
         f"{one_line(one.name)}@{one.version}, since {stamp(one.valid_from)}{_tags(one.tags)}"
-        for one in found
+        for one in shown[0]
     ] or [none]
-    if following is not None:
-        lines.append(f"More: pass after={following!r}.")
     if len(spaces) > 1:
         lines.append(f"Spaces: {one_line(', '.join(spaces))} (this is {one_line(space)}).")
-    return reply(
-        "\n".join(lines),
-        space=space,
-        topics=[picked(one, TOPIC) for one in found],
-        spaces=spaces,
-        next=following,
-    )
+    values = {"spaces": spaces, "topics": [picked(one, TOPIC) for one in shown[0]]}
+    return _listed(lines, shown[1], space=space, **values)
+
+
+def _listed(lines: list[str], following: str | int | None, **values: Any) -> CallToolResult:
+    if following is not None:
+        lines = [*lines, f"More: pass after={following!r}."]
+    return reply("\n".join(lines), next=following, **values)
 
 
 def _tags(tags: Iterable[str]) -> str:
@@ -329,16 +318,8 @@ def written(state: State, space: str, text: str) -> CallToolResult:
 
 def facts(shown: tuple[list[Edge], str | None], space: str, none: str) -> CallToolResult:
     """A page of facts, one a line; `none` where there is none."""
-    edges, following = shown
-    lines = [_fact_text(one) for one in edges] or [none]
-    if following is not None:
-        lines.append(f"More: pass after={following!r}.")
-    return reply(
-        "\n".join(lines),
-        space=space,
-        facts=[picked(one, FACT) for one in edges],
-        next=following,
-    )
+    lines = [_fact_text(one) for one in shown[0]] or [none]
+    return _listed(lines, shown[1], space=space, facts=[picked(one, FACT) for one in shown[0]])
 
 
 def changed(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Literal
 
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.domain.answer import WorkingSet
 from hades.domain.trace import State
-from hades.errors import InvalidInput, NotFound
+from hades.errors import InvalidInput
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Kind, Name, OptionalName, Question, Time, given, tool
@@ -45,7 +42,7 @@ async def recall(
     """
     options = given(budget=budget, mode=mode, tag=tag, kind=kind, glob=glob)
     found = await call.ask(lambda view: view.recall(question, **options))
-    return answers.recalled(found, may_write=call.may_write)
+    return answers.recalled(found)
 
 
 @tool("as_of", "known_at", "space", core=True)
@@ -58,7 +55,7 @@ async def ask(
     """
     options = given(tag=tag, glob=glob)
     answer = await call.ask(lambda view: view.ask(question, **options))
-    return answers.answered(answer, may_write=call.may_write)
+    return answers.answered(answer)
 
 
 @tool("as_of", "known_at", "space", core=True)
@@ -74,7 +71,7 @@ async def get(
     """The text of one topic you know by name: now, at a time, or one version of it."""
 
     def read(view: View) -> tuple[State, str | None]:
-        with view.snapshot(), _explained(view, call):
+        with view.snapshot():
             state = view.get(topic, version or None)
             return state, view.diff(topic, against, state.version).text if against else None
 
@@ -97,12 +94,8 @@ async def history(
     Use it to see how a belief or document changed; get reads a version whole.
     """
 
-    def read(view: View) -> list[State]:
-        with view.snapshot(), _explained(view, call):
-            newest_first = reversed(view.history(topic))
-            return [one for one in newest_first if not after or one.version < after]
-
-    found = await call.read(read)
+    newest_first = reversed(await call.read(lambda view: view.history(topic)))
+    found = [one for one in newest_first if not after or one.version < after]
     page = answers.page(found, limit, lambda one: one.version, answers.VERSION)
     return answers.versions(page, topic, call.space)
 
@@ -124,7 +117,7 @@ async def topics(
     filters = given(glob=glob, tag=tag, since=since, until=until, after=after)
     found = await call.read(lambda view: view.topics(**filters, limit=limit + 1))
     page = answers.page(found, limit, lambda one: one.name, answers.TOPIC)
-    nothing = _nothing(call)
+    nothing = answers.nothing(past=bool(call.as_of or call.known_at))
     if filters:
         nothing = "No topic fits: ask with fewer filters, or use `recall` to find by meaning."
     return answers.topics(page, call.space, await call.spaces(), nothing)
@@ -167,27 +160,8 @@ async def working_memory(call: AgentCall, topic: Name, budget: Tokens = 2_000) -
 
     Its latest state, those before, and the topics joined with it.
     """
-
-    def read(view: View) -> WorkingSet:
-        with _explained(view, call):
-            return view.working_memory(topic, budget=budget)
-
-    return answers.working_set(await call.read(read, fresh=True), call.space)
-
-
-def _nothing(call: AgentCall) -> str:
-    return answers.nothing(past=bool(call.as_of or call.known_at), may_write=call.may_write)
-
-
-@contextmanager
-def _explained(view: View, call: AgentCall) -> Iterator[None]:
-    """Where a topic is missing because the space is empty, explain how to start."""
-    try:
-        yield
-    except NotFound as error:
-        if view.topics(limit=1):
-            raise
-        raise NotFound(_nothing(call)) from error
+    found = await call.read(lambda view: view.working_memory(topic, budget=budget), fresh=True)
+    return answers.working_set(found, call.space)
 
 
 def _write_place(place: Place) -> str:

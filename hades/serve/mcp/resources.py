@@ -6,8 +6,6 @@ cannot be taken for a part of a name.
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import quote, unquote, urlsplit
@@ -17,7 +15,7 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 
 from hades.domain.times import iso
 from hades.domain.trace import Topic
-from hades.errors import InvalidInput, NotFound
+from hades.errors import NotFound
 from hades.serve.mcp.call import AgentCall
 from hades.view import View
 
@@ -70,21 +68,21 @@ def read_uri(uri: str) -> tuple[str, str, int | None]:
 
 async def listed(call: AgentCall, cursor: str | None) -> types.ListResourcesResult:
     """A page of the topics of every space the caller may use, by name."""
-    first_space, last_topic = _read_cursor(cursor) if cursor else ("", "")
+    # The address of the last resource of the page before.
+    first_space, last_topic, _ = read_uri(cursor) if cursor else ("", None, None)
     found: list[tuple[str, Topic]] = []
     for space in await call.spaces():
         if space < first_space or len(found) > PAGE:
             continue
         after = last_topic if space == first_space else None
-        page = await replace(call, named_space=space).read(
-            _topics_after(after or None, PAGE + 1 - len(found))
-        )
+        there = replace(call, named_space=space)
+        page = await there.read(_topics_after(after, PAGE + 1 - len(found)))
         found += [(space, topic) for topic in page]
     more = len(found) > PAGE
     found = found[:PAGE]
     return types.ListResourcesResult(
         resources=[_resource(space, topic) for space, topic in found],
-        next_cursor=_cursor(*found[-1]) if more else None,
+        next_cursor=uri_of(found[-1][0], found[-1][1].name) if more else None,
     )
 
 
@@ -124,15 +122,3 @@ def _resource(space: str, topic: Topic) -> types.Resource:
 
 def _mime_type(topic: str) -> str:
     return "text/markdown" if topic.endswith((".md", ".markdown")) else "text/plain"
-
-
-def _cursor(space: str, topic: Topic) -> str:
-    return base64.urlsafe_b64encode(json.dumps([space, topic.name]).encode()).decode()
-
-
-def _read_cursor(cursor: str) -> tuple[str, str]:
-    try:
-        space, topic = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        return str(space), str(topic)
-    except (ValueError, TypeError) as error:
-        raise InvalidInput("That cursor is not one this server gave: list anew.") from error
