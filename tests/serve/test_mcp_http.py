@@ -70,7 +70,7 @@ def with_callers(app: Any, calls: list[tuple[str | None, bool | None]]) -> Any:
             detail = {"detail": "This key is not known: it may have been revoked."}
             await problem(401, detail)(scope, receive, send)
             return
-        record = call_record.Note("request")
+        record = call_record.CallRecord("request")
         call_record.current.set(record)
         await app({**scope, "hades.caller": caller}, receive, send)
         calls.append((record.call, record.writes))
