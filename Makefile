@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PEERS := .venv/.peers
 
 .PHONY: demo test check bench fuzz eval docs clean
 
@@ -21,7 +22,7 @@ check: $(READY)  ## lint, format, types, import direction
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_house.py
 
-bench: $(READY)  ## measure; compare with peers in the same run
+bench: $(PEERS)  ## measure; compare with peers, installed first, in the same run
 	$(BIN)/python -m bench
 
 fuzz: $(READY)  ## call every endpoint of the server with thousands of right and wrong requests
@@ -32,6 +33,10 @@ eval: $(READY)  ## answer every question set there is (HADES_DATA); report in ev
 
 docs: $(READY)  ## write the generated reference pages anew
 	$(BIN)/python tools/reference.py
+
+$(PEERS): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
 
 clean:  ## remove what the other commands made
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -117,7 +117,7 @@ def _copy_some(memory: hades.Memory, topics: Sequence[str], number: int) -> None
             olds += own
             store.chunks.advance(pending.state, None)
         _copy_what_was_read(memory, write, olds, news)
-        vectors = memory._engine.finder.catalogue.vectors_of(_numbers(memory, olds))
+        vectors = memory._engine.finder.indexes.vectors_of(_numbers(memory, olds))
         noise = generator.normal(size=vectors.shape) * NOISE / np.sqrt(vectors.shape[1])
         moved = vectors + noise
         moved = (moved / np.linalg.norm(moved, axis=1, keepdims=True)).astype(np.float16)
@@ -140,7 +140,7 @@ def _copy_what_was_read(
 
 
 def _numbers(memory: hades.Memory, chunks: Sequence[int]) -> Any:
-    return np.searchsorted(memory._engine.finder.catalogue.chunks["id"], np.array(chunks))
+    return np.searchsorted(memory._engine.finder.indexes.chunks["id"], np.array(chunks))
 
 
 def questions(papers: Path, count: int) -> list[str]:

@@ -17,7 +17,7 @@ from hades.graph.adjacency import Adjacency
 from hades.graph.exact import exact
 from hades.graph.flow import best_paths
 from hades.graph.paths import between
-from hades.graph.plain import PlainPush, RowCache
+from hades.graph.row_cache import RowCache
 
 CLOCK = time.process_time_ns
 """Everything here runs on one core and waits for nothing, so that processor time is what counts;
@@ -41,8 +41,9 @@ def _peer(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        print(f"{name} is not installed: its column is empty\n")
-        return None
+        raise SystemExit(
+            f"{name} is not installed: run `make bench`, or install '.[bench]'."
+        ) from None
 
 
 def _made(count: int) -> tuple[Any, Any, Any]:
@@ -94,7 +95,7 @@ def _overlap(graph: Adjacency, query: Any, epsilon: float, true: Any) -> float:
 
 def _pushes(sizes: list[int]) -> None:
     igraph, networkx = _peer("igraph"), _peer("networkx")
-    ppr.warm()
+    ppr.kernel.wait()
     rows, overlaps = [], []
     for count in sizes:
         note(f"{count:,} nodes")
@@ -112,9 +113,7 @@ def _pushes(sizes: list[int]) -> None:
         queries = _queries(count, 200)
         ours = _timed(graph, queries, barred)
         peers = [
-            percentiles(make(peer, count, graph), queries[:many], CLOCK)[0] / 1000
-            if peer and fits
-            else None
+            percentiles(make(peer, count, graph), queries[:many], CLOCK)[0] / 1000 if fits else None
             for make, peer, many, fits in (
                 (_igraph, igraph, 3 if count < 10**6 else 1, True),
                 (_networkx, networkx, 3 if count < 10**5 else 1, count <= NETWORKX_UP_TO_NODES),
@@ -148,11 +147,8 @@ def _timed(graph: Adjacency, queries: list[Any], barred: Any) -> list[float]:
     """ε = 1e-5, 1e-6, 1e-6 under a mask, and plain Python at 1e-5, in milliseconds."""
 
     def plain(query: Any) -> None:
-        rows = RowCache(graph, None)
-        push = PlainPush(rows, *ppr.seeded(graph, *query, None))
-        while not push.done:
-            rows.fetch(push.wants())
-            push.round(ppr.DAMPING, 1e-5, 10**9, None)
+        seeds, shares = ppr.seeded(graph, *query, None)
+        ppr.plain_walk(RowCache(graph, None), seeds, shares, ppr.DAMPING, 1e-5, 10**9, None)
 
     calls: list[tuple[Callable[[Any], object], int]] = [
         (lambda query: ppr.walk(graph, *query, epsilon=1e-5), 200),

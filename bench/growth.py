@@ -80,8 +80,8 @@ def _build(path: Path) -> dict[str, float]:
     return {"build": spent, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
-def _look(path: Path) -> dict[str, float]:
-    """Open what was built, and search it by every door."""
+def _found(path: Path) -> dict[str, float]:
+    """Open what was built, and search it by every retriever."""
     vectors, words = _asked()
     load = hades.open(path)._finder.encoder
     load.encode(["warm"])
@@ -89,15 +89,14 @@ def _look(path: Path) -> dict[str, float]:
     memory = hades.open(path)
     memory.search("bane", 1)
     found = {"first": time.perf_counter() - start}
-    catalogue = memory._finder.catalogue
-    mask = catalogue.visible(1, NOW)
-    for vector in vectors[:3]:
-        catalogue.nearest(vector, mask, 10)
-    if catalogue.vectors._kernel is not None:
-        catalogue.vectors._kernel.join()
-    found["meaning"] = _ms(lambda q: catalogue.nearest(q, mask, 10), vectors)
-    found["words"] = _ms(lambda q: catalogue.saying(q, 1, NOW, 10, None), words)
-    found["names"] = _ms(lambda q: memory.search(q, 10, door="names"), words)
+    from hades.index.vectors import kernel
+
+    indexes = memory._finder.indexes
+    mask = indexes.visible(1, NOW)
+    kernel.wait()
+    found["meaning"] = _ms(lambda q: indexes.nearest(q, mask, 10), vectors)
+    found["words"] = _ms(lambda q: indexes.saying(q, 1, NOW, 10, None), words)
+    found["names"] = _ms(lambda q: memory.search(q, 10, retriever="names"), words)
     found["search"] = _ms(memory.search, words)
     return found | _memory()
 
@@ -111,7 +110,7 @@ def _peers(path: Path, size: int) -> dict[str, float]:
 def _by_numpy(path: Path, asked: list[np.ndarray]) -> float:
     """One float32 matrix in memory, one product a question."""
     with hades.open(path) as memory:
-        found = memory._finder.catalogue.vectors
+        found = memory._finder.indexes.vectors
         full = np.empty((len(found), DIMS), np.float32)
         for first in range(0, len(full), 65_536):
             rows = np.arange(first, min(first + 65_536, len(full)))
@@ -157,40 +156,6 @@ def _alone(call: Callable[..., dict[str, float]], *given: object) -> dict[str, f
         return pool.apply(call, given)
 
 
-def recall_of_sketches(rows: int, questions: int = 100) -> tuple[float, float]:
-    """How many of the exact ten and fifty nearest the sketches keep, on clustered vectors.
-
-    Clusters of clusters, each vector a quarter of the way off its centre: what is near is
-    far nearer than chance, as with texts, and random unit vectors would not show that.
-    """
-    from hades.index.vectors import Vectors
-
-    generator = np.random.default_rng(3)
-    broad = _unit(generator, 300)
-    centres = _unit(generator, 20_000) + broad[generator.integers(300, size=20_000)]
-    vectors = Vectors(DIMS)
-    batches = range(0, rows, 50_000)
-    vectors.put_all(
-        (np.arange(a, min(a + 50_000, rows)), _around(centres, generator, min(50_000, rows - a)))
-        for a in batches
-    )
-    numbers, mask = np.arange(rows), np.ones(rows, np.bool_)
-    kept = {10: 0, 50: 0}
-    for question in _around(centres, generator, questions).astype(np.float32):
-        exact = np.concatenate([vectors.full(numbers[a : a + 50_000]) @ question for a in batches])
-        for limit in kept:
-            best = set(np.argpartition(-exact, limit)[:limit].tolist())
-            kept[limit] += len(
-                best & set(vectors.nearest(question, numbers, mask, limit)[0].tolist())
-            )
-    return kept[10] / questions / 10, kept[50] / questions / 50
-
-
-def _around(centres: np.ndarray, generator: np.random.Generator, count: int) -> np.ndarray:
-    made = centres[generator.integers(len(centres), size=count)] + 0.8 * _unit(generator, count)
-    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float16)
-
-
 def _measure(folder: Path, size: int) -> dict[str, float]:
     path = folder / f"many{size}.hades"
     fill(path, size)
@@ -198,7 +163,7 @@ def _measure(folder: Path, size: int) -> dict[str, float]:
     built = _alone(_build, path)
     index = path.with_name(path.name + ".index")
     on_disk = sum(file.stat().st_size for file in index.rglob("*") if file.is_file())
-    found = built | _alone(_look, path) | _alone(_peers, path, size)
+    found = built | _alone(_found, path) | _alone(_peers, path, size)
     note("")
     return found | {"index": on_disk / 1e6, "file": path.stat().st_size / 1e6}
 
@@ -214,7 +179,7 @@ def run(*, small: bool) -> None:
         "Searching (aim: first answer ≤ 300 ms at 100,000); p50 in ms, peers in the same run",
         (
             *("chunks", "open to first answer", "meaning", "numpy float32", "words"),
-            *("SQLite FTS5", "names", "search, both doors"),
+            *("SQLite FTS5", "names", "search, both retrievers"),
         ),
         [
             (
@@ -246,6 +211,3 @@ def run(*, small: bool) -> None:
             for size, one in found.items()
         ],
     )
-    rows = 300_000 if small else 1_000_000
-    ten, fifty = recall_of_sketches(rows)
-    print(f"Sketches on {rows:,} clustered vectors: recall@10 {ten:.3f}, recall@50 {fifty:.3f}\n")

@@ -81,7 +81,7 @@ def _corpus(folder: Path) -> None:
 
 
 def _against_peers(folder: Path) -> None:
-    """Names and vectors of the same passages, by our own means and by the usual ones."""
+    """EntityNames and vectors of the same passages, by our own means and by the usual ones."""
     data = data_folder()
     if data is None:
         print("Peers skipped: there are no passages without HADES_DATA.\n")

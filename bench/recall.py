@@ -25,7 +25,7 @@ from bench.table import note, show
 
 ASKED, ASKED_SMALL = 200, 40
 WORKERS = 2
-MENDED = 20
+REPAIRED = 20
 Times = list[tuple[float, float]]
 """Wall and processor milliseconds of each call."""
 
@@ -76,7 +76,7 @@ def _opened(path: Path, asked: Sequence[str]) -> hades.Memory:
 def _by_numpy(memory: hades.Memory) -> Callable[[str], Any]:
     """The peer: one float32 matrix, one product a question, the ten nearest."""
     finder = memory._finder
-    everything = finder.catalogue.vectors.full(np.arange(len(finder.catalogue.vectors)))
+    everything = finder.indexes.vectors.full(np.arange(len(finder.indexes.vectors)))
 
     def ask(question: str) -> Any:
         near = everything @ finder.encoder.encode([question])[0]
@@ -162,7 +162,7 @@ def _after_writes(path: Path, asked: Sequence[str], size: int) -> None:
                 memory.remember(f"note/{len(memory.topics('note/*'))}", f"We asked: {question}")
 
             remembered, recalled, again = [], [], []
-            for question in asked[:MENDED]:
+            for question in asked[:REPAIRED]:
                 remembered += _timed(remember, [question])
                 recalled += _timed(memory.recall, [question])
                 again += _timed(memory.recall, [question])
@@ -207,8 +207,8 @@ def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
                     stages.setdefault(stage.stage, []).append(stage.ms)  # noqa: B023
 
             costs = _row("recall", _timed(recall, asked))
-            with memory._engine.scene(memory._where()) as scene:
-                where = scene.web
+            with memory._engine.query_context(memory._where()) as query:
+                where = query.graph
             rows.append(
                 (
                     *(f"{size:,}", f"{len(where.chunks):,}", f"{where.graph.arcs_count:,}"),

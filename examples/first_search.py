@@ -15,9 +15,9 @@ SAMPLE = Path(__file__).parent / "sample"
 def show(question: str, hits: list[hades.Hit]) -> None:
     print(f"\n{question}")
     for hit in hits:
-        doors = ", ".join(f"{door} {score:.2f}" for door, score in hit.doors.items())
+        retrievers = ", ".join(f"{one} {score:.2f}" for one, score in hit.retrievers.items())
         first = " ".join(hit.chunk.text.split())[:140]
-        print(f"   {hit.score:.2f}  {hit.chunk.topic}:{hit.line}  ({doors})\n         {first}")
+        print(f"   {hit.score:.2f}  {hit.chunk.topic}:{hit.line}  ({retrievers})\n         {first}")
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
                 "Who repaired the glass after the gale?",
                 m.search("Who repaired the glass after the gale?", 2),
             )
-            show("Harbour Board (by name)", m.search("Harbour Board", 3, door="names"))
+            show("Harbour Board (by name)", m.search("Harbour Board", 3, retriever="names"))
             show(
                 "when is the sea highest? (code)",
                 m.search("when is the sea highest", 1, kind="code"),
@@ -42,10 +42,10 @@ def main() -> None:
             text = (docs / "lighthouse.md").read_text()
             (docs / "lighthouse.md").write_text(text.replace("whale oil", "colza oil"))
             m.ingest(docs)
-            show("what did it burn? (now)", m.search("oil lamp", 1, door="words"))
+            show("what did it burn? (now)", m.search("oil lamp", 1, retriever="words"))
             show(
                 "what did it burn? (before the edit)",
-                m.at(before).search("oil lamp", 1, door="words"),
+                m.at(before).search("oil lamp", 1, retriever="words"),
             )
             print("\n" + m.diff("sample/lighthouse.md").text)
 

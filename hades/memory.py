@@ -26,8 +26,8 @@ from hades.store.records import Progress, Write
 from hades.store.store import Store
 
 if TYPE_CHECKING:
-    from hades.recall.engine import Engine, Where
-    from hades.recall.search import Finder
+    from hades.recall.engine import RecallEngine
+    from hades.recall.search import Finder, Where
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
@@ -82,7 +82,7 @@ class View:
         space: str,
         as_of: AsOf,
         encoder: str = DEFAULT_ENCODER,
-        engines: dict[str, Engine] | None = None,
+        engines: dict[str, RecallEngine] | None = None,
     ) -> None:
         self._store = store
         self._encoder = encoder
@@ -164,13 +164,13 @@ class View:
         return node
 
     @property
-    def _engine(self) -> Engine:
+    def _engine(self) -> RecallEngine:
         if self._encoder not in self._engines:
-            from hades.recall.engine import Engine
+            from hades.recall.engine import RecallEngine
             from hades.settings import load_settings
 
             # Two threads may come here at once: the first one's stays.
-            made = Engine(self._store, self._encoder, load_settings().ranker)
+            made = RecallEngine(self._store, self._encoder, load_settings().ranker)
             self._engines.setdefault(self._encoder, made)
         return self._engines[self._encoder]
 
@@ -181,7 +181,7 @@ class View:
     def _where(
         self, tag: str | None = None, kind: str | None = None, glob: str | None = None
     ) -> Where:
-        from hades.recall.engine import Where
+        from hades.recall.search import Where
 
         return Where(self._space_id, self._space, self.as_of, tag, kind, glob)
 
@@ -280,7 +280,7 @@ class Memory(View):
         actor: str,
         *,
         encoder: str = DEFAULT_ENCODER,
-        engines: dict[str, Engine] | None = None,
+        engines: dict[str, RecallEngine] | None = None,
         owner: bool = True,
     ) -> None:
         super().__init__(store, space, NOW, encoder, engines)

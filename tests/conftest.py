@@ -7,6 +7,7 @@ real server over the same file.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,3 +101,25 @@ def memory(request: pytest.FixtureRequest, path: Path, clock: HeldClock) -> Iter
     server = request.getfixturevalue("server")
     with server.serving(path, clock), hades.open(server.address) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def story_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The story of approach X (see `making`), remembered and indexed once."""
+    from making import remember_story
+
+    folder, clock = tmp_path_factory.mktemp("story"), HeldClock()
+    clock.set("2024-03-01")
+    with hades.open(folder / "notes.hades", clock=clock, actor="ann") as memory:
+        remember_story(memory)
+        memory.recall("Why was approach X rejected?")
+    return folder
+
+
+@pytest.fixture
+def story(story_folder: Path, path: Path, clock: HeldClock) -> Iterator[hades.Memory]:
+    """A copy of the story for one test."""
+    shutil.copytree(story_folder, path.parent, dirs_exist_ok=True)
+    clock.set("2024-03-01")
+    with hades.open(path, clock=clock, actor="ann") as memory:
+        yield memory

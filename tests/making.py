@@ -67,7 +67,7 @@ def passage(text: str, topic: str = "notes/a", *, heading: str = "", line: int =
         recorded_at=SPRING,
         score=0.9,
         parts={"meaning": 0.7, "words": 0.2},
-        doors=("meaning", "graph"),
+        retrievers=("meaning", "graph"),
         belief=LIKELY,
     )
 

@@ -47,6 +47,7 @@ def test_opening_a_file_twice_in_one_process_keeps_its_locks(path: Path) -> None
         assert len(again.topics("c/*")) == 20
 
 
+@pytest.mark.embedded("a client has no snapshots")
 def test_a_write_inside_a_snapshot_is_refused_not_lost(memory: hades.Memory) -> None:
     with memory.snapshot(), pytest.raises(hades.InvalidInput, match="snapshot"):
         memory.remember("a", "x")
@@ -304,6 +305,7 @@ def test_the_known_axis_holds_for_names_and_edges(memory: hades.Memory, clock: H
         memory.at("2024-02-01").when_changed("Ann", "r")
 
 
+@pytest.mark.embedded("a client has no snapshots")
 def test_the_users_own_errors_pass_through_a_batch(memory: hades.Memory) -> None:
     with pytest.raises(FileNotFoundError), memory.batch():
         Path("/nonexistent/file").read_text()

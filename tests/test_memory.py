@@ -187,6 +187,7 @@ def test_a_batch_is_one_commit_and_all_or_nothing(memory: hades.Memory) -> None:
     assert [t.name for t in memory.topics()] == ["a", "b"]
 
 
+@pytest.mark.embedded("a client sends a batch when it ends")
 def test_a_failed_part_of_a_batch_leaves_the_rest(memory: hades.Memory) -> None:
     with memory.batch():
         memory.remember("a", "one")

@@ -98,7 +98,7 @@ def test_what_cannot_be_written_is_refused_at_once(memory: hades.Memory) -> None
     for confidence in (2, -1, None, "high"):
         with pytest.raises(hades.InvalidInput):
             memory.propose("a", "x", "b", confidence=confidence)  # type: ignore[arg-type]
-    assert (memory.change, memory.proposals(None)) == (before, [])
+    assert (memory.change, memory.proposals("all")) == (before, [])
     assert memory.entities() == []
 
 
@@ -124,12 +124,12 @@ def test_times_mean_what_they_meant_when_it_was_proposed(
 def test_spaces_do_not_see_each_others_proposals(memory: hades.Memory) -> None:
     memory.create_space("work")
     wish = memory.in_space("work").propose("Ann", "knows", "Bob", confidence=0.5)
-    assert memory.proposals(None) == []
+    assert memory.proposals("all") == []
     with pytest.raises(hades.NotFound, match="no proposal"):
         memory.approve(wish.id)
     memory.drop_space("work")
     memory.create_space("work")
-    assert memory.in_space("work").proposals(None) == []
+    assert memory.in_space("work").proposals("all") == []
 
 
 def test_a_memory_opened_for_reading_decides_nothing(path: Path) -> None:
@@ -280,7 +280,7 @@ def test_proposals_and_answers_come_back_from_an_export(
     with hades.open(tmp_path / "copy.hades", actor="ann", clock=clock) as copy:
         copy.import_(tmp_path / "all.jsonl")
         assert dumped(copy) == dumped(memory)
-        assert copy.proposals(None) == memory.proposals(None)
+        assert copy.proposals("all") == memory.proposals("all")
         assert copy.once("k", "r", lambda: 0) == ({"a": 1}, True)
         copy.approve(wish.id)
     with hades.open(tmp_path / "busy.hades") as busy:
@@ -291,7 +291,7 @@ def test_proposals_and_answers_come_back_from_an_export(
         assert came.fields == wish.fields
         theirs.approve(came.id)
         assert theirs.get("notes/x").content == "It ünïcödé."
-        assert len(busy.proposals(None)) == 1
+        assert len(busy.proposals("all")) == 1
         assert busy.check() == []
 
 

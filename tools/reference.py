@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 import hades  # noqa: E402
 from hades.cli import app  # noqa: E402
-from hades.serve.graphql.schema import SCHEMA  # noqa: E402
+from hades.serve.graphql.app import SCHEMA  # noqa: E402
 from hades.settings import PREFIX, Settings  # noqa: E402
 
 REFERENCE = ROOT / "docs" / "reference"

@@ -1,4 +1,4 @@
-"""How answers look on a terminal: passages, paths, reasons, and the stages as a waterfall."""
+"""How answers look on a terminal; with `explain` also scores, reasons and a chart of the stages."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hades.domain.answer import (
     Answer,
     Interval,
     Neighbour,
+    Note,
     Passage,
     Path,
     Recall,
@@ -27,8 +28,8 @@ BAR_CHARACTERS = 32
 
 
 def recall(console: Console, found: Recall, *, explain: bool = False) -> None:
-    """A recall: what kind of question, the passages, the paths, what was trimmed."""
-    _head(console, found)
+    """A recall: the passages, the paths, and what a user should know about them."""
+    _head(console, found, explain=explain)
     for number, passage in enumerate(found.passages, start=1):
         _passage(console, number, passage, explain=explain)
     if not found.passages:
@@ -36,23 +37,31 @@ def recall(console: Console, found: Recall, *, explain: bool = False) -> None:
     if found.paths:
         console.print("[bold]paths[/]")
         paths(console, found.paths, explain=explain)
-    for note in found.reasons:
-        console.print(f"[yellow]{clean(str(note))}[/]")
+    _reasons(console, found.reasons, explain=explain)
     if explain:
         _explain(console, found)
 
 
-def _head(console: Console, found: Recall) -> None:
+def _head(console: Console, found: Recall, *, explain: bool) -> None:
     allowed = found.plan.get("budget", {}).get("tokens")
     tokens = f"{found.tokens:,} tokens" + (f" of {allowed:,}" if allowed else "")
-    console.print(
-        f"[bold]{found.intent.value}[/] [dim]({clean(found.evidence)})[/], {found.mode.value}  "
-        f"{tokens}  belief {_sure(found.belief)}  {found.ms:.1f} ms"
-    )
+    cost = f"{tokens}  belief {_sure(found.belief, explain=explain)}  {found.ms:.1f} ms"
+    if explain:
+        kind = f"[bold]{found.intent.value}[/] [dim]({clean(found.evidence)})[/]"
+        cost = f"{kind}, {found.mode.value}  {cost}"
+    console.print(cost)
 
 
-def _sure(belief: Interval) -> str:
-    return f"{belief.mean:.2f} ({belief.low:.2f}–{belief.high:.2f})"
+def _reasons(console: Console, notes: Sequence[Note], *, explain: bool = False) -> None:
+    """What affects the answer in plain words; with `explain` every reason as it is recorded."""
+    told = [str(note) if explain else note.plain for note in notes]
+    for line in dict.fromkeys(told):
+        if line:
+            console.print(f"[yellow]{clean(line)}[/]")
+
+
+def _sure(belief: Interval, *, explain: bool = False) -> str:
+    return f"{belief.mean:.2f}" + (f" ({belief.low:.2f}–{belief.high:.2f})" if explain else "")
 
 
 def _place(passage: Passage) -> str:
@@ -69,10 +78,10 @@ def _held(passage: Passage) -> str:
 
 
 def _passage(console: Console, number: int, passage: Passage, *, explain: bool) -> None:
-    console.print(
-        f"[bold]{number}. {_place(passage)}[/]  {passage.score:.3f}  "
-        f"[dim]{' '.join(passage.doors)}  belief {_sure(passage.belief)}  {_held(passage)}[/]"
-    )
+    told = [f"belief {_sure(passage.belief, explain=explain)}", _held(passage)]
+    if explain:
+        told = [f"score {passage.score:.3f}", " ".join(passage.retrievers), *told]
+    console.print(f"[bold]{number}. {_place(passage)}[/]  [dim]{'  '.join(told)}[/]")
     if passage.chunk.heading:
         console.print(f"   [cyan]{clean(passage.chunk.heading)}[/]")
     text = " ".join(passage.chunk.text.split())
@@ -87,11 +96,14 @@ def _parts(scored: Passage | Path) -> str:
 
 
 def paths(console: Console, found: Sequence[Path], *, explain: bool = False) -> None:
-    """Paths, best first: number, reliability, the way, and why it was chosen."""
+    """Paths, best first; with `explain` also why each was chosen and how reliable it is."""
     for number, path in enumerate(found, start=1):
-        console.print(f"P{number}  {path.reliability:.2f}  {flat(str(path))}")
+        console.print(f"P{number}  {flat(str(path))}")
         if explain:
-            console.print(f"          [dim]{clean(path.rationale)}, belief {_sure(path.belief)}[/]")
+            console.print(
+                f"    [dim]{clean(path.rationale)}, reliability {path.reliability:.2f}, "
+                f"belief {_sure(path.belief, explain=True)}[/]"
+            )
     if not found:
         console.print("no paths")
 
@@ -129,8 +141,7 @@ def working_set(console: Console, found: WorkingSet) -> None:
     """What to have in mind, as a model reads it, then what had to stay out."""
     console.file.write(printable(found.context) + "\n")
     console.print(f"[dim]{found.tokens:,} tokens of {found.budget:,}[/]")
-    for note in found.reasons:
-        console.print(f"[yellow]{clean(str(note))}[/]")
+    _reasons(console, found.reasons)
 
 
 def answer(console: Console, found: Answer) -> None:

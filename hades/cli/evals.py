@@ -14,7 +14,7 @@ from hades.cli.invocation import Invocation, command, console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.evals import Answers, Measured
+    from hades.evals import AnswerScores, Measured
 
 
 @command(app, "eval", of_memory=False)
@@ -107,7 +107,7 @@ def _write(measured: Measured, folder: Path) -> None:
     for path in write_report(measured, folder):
         out.print(f"wrote {path}", markup=False)
     if not can_draw():
-        sys.stderr.write("No picture was drawn: pip install 'hades-memory[eval]' for one.\n")
+        sys.stderr.write("No picture was drawn: pip install '.[eval]' for one.\n")
 
 
 def show_measured(measured: Measured, out: Console) -> None:
@@ -137,7 +137,7 @@ def show_measured(measured: Measured, out: Console) -> None:
     out.print(rows)
 
 
-def show_answers(told: Answers, out: Console) -> None:
+def show_answers(told: AnswerScores, out: Console) -> None:
     """What asking is worth, a number a line; shares in per cent."""
     from hades.cli import render as show
 

@@ -213,11 +213,11 @@ def log(console: Console, found: list[Change]) -> None:
 
 
 def hits(console: Console, found: list[Hit]) -> None:
-    """What a search found: where, how well and by which door, then the passage."""
+    """What a search found: where, how well and by which retriever, then the passage."""
     for number, hit in enumerate(found, start=1):
-        doors = "  ".join(f"{door} {score:.3g}" for door, score in hit.doors.items())
+        retrievers = "  ".join(f"{one} {score:.3g}" for one, score in hit.retrievers.items())
         where = f"{clean(hit.chunk.topic)}:{hit.line}"
-        console.print(f"[bold]{number}. {where}[/]  {hit.score:.3f}  [dim]{doors}[/]")
+        console.print(f"[bold]{number}. {where}[/]  {hit.score:.3f}  [dim]{retrievers}[/]")
         if hit.chunk.heading:
             console.print(f"   [cyan]{clean(hit.chunk.heading)}[/]")
         text = " ".join(hit.chunk.text.split())

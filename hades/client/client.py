@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
@@ -33,7 +32,7 @@ from hades.client.jobs import follow
 from hades.domain.address import is_socket, read_address
 from hades.domain.graph import Resolution
 from hades.domain.rebuild import rebuild
-from hades.domain.rules import clean_metadata, clean_name, clean_tags
+from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_tags
 from hades.domain.times import NOW, AsOf, TimeLike, iso, parse_time
 from hades.domain.trace import Chunk, Space
 from hades.errors import Denied, InvalidInput, Unavailable
@@ -121,15 +120,8 @@ class RemoteView(View):
         return _result(operation, self._connection.json(self._request(operation, given)))
 
     def _request(self, operation: Operation, given: Mapping[str, Any]) -> Call:
-        said = {
-            one.name: _plain(one, given[one.name])
-            for one in operation.parameters
-            if one.name in given
-        }
-        return self._sent(operation, said)
-
-    def _sent(self, operation: Operation, said: dict[str, Any]) -> Call:
-        """The call for an operation; what is in the path, the query and the body."""
+        """The call for an operation: what is in its path, its query and its body."""
+        said = _said(operation, given)
         parts: list[str | int] = []
         for part in operation.path.strip("/").split("/"):
             if not part.startswith("{"):
@@ -137,7 +129,6 @@ class RemoteView(View):
                 continue
             value = said.pop(part[1:-1])
             parts.append(value if isinstance(value, int) else clean_name(value))
-        said = {name: value for name, value in said.items() if value is not None}
         if operation.timed:
             said |= self._as_of()
         path = path_of("spaces", self._space, *parts)
@@ -147,7 +138,8 @@ class RemoteView(View):
 
     def _all_pages(self, operation: Operation, given: dict[str, Any]) -> list[Any]:
         """A list that comes page after page."""
-        most, after = given.pop("limit", None), given.pop("after", None)
+        most = clean_number(given.pop("limit", None), "limit")
+        after = given.pop("after", None)
         cursor = encode_cursor(after) if after else None
         found: list[Any] = []
         request = self._request(operation, given)
@@ -191,7 +183,6 @@ class Client(RemoteView, Memory):
         RemoteView.__init__(self, connection, space, NOW)
         self._read_only = read_only
         self._owner = owner
-        self._batches = threading.local()
 
     def __enter__(self) -> Self:
         return self
@@ -242,6 +233,7 @@ class Client(RemoteView, Memory):
         phases: Sequence[str] = ("nodes", "chunks", "embeddings", "edges"),
         history: bool = False,
         dry_run: bool = False,
+        source: str | None = None,
         on_progress: Progress | None = None,
     ) -> Summary:
         """Send files and folders of this machine to be taken in; see `Memory.ingest`.
@@ -259,6 +251,10 @@ class Client(RemoteView, Memory):
             return ingest_there(self._connection, self._space, paths, options, on_progress)
         options |= {"field": [f"{name}={theirs}" for name, theirs in (fields or {}).items()]}
         options |= {"phase": list(phases)}
+        if source is not None:
+            if len(paths) != 1 or Path(source).is_absolute():
+                raise InvalidInput("A source names one file or folder, and is no path itself.")
+            options["source"] = source
         return ingest_from_here(self._connection, self._space, paths, options, on_progress)
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
@@ -321,17 +317,14 @@ class Client(RemoteView, Memory):
 
     def _call(self, operation: Operation, given: Mapping[str, Any]) -> Any:
         if not operation.writes:
+            if operation.asks and self._connection.batch.writes is not None:
+                raise InvalidInput("Search before or after a batch, not inside it.")
             return super()._call(operation, given)
         self._refuse_reading_only()
-        collected = self._collecting()
+        collected = None if operation.long else self._collecting()
         if collected is None:
             return _result(operation, self._write_there(self._request(operation, given)))
-        said = {
-            one.name: _plain(one, given[one.name])
-            for one in operation.parameters
-            if one.name in given and given[one.name] is not None
-        }
-        collected.append({"operation": operation.name, "arguments": said})
+        collected.append({"operation": operation.name, "arguments": _said(operation, given)})
         return None
 
     def _write_there(self, call: Call) -> Any:
@@ -341,22 +334,31 @@ class Client(RemoteView, Memory):
 
     @contextmanager
     def _collected(self) -> Iterator[None]:
-        if self._collecting() is not None:
-            yield
+        batch = self._connection.batch
+        if batch.writes is not None:
+            # A part of the batch around it, which can be undone alone.
+            before = len(batch.writes)
+            try:
+                yield
+            except BaseException:
+                del batch.writes[before:]
+                raise
             return
-        self._batches.writes = []
+        batch.space, batch.writes = self._space, []
         try:
             yield
-            writes = self._batches.writes
+            writes = batch.writes
         finally:
-            self._batches.writes = None
+            batch.writes = None
         if writes:
             self._write_there(Call("POST", self._path("batch"), body={"operations": writes}))
 
     def _collecting(self) -> list[dict[str, Any]] | None:
         """The writes of the batch this thread is in."""
-        writes: list[dict[str, Any]] | None = getattr(self._batches, "writes", None)
-        return writes
+        batch = self._connection.batch
+        if batch.writes is not None and batch.space != self._space:
+            raise InvalidInput(f"Over a server a batch writes to one space: {batch.space!r}.")
+        return batch.writes
 
     def _refuse_reading_only(self) -> None:
         if self._read_only:
@@ -430,9 +432,20 @@ def _result(operation: Operation, answered: Any) -> Any:
     return rebuild(kind, answered)
 
 
+def _said(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as JSON; those that only repeat that nothing is said are left out."""
+    return {
+        one.name: _plain(one, given[one.name])
+        for one in operation.parameters
+        if one.name in given and not (given[one.name] is None and one.default is None)
+    }
+
+
 def _plain(parameter: Parameter, value: Any) -> Any:
     """An argument as JSON; InvalidInput where JSON would make something else of it."""
-    if value is None or isinstance(value, str | bool | int | float):
+    if isinstance(value, str):
+        return clean_content(value)
+    if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, datetime):
         return iso(parse_time(value, _ONE_TIME))

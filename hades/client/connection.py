@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -79,6 +80,13 @@ def _quoted(part: str | int) -> str:
     return escaped.replace(".", "%2E") if not escaped.strip(".") else escaped
 
 
+class BatchOfThread(threading.local):
+    """The batch the current thread is in: its space, and the writes collected so far."""
+
+    space: str = ""
+    writes: list[dict[str, Any]] | None = None
+
+
 class Connection:
     """A pool of connections to one server, used by any number of threads."""
 
@@ -90,6 +98,7 @@ class Connection:
         self.address = address
         self.retries = retries
         self.timeout_s = timeout_s
+        self.batch = BatchOfThread()
         self._reached = False
         self._patient = httpx.Timeout(None, connect=min(CONNECT_TIMEOUT_S, timeout_s))
         self._random = random.Random()

@@ -120,7 +120,7 @@ def _ledger(
         line = _line(both, min(room, PATH_TOKENS_AT_MOST), counter)
         if line is None:
             left = len(wanted) - len(lines)
-            notes.append(Note(Reason.EVICTED, STAGE, f"{left} paths beyond their tokens"))
+            notes.append(Note(Reason.EVICTED, STAGE, f"{left} paths"))
             break
         room -= line.tokens
         lines.append(line)

@@ -58,8 +58,8 @@ class Passage:
     """The ranker's order, on a scale of 0 to 1; how sure we are is `belief`."""
     parts: Mapping[str, float]
     """meaning, words, names, walk, rank …: what the score is made of."""
-    doors: tuple[str, ...]
-    """Which ways led to it: meaning, words, names, graph; history: an earlier version."""
+    retrievers: tuple[str, ...]
+    """What found it: meaning, words, names, graph; `history`: it is an earlier version."""
     belief: Interval
     valid_to: datetime | None = None
     """Until when it held; None: it holds."""
@@ -215,6 +215,25 @@ class Note:
 
     def __str__(self) -> str:
         return f"{self.stage}: {self.reason.value}" + (f" ({self.detail})" if self.detail else "")
+
+    @property
+    def plain(self) -> str:
+        """What a user should know, in plain words; empty when the answer is not affected."""
+        return _PLAIN.get(self.reason, "").format(detail=self.detail).removesuffix(": ")
+
+
+_PLAIN = {
+    Reason.TIMEOUT: "stopped {detail}",
+    Reason.BUDGET_EXHAUSTED: "limited by the budget: {detail}",
+    Reason.EVICTED: "left out {detail}, to stay within the budget",
+    Reason.CLAMPED: "outside the allowed range: {detail}",
+    Reason.NO_EMBEDDINGS: "found by words and names only: there are no vectors yet",
+    Reason.ENCODER_FAILED: "found by words and names only, the encoder failed: {detail}",
+    Reason.NOT_INDEXED: "not everything is indexed yet: {detail}",
+    Reason.NOTHING_KNOWN: "{detail}",
+    Reason.CUT_QUESTION: "the question was shortened: {detail}",
+}
+"""By reason, for users: something is missing or was changed. Other reasons are details."""
 
 
 @dataclass(frozen=True, slots=True)

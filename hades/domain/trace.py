@@ -89,12 +89,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that a search found, with its score and what each door gave it."""
+    """A passage that a search found, with its score and what each retriever gave it."""
 
     chunk: Chunk
     score: float
-    doors: Mapping[str, float]
-    """By door: cosine for `meaning`, BM25 for `words`, the sum of 1/frequency for `names`."""
+    retrievers: Mapping[str, float]
+    """By retriever: cosine for `meaning`, BM25 for `words`, the sum of 1/frequency for `names`."""
     line: int
     """The line of its topic's content where it begins, from 1."""
 

@@ -7,14 +7,14 @@ says what was found, how fast, and how true the stated beliefs were. `ask` is me
 by the sentences it gives.
 """
 
-from hades.evals.answers import Answers, measure_answers
+from hades.evals.answers import AnswerScores, measure_answers
 from hades.evals.measure import SYSTEMS, Measured, Scores, measure
 from hades.evals.memories import Index, OpenSet, open_set
 from hades.evals.sets import EvalSet, Question, load_set
 
 __all__ = [
     "SYSTEMS",
-    "Answers",
+    "AnswerScores",
     "EvalSet",
     "Index",
     "Measured",

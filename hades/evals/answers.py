@@ -43,7 +43,7 @@ class AskedOnce:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AnswerScores:
     """What asking is worth on a set; shares are means over the questions."""
 
     dataset: str
@@ -71,7 +71,7 @@ class Answers:
 
 def measure_answers(
     eval_set: EvalSet, opened: OpenSet, on_progress: Progress | None = None
-) -> Answers:
+) -> AnswerScores:
     """Ask every question of a set, once as it is and once without its gold passages."""
     _ask(eval_set.questions[0], opened)  # loads what is loaded once; not timed
     asked = []
@@ -80,7 +80,7 @@ def measure_answers(
         if on_progress is not None:
             on_progress("asking", number, len(eval_set.questions))
     times = [one.ms for one in asked]
-    return Answers(
+    return AnswerScores(
         dataset=eval_set.name,
         questions=len(asked),
         with_answer=sum(one.held is not None for one in asked),

@@ -1,6 +1,6 @@
 """Measuring: every question asked of every system, and what came of it.
 
-The ladder of systems goes from one door to everything: `dense` (vectors), `words` (BM25),
+The ladder of systems goes from one retriever to everything: `dense` (vectors), `words` (BM25),
 `hybrid` (both), `ppr` (walks through the graph from there), `paths` (paths between what
 was found), `full` (the ranker over all of it). `full` is also asked for a whole recall, as
 a caller would: that is what its time, its context and its beliefs are taken from.
@@ -26,7 +26,7 @@ from hades.store.records import Progress
 
 SYSTEMS = ("dense", "words", "hybrid", "ppr", "paths", "full")
 """From the foot of the ladder to its top."""
-_DOORS: dict[str, tuple[str, ...]] = {
+_RETRIEVERS: dict[str, tuple[str, ...]] = {
     "dense": ("meaning",),
     "words": ("words",),
     "hybrid": ("meaning", "words"),
@@ -40,7 +40,7 @@ METRICS = (*(f"recall@{k}" for k in RECALL_AT), "ndcg@10", "mrr")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionResult:
     """What one system gave for one question."""
 
     ranking: tuple[str, ...]
@@ -134,7 +134,7 @@ def measure(
     return Measured(eval_set.name, len(eval_set.questions), opened.index, scores, eval_set.lost())
 
 
-def score(asked: Sequence[Asked]) -> Scores:
+def score(asked: Sequence[QuestionResult]) -> Scores:
     """What the answers of one system are worth together."""
     each = {
         **{
@@ -162,10 +162,10 @@ def ranking(hits: Iterable[Hit], id_of: IdOf) -> tuple[str, ...]:
 
 def _asker(
     system: str, opened: OpenSet, held_out: tuple[Ranker, Ranker] | None
-) -> Callable[[Question], Asked]:
+) -> Callable[[Question], QuestionResult]:
     limit = _chunks_asked(opened)
 
-    def ask(question: Question) -> Asked:
+    def ask(question: Question) -> QuestionResult:
         if held_out is not None:
             opened.rank_by(held_out[question.fold])
         view = opened.view(question)
@@ -174,25 +174,25 @@ def _asker(
         ms = _ms_since(start)
         ranked = ranking(hits, opened.id_of)
         packed = sum(hit.chunk.tokens for hit in hits[:PACKED_PASSAGES])
-        if system in _DOORS:
-            ms = _search_ms(view, question.text, _DOORS[system])
+        if system in _RETRIEVERS:
+            ms = _search_ms(view, question.text, _RETRIEVERS[system])
         if system != "full":
-            return Asked(ranked, question.gold, ms, packed)
+            return QuestionResult(ranked, question.gold, ms, packed)
         start = time.perf_counter()
         recall = view.recall(question.text)
         ms = _ms_since(start)
         told = tuple(
             (one.belief.mean, opened.id_of(one.chunk) in question.gold) for one in recall.passages
         )
-        return Asked(ranked, question.gold, ms, recall.tokens, told)
+        return QuestionResult(ranked, question.gold, ms, recall.tokens, told)
 
     return ask
 
 
-def _search_ms(view: View, question: str, doors: Sequence[str]) -> float:
-    """What a plain search by these doors takes: ranking by one system computes them all."""
+def _search_ms(view: View, question: str, retrievers: Sequence[str]) -> float:
+    """What a plain search by these retrievers takes: ranking by one system computes them all."""
     start = time.perf_counter()
-    view.search(question, retriever=doors)
+    view.search(question, retriever=retrievers)
     return _ms_since(start)
 
 

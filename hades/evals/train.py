@@ -15,13 +15,13 @@ import numpy as np
 from hades.errors import InvalidInput
 from hades.evals.memories import open_set
 from hades.evals.sets import EvalSet
-from hades.recall.ranker import Asked, Ranker
+from hades.recall.ranker import Ranker, TrainingQuestion
 from hades.store.records import Progress
 
 
 def examples(
     eval_set: EvalSet, cache: Path, encoder: str, on_progress: Progress | None = None
-) -> list[Asked]:
+) -> list[TrainingQuestion]:
     """What a ranker can learn from the questions of a set."""
     found = []
     with open_set(eval_set, cache, encoder=encoder, on_progress=on_progress) as opened:
@@ -29,7 +29,7 @@ def examples(
             chunks, table = opened.view(question).examine(question.text)
             wanted = np.array([opened.id_of(chunk) in question.gold for chunk in chunks], np.bool_)
             if wanted.any():
-                found.append(Asked(table, wanted))
+                found.append(TrainingQuestion(table, wanted))
             if on_progress is not None:
                 on_progress(f"asking {eval_set.name}", number, len(eval_set.questions))
     return found

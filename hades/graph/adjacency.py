@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +38,8 @@ class Neighbours(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """One consistent state of the arcs, as the kernels read it; never changed in place.
+class ArcRows(NamedTuple):
+    """One consistent state of the arcs, as the kernels take it; never changed in place.
 
     A node's arcs are `targets[indptr[node]:indptr[node + 1]]`, or, when `row_of[node]` is
     not -1, `late_targets[late_start[row]:late_stop[row]]`. A node beyond the end of
@@ -66,7 +64,7 @@ class Adjacency:
     def __init__(self, indptr: Nodes, targets: npt.NDArray[np.int32], weights: Weights) -> None:
         count = len(indptr) - 1
         self._late = _Late()
-        self._rows = Rows(
+        self._rows = ArcRows(
             _fixed(indptr, np.int64),
             _fixed(targets, np.int32),
             _fixed(weights, np.float32),
@@ -74,7 +72,7 @@ class Adjacency:
             *self._late.arrays(),
             _fixed(_sums(indptr, weights), np.float64),
         )
-        self._counted: tuple[Rows | None, int] = (None, 0)
+        self._counted: tuple[ArcRows | None, int] = (None, 0)
         """A state of the arcs, and how many these are."""
         self._replaced = threading.Lock()
         self.scratch = ScratchPool()
@@ -109,14 +107,9 @@ class Adjacency:
         return len(self._rows.row_of)
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> ArcRows:
         """The arcs as they are now; a later `replace` leaves this state as it is."""
         return self._rows
-
-    @property
-    def row_of(self) -> npt.NDArray[np.int32]:
-        """The replaced row of each node, or -1."""
-        return self._rows.row_of
 
     @property
     def arcs_count(self) -> int:
@@ -183,7 +176,7 @@ class Adjacency:
             row_of[: len(old.row_of)], totals[: len(old.totals)] = old.row_of, old.totals
             row_of[nodes] = self._late.extend(counts, targets, weights)
             totals[nodes] = _sums(np.concatenate([[0], np.cumsum(counts)]), weights)
-            self._rows = Rows(
+            self._rows = ArcRows(
                 *(old.indptr, old.targets, old.weights, _fixed(row_of, np.int32)),
                 *self._late.arrays(),
                 _fixed(totals, np.float64),
@@ -268,7 +261,7 @@ def _sums(indptr: Nodes, weights: Weights) -> npt.NDArray[np.float64]:
     return totals
 
 
-def _spans(rows: Rows, nodes: Nodes) -> tuple[Nodes, Nodes, Mask]:
+def _spans(rows: ArcRows, nodes: Nodes) -> tuple[Nodes, Nodes, Mask]:
     """Where the arcs of nodes begin and end, and which of these places are in the overlay."""
     row = rows.row_of[nodes]
     late = row >= 0

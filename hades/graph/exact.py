@@ -30,7 +30,7 @@ class Exact:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class FallbackRanking:
     """The score of every node, and why it is not the exact one (None: it is)."""
 
     scores: Scores
@@ -71,7 +71,7 @@ def ranked_anyway(
     damping: float = DAMPING,
     barred: Mask | None = None,
     tries: Sequence[tuple[float, int]] = TRIES,
-) -> Ranked:
+) -> FallbackRanking:
     """Scores that add up to 1, whatever happens, and the reason when they are not exact."""
     use, shares = seeded(graph, seeds, weights, barred)
     degrees = _degrees(graph, barred)
@@ -84,13 +84,13 @@ def ranked_anyway(
             if found.converged:
                 relaxed = f"tolerance relaxed to {tolerance:g}" if attempt else ""
                 reason = Reason.FALLBACK if attempt else None
-                return Ranked(_summed_to_one(found.scores), reason, relaxed)
+                return FallbackRanking(_summed_to_one(found.scores), reason, relaxed)
     # Degree centrality with the seeds lifted above: what seed document 004 ends with.
     scores = degrees / max(1, len(graph) - 1)
     np.add.at(scores, use, shares)
     if not degrees.any():
-        return Ranked(_summed_to_one(scores), Reason.EMPTY_GRAPH, "no arcs: seeds only")
-    return Ranked(_summed_to_one(scores), Reason.FALLBACK, "by degree, seeds first")
+        return FallbackRanking(_summed_to_one(scores), Reason.EMPTY_GRAPH, "no arcs: seeds only")
+    return FallbackRanking(_summed_to_one(scores), Reason.FALLBACK, "by degree, seeds first")
 
 
 def _arcs(graph: Neighbours, barred: Mask | None) -> tuple[Nodes, Nodes, Scores]:

@@ -20,7 +20,7 @@ from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Mask, Neighbours
 from hades.graph.flow_paths import Field, Scoring, best_between
-from hades.graph.plain import RowCache
+from hades.graph.row_cache import RowCache
 from hades.graph.trims import Trim, Trims
 
 Score = Literal["paper", "decay"]

@@ -179,11 +179,3 @@ def several(
         short[number] = more
         done[number] = written + gather(state, touched, at, nodes[written:], scores[written:])
     return False
-
-
-def flat(rows: Any) -> tuple[Any, ...]:
-    """The arrays of one state of a graph, as the kernels take them."""
-    return (
-        *(rows.indptr, rows.targets, rows.weights, rows.row_of),
-        *(rows.late_start, rows.late_stop, rows.late_targets, rows.late_weights, rows.totals),
-    )

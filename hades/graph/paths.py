@@ -20,7 +20,7 @@ from itertools import pairwise
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Mask, Neighbours
-from hades.graph.plain import RowCache
+from hades.graph.row_cache import RowCache
 from hades.graph.trims import Trim, Trims
 
 Boost = Callable[[int, int], float]

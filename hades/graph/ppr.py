@@ -13,7 +13,6 @@ the walk of a mix of seeds is the mix of their walks.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +22,8 @@ import numpy.typing as npt
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Adjacency, Mask, Neighbours, Nodes
-from hades.graph.plain import PlainPush, RowCache
+from hades.graph.lazy_kernel import LazyKernel
+from hades.graph.row_cache import RowCache
 
 Scores = npt.NDArray[np.float64]
 Deadline = Callable[[], bool]
@@ -34,6 +34,8 @@ DAMPING = 0.5
 EPSILON = 1e-5
 SLICE_PUSHES = 20_000
 """A deadline is looked at after so many pushes of the kernel: some 5 ms."""
+CHECKED_EVERY_PUSHES = 500
+"""The same in plain Python: about a millisecond of work."""
 KERNEL_FROM_WALKS = 4
 """A question takes up to three walks, and those of a process's first are done in plain Python:
 loading the kernel takes longer."""
@@ -100,14 +102,9 @@ def walk_many(
         raise InvalidInput(f"the barred mask needs {len(graph)} nodes, not {len(barred)}")
     ready = [seeded(graph, seeds, weights, barred) for seeds, weights in queries]
     limit = _NO_LIMIT if limit_pushes is None else limit_pushes
-    if isinstance(graph, Adjacency) and _kernel.is_ready():
+    if isinstance(graph, Adjacency) and kernel.is_ready():
         return _fast(graph, ready, damping, epsilon, barred, limit, deadline)
     return _plain(graph, ready, damping, epsilon, barred, limit, deadline)
-
-
-def warm() -> None:
-    """Load the kernel now and wait for it: for a server, before its first question."""
-    _kernel.load()
 
 
 def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None) -> Query:
@@ -144,7 +141,7 @@ def _fast(
         held = scratch.state, scratch.queue, scratch.touched, scratch.at
         known = graph.weighed.under(barred, rows)
         given = seeds, shares, ends, damping, epsilon
-        kept = kernels.flat(rows), mask, known, *held, nodes, scores, done, pushes, short
+        kept = rows, mask, known, *held, nodes, scores, done, pushes, short
         step = SLICE_PUSHES if deadline else _NO_LIMIT // 2
         while kernels.several(*given, limit, step, *kept):
             if deadline and deadline():
@@ -167,55 +164,60 @@ def _plain(
     graph: Neighbours, queries: Sequence[Query], damping: float, epsilon: float,
     barred: Mask | None, limit: int, deadline: Deadline | None,
 ) -> list[Walk]:  # fmt: skip
-    """Walks in plain Python, a round of each at a time, with one fetch for all."""
+    """Walks in plain Python, one after another."""
     rows = RowCache(graph, barred)
-    walks = [PlainPush(rows, seeds, shares.tolist()) for seeds, shares in queries]
-    capped: dict[int, Reason] = {}
-    going = list(range(len(walks)))
-    while going:
-        rows.fetch(node for number in going for node in walks[number].wants())
-        for number in going:
-            if not walks[number].round(damping, epsilon, limit, deadline):
-                over = walks[number].pushes >= limit
-                capped[number] = Reason.CAP_EXCEEDED if over else Reason.TIMEOUT
-        going = [n for n in going if not walks[n].done and n not in capped]
     return [
-        Walk(
-            np.fromiter(walk.estimate, np.int64, len(walk.estimate)),
-            np.fromiter(walk.estimate.values(), np.float64, len(walk.estimate)),
-            walk.pushes,
-            capped.get(number),
-        )
-        for number, walk in enumerate(walks)
+        plain_walk(rows, seeds, shares, damping, epsilon, limit, deadline)
+        for seeds, shares in queries
     ]
 
 
-class _Kernel:
-    """The numba kernel, loaded beside the work once a process has walked a few times."""
+def plain_walk(
+    rows: RowCache, seeds: Nodes, shares: Scores, damping: float, epsilon: float,
+    limit: int, deadline: Deadline | None,
+) -> Walk:  # fmt: skip
+    """The pushes of the kernel, in the same order. Rows are fetched a frontier at a time."""
+    residual: dict[int, float] = {}
+    estimate: dict[int, float] = {}
+    waiting: set[int] = set()
 
-    def __init__(self) -> None:
-        self._walks = 0
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+    def add(node: int, share: float, queue: list[int]) -> None:
+        held = residual[node] = residual.get(node, 0.0) + share
+        if node not in waiting and held > epsilon * rows[node][2]:
+            waiting.add(node)
+            queue.append(node)
 
-    def is_ready(self) -> bool:
-        """Count a walk, or several at once; True when the kernel is loaded."""
-        self._walks += 1
-        if self._walks < KERNEL_FROM_WALKS and self._thread is None:
-            return False
-        return not self._loading().is_alive()
-
-    def load(self) -> None:
-        """Load the kernel and wait for it."""
-        self._loading().join()
-
-    def _loading(self) -> threading.Thread:
-        with self._lock:
-            if self._thread is None:
-                # Not a daemon: one ended inside the compiler aborts the process at its exit.
-                self._thread = threading.Thread(target=_load, name="hades-kernel")
-                self._thread.start()
-            return self._thread
+    frontier: list[int] = []
+    rows.fetch(seeds.tolist())
+    for node, share in zip(seeds.tolist(), shares.tolist(), strict=True):
+        add(node, share, frontier)
+    pushes, capped = 0, None
+    while frontier and capped is None:
+        rows.fetch(other for node in frontier for other in rows[node][0])
+        following: list[int] = []
+        for node in frontier:
+            if pushes >= limit:
+                capped = Reason.CAP_EXCEEDED
+                break
+            if deadline and pushes % CHECKED_EVERY_PUSHES == 0 and deadline():
+                capped = Reason.TIMEOUT
+                break
+            pushes += 1
+            waiting.discard(node)
+            pushed, residual[node] = residual[node], 0.0
+            estimate[node] = estimate.get(node, 0.0) + (1 - damping) * pushed
+            targets, weights, total = rows[node]
+            if total > 0:
+                spread = damping * pushed / total
+                for other, weight in zip(targets, weights, strict=True):
+                    add(other, spread * weight, following)
+        frontier = following
+    return Walk(
+        np.fromiter(estimate, np.int64, len(estimate)),
+        np.fromiter(estimate.values(), np.float64, len(estimate)),
+        pushes,
+        capped,
+    )
 
 
 def _load() -> None:
@@ -225,4 +227,4 @@ def _load() -> None:
     _fast(graph, [(seeds, weights)], DAMPING, EPSILON, None, 1, None)
 
 
-_kernel = _Kernel()
+kernel = LazyKernel(_load, after=KERNEL_FROM_WALKS)

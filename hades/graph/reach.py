@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Mask, Neighbours, Nodes, Weights
+from hades.graph.adjacency import Mask, Neighbours, Nodes
 from hades.graph.ppr import Scores, Walk, walk
 
 SYNONYMS_FROM = 0.8
@@ -27,18 +27,6 @@ class Reached:
     hops: Nodes
     left_out: int = 0
     """So many neighbours were seen but are over the limit; what lies behind was not looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """A neighbourhood: nodes, hops, and the arcs among the nodes."""
-
-    nodes: Nodes
-    hops: Nodes
-    left_out: int
-    sources: Nodes
-    targets: Nodes
-    weights: Weights
 
 
 def expand(
@@ -63,20 +51,6 @@ def expand(
         np.fromiter(known, np.int64, size),
         np.fromiter(known.values(), np.int64, size),
         max(0, left_out),
-    )
-
-
-def around(
-    graph: Neighbours, node: int, hops: int, limit: int, barred: Mask | None = None
-) -> Around:
-    """What is around one node: at most `limit` nodes, and every arc among them."""
-    reached = expand(graph, np.array([node]), hops, limit, barred)
-    counts, targets, weights = graph.of(reached.nodes)
-    sources = np.repeat(reached.nodes, counts)
-    inside = np.isin(targets, reached.nodes)
-    return Around(
-        *(reached.nodes, reached.hops, reached.left_out),
-        *(sources[inside], targets[inside], weights[inside]),
     )
 
 

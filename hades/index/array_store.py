@@ -1,4 +1,4 @@
-"""A shelf: arrays of one kind saved together beside the memory.
+"""Array store: arrays of one kind saved together beside the memory.
 
 Each saving makes a new folder and then points at it, so a reader finds the old arrays or
 the new ones, never a mixture. Whatever is wrong with them, they can be made anew.

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hades.graph.arrays import Flags
+
 Array = npt.NDArray[Any]
 
 
 class Columns:
     """Named arrays of one length, sorted by `key`, which tells rows apart.
 
-    An array is never written to, only replaced: so what `held` gives stays as it is.
+    An array is never written to, only replaced: so what `snapshot` gives stays as it is.
     """
 
     def __init__(self, key: str, types: Mapping[str, Any]) -> None:
@@ -32,7 +34,7 @@ class Columns:
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
 
-    def held(self) -> Columns:
+    def snapshot(self) -> Columns:
         """The rows as they are now, whatever is put later."""
         return copy.copy(self)
 
@@ -81,7 +83,7 @@ class Columns:
         """Let rows go, by key."""
         self.keep(~np.isin(self._arrays[self._key], keys))
 
-    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+    def keep(self, mask: Flags) -> None:
         """Keep the rows of a mask only."""
         if not mask.all():
             self._arrays = {name: array[mask] for name, array in self._arrays.items()}

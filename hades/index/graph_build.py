@@ -1,9 +1,9 @@
-"""Weaving: how a web is made from the tables, and repaired after a write.
+"""Graph building: a graph is made from the tables, and repaired after a write.
 
 Which mentions count depends on the names that are known at the moment: a later title makes
 an earlier text mention it. So after a write those chunks are read again whose own mentions
 changed, that came or went, or that mention a name that now counts otherwise. The result is
-the same as making the web anew; a test compares them.
+the same as making the graph anew; a test compares them.
 """
 
 from __future__ import annotations
@@ -16,25 +16,31 @@ import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.graph.adjacency import Adjacency
-from hades.index.graph_view import HUB_AT_LEAST, HUB_SHARE, GraphView, Moment, Names, Stated, is_at
+from hades.graph.arrays import Flags, Ints
+from hades.index.graph_view import (
+    HUB_AT_LEAST,
+    HUB_SHARE,
+    EntityNames,
+    GraphMoment,
+    GraphView,
+    StatedArcs,
+    is_at,
+)
 from hades.index.longest import CAPITAL_SHARE, counting
-from hades.index.tables import Changed, Tables
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from hades.index.tables import TableChanges, Tables
 
 TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
 """Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
 WEIGHT_TITLE, WEIGHT_NAME, WEIGHT_NEXT, WEIGHT_RELATION = 1.0, 0.3, 0.5, 0.3
 """Measured on the development questions of five sets (docs/recall.md)."""
 ROOM_TO_GROW, ROOM_AT_LEAST = 1.25, 1_000
-MENDED_SHARE_AT_MOST = 0.1
+REPAIRED_SHARE_AT_MOST = 0.1
 """When more of the chunks than this must be read again, all are."""
 COMPACTED_FROM_SHARE = 0.25
 
 
-def weave(tables: Tables, chunks: Ints, moment: Moment) -> GraphView:
-    """A web, from the tables alone."""
+def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
+    """A graph, from the tables alone."""
     entities = tables["entities"]["id"]
     roots = _roots(tables, entities, moment)
     first_entity = _with_room(len(chunks))
@@ -47,7 +53,7 @@ def weave(tables: Tables, chunks: Ints, moment: Moment) -> GraphView:
     previous, following, spoken = _in_order(tables, chunks, moment)
     stated = _stated(tables, chunks, entities, roots, moment, (first_entity, first_topic, n))
     chained = np.flatnonzero(following >= 0)
-    graph = Adjacency.undirected(
+    adjacency = Adjacency.undirected(
         n,
         np.concatenate([chunk, chained, stated.pairs // n]),
         np.concatenate([first_entity + entity, following[chained], stated.pairs % n]),
@@ -59,52 +65,52 @@ def weave(tables: Tables, chunks: Ints, moment: Moment) -> GraphView:
     _set_titles(title_of, tables, roots, rows)
     return finished(
         moment, chunks, entities, (first_entity, first_topic, n), roots, names, frequency,
-        title_of, previous, following, spoken, stated, graph,
+        title_of, previous, following, spoken, stated, adjacency,
     )  # fmt: skip
 
 
 def repair(
-    web: GraphView, tables: Tables, chunks: Ints, moment: Moment, changed: Changed
+    graph: GraphView, tables: Tables, chunks: Ints, moment: GraphMoment, changed: TableChanges
 ) -> GraphView | None:
-    """The web after some changes; None when it is as well to make it anew."""
+    """The graph after some changes; None when it is as well to make it anew."""
     entities = tables["entities"]["id"]
     if changed.everything or moment.order is not None:
         return None
     if (
-        len(chunks) > web.first_entity
-        or len(entities) > web.first_topic - web.first_entity
-        or _last_topic(tables) >= web.n - web.first_topic
+        len(chunks) > graph.first_entity
+        or len(entities) > graph.first_topic - graph.first_entity
+        or _last_topic(tables) >= graph.n - graph.first_topic
     ):
         return None
     roots = _roots(tables, entities, moment)
     names = _names(tables, moment, len(entities))
-    dirty = _dirty(web, tables, moment, names, roots, changed)
-    if dirty.sum() > max(MENDED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
+    dirty = _dirty(graph, tables, moment, names, roots, changed)
+    if dirty.sum() > max(REPAIRED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
         return None
     rows = np.flatnonzero(dirty[tables.mentions["chunk"]])
     rows = rows[moment.visible[tables.mentions["chunk"][rows]]]
-    title_of = _grown(web.title_of, len(chunks), -1)
+    title_of = _grown(graph.title_of, len(chunks), -1)
     title_of[dirty] = -1
     _set_titles(title_of, tables, roots, rows)
     previous, following, spoken = _in_order(tables, chunks, moment)
-    where = (web.first_entity, web.first_topic, web.n)
+    where = (graph.first_entity, graph.first_topic, graph.n)
     stated = _stated(tables, chunks, entities, roots, moment, where)
-    patch = _Patch(web, len(chunks))
+    patch = _Patch(graph, len(chunks))
     patch.mentions(dirty, _counted(tables, names, roots, rows), names, len(entities))
     patch.order(following)
     patch.stated(stated)
     return finished(
         moment, chunks, entities, where, roots, names, patch.frequency,
-        title_of, previous, following, spoken, stated, patch.graph(),
+        title_of, previous, following, spoken, stated, patch.adjacency(),
     )  # fmt: skip
 
 
 def finished(
-    moment: Moment, chunks: Ints, entities: Ints, where: tuple[int, int, int], roots: Ints,
-    names: Names, frequency: Ints, title_of: Ints, previous: Ints, following: Ints,
-    spoken: Flags, stated: Stated, graph: Adjacency,
+    moment: GraphMoment, chunks: Ints, entities: Ints, where: tuple[int, int, int], roots: Ints,
+    names: EntityNames, frequency: Ints, title_of: Ints, previous: Ints, following: Ints,
+    spoken: Flags, stated: StatedArcs, adjacency: Adjacency,
 ) -> GraphView:  # fmt: skip
-    """A web of its parts, with what follows from them."""
+    """A graph of its parts, with what follows from them."""
     first_entity, first_topic, n = where
     size = int(moment.visible.sum())
     hub = frequency > max(HUB_SHARE * size, HUB_AT_LEAST)
@@ -115,7 +121,7 @@ def finished(
     return GraphView(
         moment=moment, chunks=chunks, entities=entities, first_entity=first_entity,
         first_topic=first_topic, n=n, roots=roots, names=names, frequency=frequency,
-        title_of=title_of, previous=previous, next=following, stated=stated, graph=graph,
+        title_of=title_of, previous=previous, next=following, stated=stated, adjacency=adjacency,
         hub=hub, barred=barred, size=size, is_chunk=np.arange(n) < first_entity,
         spoken=spoken, turns=np.flatnonzero(spoken),
         rarity=rarity, rarest=float(rarity.max(initial=0.0)),
@@ -123,45 +129,45 @@ def finished(
 
 
 class _Patch:
-    """Arcs that go and come, brought into a web's graph."""
+    """Arcs that go and come, brought into its adjacency."""
 
-    def __init__(self, web: GraphView, count: int) -> None:
-        self._web = web
+    def __init__(self, graph: GraphView, count: int) -> None:
+        self._graph = graph
         self._count = count
-        self.frequency = web.frequency
+        self.frequency = graph.frequency
         self._gone: list[Ints] = []
         self._come: list[tuple[Ints, Any]] = []
 
     def mentions(
-        self, dirty: Flags, counted: tuple[Ints, Ints], names: Names, entities: int
+        self, dirty: Flags, counted: tuple[Ints, Ints], names: EntityNames, entities: int
     ) -> None:
         """The mentions of chunks that were read again."""
-        web = self._web
-        old = np.flatnonzero(dirty[: len(web.chunks)])
-        counts, targets, weights = web.graph.of(old)
+        graph = self._graph
+        old = np.flatnonzero(dirty[: len(graph.chunks)])
+        counts, targets, weights = graph.adjacency.of(old)
         source = np.repeat(old, counts)
-        named = (targets >= web.first_entity) & (targets < web.first_topic)
-        gone = source[named] * web.n + targets[named]
+        named = (targets >= graph.first_entity) & (targets < graph.first_topic)
+        gone = source[named] * graph.n + targets[named]
         chunk, entity = counted
-        come = chunk * web.n + web.first_entity + entity
-        frequency = _grown(web.frequency, entities, 0)
-        np.subtract.at(frequency, targets[named] - web.first_entity, 1)
+        come = chunk * graph.n + graph.first_entity + entity
+        frequency = _grown(graph.frequency, entities, 0)
+        np.subtract.at(frequency, targets[named] - graph.first_entity, 1)
         np.add.at(frequency, entity, 1)
         self.frequency = frequency
         self._replaced(gone, weights[named].astype(np.float32), come, _weights(names, entity))
 
     def order(self, following: Ints) -> None:
         """What follows what in the documents."""
-        web = self._web
-        before = _grown(web.next, self._count, -1)
+        graph = self._graph
+        before = _grown(graph.next, self._count, -1)
         moved = np.flatnonzero(before != following)
         gone, come = moved[before[moved] >= 0], moved[following[moved] >= 0]
-        self._gone.append(_pair(gone, before[gone], web.n))
-        self._come.append((_pair(come, following[come], web.n), np.full(len(come), WEIGHT_NEXT)))
+        self._gone.append(_pair(gone, before[gone], graph.n))
+        self._come.append((_pair(come, following[come], graph.n), np.full(len(come), WEIGHT_NEXT)))
 
-    def stated(self, stated: Stated) -> None:
+    def stated(self, stated: StatedArcs) -> None:
         """What users and documents state."""
-        old = self._web.stated
+        old = self._graph.stated
         if not (
             np.array_equal(old.pairs, stated.pairs) and np.array_equal(old.weights, stated.weights)
         ):
@@ -179,9 +185,9 @@ class _Patch:
         fresh = ~np.isin(come, kept)
         self._come.append((come[fresh], new[fresh]))
 
-    def graph(self) -> Adjacency:
+    def adjacency(self) -> Adjacency:
         """The graph with everything brought in."""
-        web, n = self._web, self._web.n
+        graph, n = self._graph, self._graph.n
         gone = np.concatenate([np.zeros(0, np.int64), *self._gone])
         come = np.concatenate([np.zeros(0, np.int64), *(pairs for pairs, _ in self._come)])
         weight = np.concatenate([np.zeros(0), *(weights for _, weights in self._come)])
@@ -190,7 +196,7 @@ class _Patch:
         weight = np.concatenate([weight, weight])
         touched = np.unique(np.concatenate([gone // n, come // n]))
         rows: dict[int, tuple[Any, Any]] = {}
-        counts, targets, weights = web.graph.of(touched)
+        counts, targets, weights = graph.adjacency.of(touched)
         ends = np.cumsum(counts)
         by_gone, by_come = np.argsort(gone, kind="stable"), np.argsort(come, kind="stable")
         gone, come, weight = gone[by_gone], come[by_come], weight[by_come]
@@ -203,21 +209,27 @@ class _Patch:
                 np.concatenate([targets[own][stay], come[new] % n]),
                 np.concatenate([weights[own][stay], weight[new]]),
             )
-        graph = copy.copy(web.graph)  # shares what did not change with the old one
-        graph.replace(rows, count=n)
-        return graph.compacted() if graph.overlay_share > COMPACTED_FROM_SHARE else graph
+        adjacency = copy.copy(graph.adjacency)  # shares what did not change with the old one
+        adjacency.replace(rows, count=n)
+        overgrown = adjacency.overlay_share > COMPACTED_FROM_SHARE
+        return adjacency.compacted() if overgrown else adjacency
 
 
 def _dirty(
-    web: GraphView, tables: Tables, moment: Moment, names: Names, roots: Ints, changed: Changed
+    graph: GraphView,
+    tables: Tables,
+    moment: GraphMoment,
+    names: EntityNames,
+    roots: Ints,
+    changed: TableChanges,
 ) -> Flags:
     """The chunks that must be read again."""
     count = len(moment.visible)
-    before = _grown(web.moment.visible, count, False)
+    before = _grown(graph.moment.visible, count, False)
     dirty: Flags = before != moment.visible
     for chunks in changed.chunks:
         dirty[chunks] = True
-    old, size = web.names, len(names.exists)
+    old, size = graph.names, len(names.exists)
     proper, was_proper = (
         one >= CAPITAL_SHARE for one in (names.capital_share, _grown(old.capital_share, size, 0))
     )
@@ -233,7 +245,7 @@ def _dirty(
     return read_again
 
 
-def _names(tables: Tables, moment: Moment, count: int) -> Names:
+def _names(tables: Tables, moment: GraphMoment, count: int) -> EntityNames:
     """What the visible chunks say of the names."""
     rows = tables.mentions
     there = moment.visible[rows["chunk"]]
@@ -252,10 +264,10 @@ def _names(tables: Tables, moment: Moment, count: int) -> Names:
     # Nearly all are there: passing over the rest takes half as long as leaving it out.
     said = np.bincount(entity, rows["singles"] * there, minlength=count)
     large = np.bincount(entity, rows["capitals"] * there, minlength=count)
-    return Names(exists, titled, large / np.maximum(said, 1))
+    return EntityNames(exists, titled, large / np.maximum(said, 1))
 
 
-def _counted(tables: Tables, names: Names, roots: Ints, rows: Ints) -> tuple[Ints, Ints]:
+def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """(chunk, entity) numbers of the mentions in rows that count, each pair once."""
     mentions = tables.mentions
     chunk = mentions["chunk"][rows].astype(np.int64)
@@ -279,7 +291,7 @@ def _set_titles(title_of: Ints, tables: Tables, roots: Ints, rows: Ints) -> None
     title_of[tables.mentions["chunk"][titles]] = roots[tables.mentions["entity"][titles]]
 
 
-def _weights(names: Names, entity: Ints) -> Any:
+def _weights(names: EntityNames, entity: Ints) -> Any:
     return np.where(names.titled[entity], WEIGHT_TITLE, WEIGHT_NAME)
 
 
@@ -289,7 +301,7 @@ def _expanded(places: npt.NDArray[np.uint32], first: Any, count: Any) -> Ints:
     return places[starts + np.arange(len(starts))].astype(np.int64)
 
 
-def _roots(tables: Tables, entities: Ints, moment: Moment) -> Ints:
+def _roots(tables: Tables, entities: Ints, moment: GraphMoment) -> Ints:
     """By entity number: the number of what it was merged into, else its own."""
     roots = np.arange(len(entities))
     merges = tables["merges"]
@@ -310,9 +322,9 @@ def _roots(tables: Tables, entities: Ints, moment: Moment) -> Ints:
 
 
 def _stated(
-    tables: Tables, chunks: Ints, entities: Ints, roots: Ints, moment: Moment,
+    tables: Tables, chunks: Ints, entities: Ints, roots: Ints, moment: GraphMoment,
     where: tuple[int, int, int],
-) -> Stated:  # fmt: skip
+) -> StatedArcs:  # fmt: skip
     """Edges users and documents state, and those of topics with their own chunks."""
     first_entity, first_topic, n = where
     edges, links = tables["edges"], tables["derived_edges"]
@@ -351,7 +363,7 @@ def _stated(
     weight = np.concatenate([weight, np.ones(len(own_chunk) + len(subject))])
     use = (source >= 0) & (target >= 0) & (source != target) & (weight > 0)
     pairs, at = np.unique(_pair(source[use], target[use], n), return_inverse=True)
-    return Stated(pairs, np.bincount(at, weight[use], len(pairs)).astype(np.float64))
+    return StatedArcs(pairs, np.bincount(at, weight[use], len(pairs)).astype(np.float64))
 
 
 def _pair(one: Ints, two: Ints, n: int) -> Ints:
@@ -365,7 +377,9 @@ def _among(flags: Flags, numbers: Ints) -> Flags:
     return inside & flags[np.where(inside, numbers, 0)]
 
 
-def _chunks_of(tables: Tables, chunks: Ints, moment: Moment, topics: Flags) -> tuple[Ints, Ints]:
+def _chunks_of(
+    tables: Tables, chunks: Ints, moment: GraphMoment, topics: Flags
+) -> tuple[Ints, Ints]:
     """(chunk number, topic) of the chunks topics have at a moment."""
     chunk, topic, _, _ = _order(tables, moment)
     of = np.flatnonzero(_among(topics, topic))
@@ -375,12 +389,12 @@ def _chunks_of(tables: Tables, chunks: Ints, moment: Moment, topics: Flags) -> t
     return number[there], topic[of][there]
 
 
-def _order(tables: Tables, moment: Moment) -> tuple[Ints, Ints, Ints, Flags]:
+def _order(tables: Tables, moment: GraphMoment) -> tuple[Ints, Ints, Ints, Flags]:
     order = tables["order"]
     return moment.order or (order["chunk"], order["topic"], order["ordinal"], order["turn"])
 
 
-def _in_order(tables: Tables, chunks: Ints, moment: Moment) -> tuple[Ints, Ints, Flags]:
+def _in_order(tables: Tables, chunks: Ints, moment: GraphMoment) -> tuple[Ints, Ints, Flags]:
     """The chunk before and after each in its document, -1: none; and which are turns."""
     chunk, topic, ordinal, turn = _order(tables, moment)
     spoken = np.zeros(len(chunks), np.bool_)

@@ -1,8 +1,8 @@
-"""The web: the graph of one space at one moment, as arrays.
+"""GraphView: the graph of one space at one moment, as arrays.
 
-Nodes are numbered: chunks first (by their number in the catalogue), then entities, then
-topics by their id. Each kind has room to grow, so that a web can be repaired after a write
-(see `weaving`) and every number stays what it was.
+Nodes are numbered: chunks first (by their number in the indexes), then entities, then
+topics by their id. Each kind has room to grow, so that a graph can be repaired after a write
+(see `graph_build`) and every number stays what it was.
 """
 
 from __future__ import annotations
@@ -10,21 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.graph.adjacency import Adjacency
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from hades.graph.arrays import Flags, Floats, Ints
 
 HUB_SHARE, HUB_AT_LEAST = 0.05, 10
 """A name in more of the chunks than this links nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """What is there at the moment a web is made for."""
+class GraphMoment:
+    """What is there at the moment a graph is made for."""
 
     space: int
     valid: int
@@ -37,29 +34,29 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class EntityNames:
     """What is known of the entities at a moment, by number."""
 
     exists: Flags
     titled: Flags
     """Titles, symbols and what users relate: they are found in any case of letters."""
-    capital_share: npt.NDArray[np.float64]
+    capital_share: Floats
     """Of the places of one word, how many begin with a capital."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedArcs:
     """Arcs that users and documents state: two ends and a weight, each pair once."""
 
     pairs: Ints
-    weights: npt.NDArray[np.float64]
+    weights: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class GraphView:
     """The graph of a space at a moment, and what is known of its names."""
 
-    moment: Moment
+    moment: GraphMoment
     chunks: Ints
     """The ids of chunks, by number."""
     entities: Ints
@@ -68,7 +65,7 @@ class GraphView:
     n: int
     roots: Ints
     """By entity: what it was merged into, else itself."""
-    names: Names
+    names: EntityNames
     frequency: Ints
     """By entity: in how many chunks it is mentioned."""
     title_of: Ints
@@ -76,8 +73,8 @@ class GraphView:
     previous: Ints
     next: Ints
     """By chunk: its neighbours in its document, -1: none."""
-    stated: Stated
-    graph: Adjacency
+    stated: StatedArcs
+    adjacency: Adjacency
     hub: Flags
     barred: Flags
     """Nodes that walks leave out: hubs."""
@@ -89,7 +86,7 @@ class GraphView:
     """By chunk: whether it is a turn of a conversation; turns lend to their neighbours."""
     turns: Ints
     """The numbers of these."""
-    rarity: npt.NDArray[np.float64]
+    rarity: Floats
     """By entity: how much it tells that a chunk mentions it."""
     rarest: float
     """The highest of these."""
@@ -105,17 +102,17 @@ class GraphView:
         return self.names.titled
 
     @property
-    def capital_share(self) -> npt.NDArray[np.float64]:
+    def capital_share(self) -> Floats:
         """By entity: how often it begins with a capital where it is one word."""
         return self.names.capital_share
 
     def number(self, node: int) -> int | None:
-        """The number of a node (an id with its kind), None when it is not in the web."""
+        """The number of a node (an id with its kind), None when it is not in the graph."""
         found = int(self.numbers(np.array([node], np.int64))[0])
         return None if found < 0 else found
 
     def numbers(self, nodes: Ints) -> Ints:
-        """The numbers of many nodes, -1 for those that are not in the web."""
+        """The numbers of many nodes, -1 for those that are not in the graph."""
         found = np.full(len(nodes), -1, np.int64)
         ids = nodes >> 3
         for kind, known in ((NodeKind.CHUNK, self.chunks), (NodeKind.ENTITY, self.entities)):
@@ -127,11 +124,6 @@ class GraphView:
         topic = np.flatnonzero((nodes & 7 == NodeKind.TOPIC) & (ids < self.n - self.first_topic))
         found[topic] = self.first_topic + ids[topic]
         return found
-
-    def entity_number(self, entity: int) -> int | None:
-        """The number of an entity among the entities, after merges; None: not in the web."""
-        number = self.number(entity << 3 | NodeKind.ENTITY)
-        return None if number is None else number - self.first_entity
 
     def node(self, number: int) -> int:
         """The node of a number."""

@@ -13,8 +13,7 @@ import json
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,15 @@ import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf
-from hades.index.array_store import ArrayStore, locked, write_json
+from hades.graph.arrays import Flags, Floats32, Ints
+from hades.index.array_store import locked, write_json
 from hades.index.columns import Columns
-from hades.index.vectors import Mask, Vectors
-from hades.index.words import Moment, Presence, Words
+from hades.index.derived import Derived
+from hades.index.vectors import Vectors
+from hades.index.words import Presence, TimeFilter, Words
 from hades.store.records import Progress
 from hades.store.store import Store
 
-FORMAT = 1
 SAVED_AFTER_ROWS = 2_000
 """So many new rows are worth saving the arrays again; fewer are read from the store."""
 _WORDS_BATCH = 5_000
@@ -47,24 +47,21 @@ _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-class Indexes:
+class Indexes(Derived):
     """Everything derived from one memory."""
 
+    NAME, FORMAT, FED = "arrays", 1, _TABLES
+
     def __init__(self, store: Store, encoder: str, dims: int) -> None:
-        self._store = store
-        self._folder = _usable(store.index_folder)
-        self._encoder = encoder
-        self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
-        self.vectors = Vectors(dims)
-        self._generation, self._change = "", 0
+        self._encoder, self._dims = encoder, dims
         self._words_seen = -1
         self._numbers = self._row_of = np.zeros(0, np.int64)
-        self._masks: dict[tuple[int, int, int], tuple[Mask, int]] = {}
+        self._masks: dict[tuple[int, int, int], tuple[Flags, int]] = {}
         """By moment: which chunks are there, and until when that holds."""
         self._words_token = ""
-        self._shelf = ArrayStore(self._folder, "arrays")
-        with self._locked():
-            self._load()
+        super().__init__(store, _usable(store.index_folder))
+        self._number_vectors()
+        with locked(self._folder):
             self._open_words()
 
     @property
@@ -72,12 +69,12 @@ class Indexes:
         """id, topic and space of each chunk; its place here is its number."""
         return self._columns["chunks"]
 
-    def held(self) -> Indexes:
+    def snapshot(self) -> Indexes:
         """Everything as it is now: a later catching up does not show in it."""
         made = copy.copy(self)
-        made._columns = {name: columns.held() for name, columns in self._columns.items()}
-        made.vectors = self.vectors.held()
-        made._words = self._words.held()
+        made._columns = {name: columns.snapshot() for name, columns in self._columns.items()}
+        made.vectors = self.vectors.snapshot()
+        made.words = self.words.snapshot()
         made._masks = {}
         return made
 
@@ -86,44 +83,31 @@ class Indexes:
     def catch_up(self, on_progress: Progress | None = None) -> None:
         """Read what was written since; rebuild when this is another memory's index."""
         generation, change = self._store.changefeed.stand()
-        if (generation, change) == (self._generation, self._change):
+        if (generation, change) == (self._generation, self.change):
             self._catch_up_words(change, on_progress)
             return
         if generation != self._generation:
             self._forget(generation)
-        new = 0
-        for name, columns in self._columns.items():
-            rows = self._store.changefeed.since(name, self._change)
-            columns.put(rows)
-            new += len(rows)
-        new += self._catch_up_vectors()
+        new = sum(self._read_fed().values()) + self.vectors.put_all(self._new_vectors())
         self._drop_purged()
-        self._change = change
+        self.change = change
         self._masks.clear()
         self._number_vectors()
         self._catch_up_words(change, on_progress)
         if new >= SAVED_AFTER_ROWS:
-            with self._locked():
-                self._save()
+            self._save()
 
-    def _catch_up_vectors(self) -> int:
-        return self.vectors.put_all(self._new_vectors())
-
-    def _new_vectors(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
-        for rows in self._store.changefeed.vectors(self._encoder, self._change, _VECTORS_BATCH):
+    def _new_vectors(self) -> Iterator[tuple[Ints, npt.NDArray[np.float16]]]:
+        for rows in self._store.changefeed.vectors(self._encoder, self.change, _VECTORS_BATCH):
             kept = [row for row in rows if row[0] & 7 == NodeKind.CHUNK]
             ids = np.array([node >> 3 for node, _ in kept], np.int64)
             flat = np.frombuffer(b"".join(vector for _, vector in kept), np.float16)
             yield ids, flat.reshape(len(kept), self.vectors.dims)
 
     def _drop_purged(self) -> None:
-        purged = [
-            row[0] >> 3
-            for row in self._store.changefeed.since("purged", self._change)
-            if row[0] & 7 == NodeKind.CHUNK
-        ]
-        if purged:
-            gone = np.array(purged, np.int64)
+        nodes = self._purged()
+        gone = nodes[nodes & 7 == NodeKind.CHUNK] >> 3
+        if len(gone):
             self.chunks.drop(gone)
             presences = self._columns["presences"]
             presences.keep(~np.isin(presences["chunk"], gone))
@@ -141,37 +125,37 @@ class Indexes:
 
     def _open_words(self) -> None:
         try:
-            self._words = Words(self._folder / "words")
+            self.words = Words(self._folder / "words")
             self._words_token = self._words_stand()[2]
         except (ValueError, OSError):
             shutil.rmtree(self._folder / "words", ignore_errors=True)
             (self._folder / "words.json").unlink(missing_ok=True)
-            self._words = Words(self._folder / "words")
+            self.words = Words(self._folder / "words")
             self._words_token = ""
 
     def _catch_up_words(self, change: int, on_progress: Progress | None) -> None:
         stand = self._words_stand()
         if stand == (self._generation, change, self._words_token):
             if self._words_seen != change:
-                self._words.reload()  # another process brought them up to date
+                self.words.reload()  # another process brought them up to date
                 self._words_seen = change
             return
-        with self._locked():
+        with locked(self._folder):
             generation, since, token = self._words_stand()
             purged = bool(self._store.changefeed.since("purged", since))
             if generation != self._generation or purged or since > change:
                 # Segments keep the words of what was purged until they are written anew.
                 since, token = 0, secrets.token_hex(6)
                 shutil.rmtree(self._folder / "words", ignore_errors=True)
-                self._words = Words(self._folder / "words")
+                self.words = Words(self._folder / "words")
             elif token != self._words_token:
                 self._open_words()  # somebody made them anew
             else:
-                self._words.reload()
+                self.words.reload()
             self._words_token = token
             rows = self._store.changefeed.since("presences", since)
             if rows:
-                self._words.put(self._presences(rows, on_progress))
+                self.words.put(self._presences(rows, on_progress))
             self._note_words(change)
             self._words_seen = change
 
@@ -212,7 +196,7 @@ class Indexes:
 
     # Looking
 
-    def visible(self, space: int, as_of: AsOf) -> Mask:
+    def visible(self, space: int, as_of: AsOf) -> Flags:
         """Which chunks are there at a moment: one flag a chunk number."""
         valid, known = self.moment(as_of)
         key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
@@ -232,7 +216,7 @@ class Indexes:
         self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
         return mask
 
-    def since(self, numbers: npt.NDArray[np.int64], as_of: AsOf) -> npt.NDArray[np.int64]:
+    def since(self, numbers: Ints, as_of: AsOf) -> Ints:
         """Since when chunks that are there at a moment, by ascending number, hold."""
         valid, known = self.moment(as_of)
         ids, rows = self.chunks["id"][numbers], self._columns["presences"]
@@ -251,11 +235,11 @@ class Indexes:
         valid, known = self._store.moment(as_of)
         return valid, min(known, FOREVER - 1)
 
-    def of_topics(self, topics: Sequence[int]) -> Mask:
+    def of_topics(self, topics: Sequence[int]) -> Flags:
         """Which chunks belong to topics."""
         return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
 
-    def among(self, mask: Mask, chunks: Sequence[int]) -> list[bool]:
+    def among(self, mask: Flags, chunks: Sequence[int]) -> list[bool]:
         """Of each chunk, by id, whether a mask lets it in."""
         ids, wanted = self.chunks["id"], np.array(chunks, np.int64)
         if not len(ids):
@@ -263,39 +247,23 @@ class Indexes:
         at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
         return [bool(let_in) for let_in in (ids[at] == wanted) & mask[at]]
 
-    def nearest(
-        self, question: npt.NDArray[np.float32], mask: Mask, limit: int
-    ) -> list[tuple[int, float]]:
+    def nearest(self, question: Floats32, mask: Flags, limit: int) -> list[tuple[int, float]]:
         """The nearest chunks by meaning: (chunk, cosine)."""
         numbers, near = self.vectors.nearest(question, self._numbers, mask, limit)
         ids = self.chunks["id"][numbers]
         return list(zip(ids.tolist(), near.tolist(), strict=True))
 
-    def near(self, question: npt.NDArray[np.float32], mask: Mask) -> npt.NDArray[np.float32]:
+    def near(self, question: Floats32, mask: Flags) -> Floats32:
         """How near each chunk of the mask is, by number; infinitely far without a vector."""
         return self.vectors.near(question, self._numbers, mask)
 
-    def vectors_of(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    def vectors_of(self, numbers: Ints) -> Floats32:
         """The vectors of chunks, by number; nothing but zeros where there is none."""
         found = np.zeros((len(numbers), self.vectors.dims), np.float32)
         if len(self.vectors):
             at = self._row_of[numbers]
             found[at >= 0] = self.vectors.full(at[at >= 0])
         return found
-
-    def rarity(self, term: str) -> float:
-        """How much a word's stem tells, as BM25 weighs it."""
-        return self._words.rarity(term)
-
-    def weighed(
-        self, entities: Sequence[int], names: Callable[[Sequence[int]], Mapping[int, str]]
-    ) -> list[tuple[dict[str, float], float]]:
-        """How much each stem of a name tells, and all of them together."""
-        return self._words.weighed(entities, names)
-
-    def terms(self, question: str) -> list[str]:
-        """The stems of a question's words, those that tell something."""
-        return self._words.terms(question)
 
     @property
     def folder(self) -> Path:
@@ -312,51 +280,25 @@ class Indexes:
     ) -> list[tuple[int, float]]:
         """The best chunks by words: (chunk, score)."""
         valid, known = self.moment(as_of)
-        return self._words.best(question, Moment(space, valid, known), limit, topics)
-
-    def naming(self, space: int, names: Sequence[str]) -> set[int]:
-        """The chunks, of whatever time, that say one of these names' words in a row."""
-        return {chunk for name in names for chunk in self._words.saying(name, space)}
+        return self.words.best(question, TimeFilter(space, valid, known), limit, topics)
 
     # Files
 
     def _forget(self, generation: str) -> None:
-        self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
-        self.vectors = Vectors(self.vectors.dims)
-        self._generation, self._change = generation, 0
-
-    def _load(self) -> None:
-        """Read saved arrays; whatever is wrong with them, they are made anew."""
-        generation, now = self._store.changefeed.stand()
-        change = self._shelf.load(self._stand(generation), now, self._read)
-        if change is None:
-            self._forget("")
-        else:
-            self._generation, self._change = generation, change
-            self._number_vectors()
+        super()._forget(generation)
+        self.vectors = Vectors(self._dims)
 
     def _read(self, folder: Path) -> None:
-        for name, columns in self._columns.items():
-            columns.load(folder, name)
+        super()._read(folder)
         self.vectors.load(folder)
 
-    def _save(self) -> None:
-        self._shelf.save(self._stand(self._generation), self._change, self._write)
-
     def _write(self, folder: Path) -> None:
-        for table, columns in self._columns.items():
-            columns.save(folder, table)
+        super()._write(folder)
         self.vectors.save(folder)
         self.vectors.load(folder)  # mapped now: what was just made need not stay in memory
 
     def _stand(self, generation: str) -> dict[str, Any]:
-        return {"format": FORMAT, "encoder": self._encoder, "generation": generation}
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One process at a time writes the files."""
-        with locked(self._folder):
-            yield
+        return {**super()._stand(generation), "encoder": self._encoder}
 
 
 def _usable(folder: Path) -> Path:

@@ -7,18 +7,15 @@ R@5 of the walk: 91 with both layers, 83 with one).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from hades.index.graph_view import Names
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from hades.graph.arrays import Flags, Ints
+from hades.index.graph_view import EntityNames
 
 CAPITAL_SHARE = 0.5
 """A found name of one word must be written with a capital this often."""
 
 
-def counting(names: Names, chunk: Ints, entity: Ints, place: Ints) -> Ints:
+def counting(names: EntityNames, chunk: Ints, entity: Ints, place: Ints) -> Ints:
     """The places that count.
 
     A title of several words counts in any case of letters; every other name must begin with

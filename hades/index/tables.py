@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
-from hades.index.array_store import ArrayStore, locked
+from hades.graph.arrays import Ints
 from hades.index.columns import Columns, mapped
-from hades.index.terms import Terms
+from hades.index.derived import Derived
+from hades.index.terms import ChunkTerms
 from hades.index.words import stems
 from hades.store.records import Progress
 from hades.store.store import Store
 
-FORMAT = 4
 SAVED_AFTER_ROWS = 5_000
 _BATCH_ROWS = 200_000
 _BATCH_TEXTS = 2_000
@@ -88,81 +88,61 @@ _NONE: npt.NDArray[np.int32] = np.zeros(0, np.int32)
 
 
 @dataclass(slots=True)
-class Changed:
-    """What a catching up brought: enough to repair a web instead of making it anew."""
+class TableChanges:
+    """What a catching up brought: enough to repair a graph instead of making it anew."""
 
     chunks: list[npt.NDArray[np.int32]] = field(default_factory=list)
     """The numbers of chunks with new mentions."""
     everything: bool = False
     """Entities were merged or split, or something was purged: nothing can be kept."""
 
-    def with_(self, other: Changed) -> Changed:
+    def with_(self, other: TableChanges) -> TableChanges:
         """Both together."""
         everything = self.everything or other.everything
         if everything:
-            return Changed(everything=True)
-        return Changed([np.unique(np.concatenate([_NONE, *self.chunks, *other.chunks]))])
+            return TableChanges(everything=True)
+        return TableChanges([np.unique(np.concatenate([_NONE, *self.chunks, *other.chunks]))])
 
 
-class Tables:
+class Tables(Derived):
     """Mentions, stated links, edges, merges and the order of chunks."""
 
+    NAME, FORMAT, FED, OWN = "links", 4, _TABLES, {"mentions": ("key", _MENTIONS)}
+    places: npt.NDArray[np.uint32]
+    """All places of all mentions, one after another."""
+    terms: ChunkTerms
+
     def __init__(self, store: Store, folder: Path) -> None:
-        self._store = store
-        self._folder = folder
-        self._shelf = ArrayStore(folder, "links")
-        self._places: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
-        self._forget("")
-        generation, now = store.changefeed.stand()
-        with locked(folder):
-            change = self._shelf.load(self._stand(generation), now, self._read)
-        if change is None:
-            self._forget("")
-        else:
-            self._generation, self.change = generation, change
+        super().__init__(store, folder)
         self.read_at = self.change
         """The change these were read at from files; 0: they are made anew."""
-
-    def __getitem__(self, name: str) -> Columns:
-        return self._columns[name]
 
     @property
     def mentions(self) -> Columns:
         """key (chunk and entity), introduces (an origin, or 0), first and count of places."""
-        return self._mentions
+        return self["mentions"]
 
-    @property
-    def places(self) -> npt.NDArray[np.uint32]:
-        """All places of all mentions, one after another."""
-        return self._places
-
-    def catch_up(
-        self, chunks: npt.NDArray[np.int64], on_progress: Progress | None = None
-    ) -> Changed | None:
+    def catch_up(self, chunks: Ints, on_progress: Progress | None = None) -> TableChanges | None:
         """Read what was written since, None when there was nothing; `chunks` are all ids."""
         generation, change = self._store.changefeed.stand()
         if (generation, change) == (self._generation, self.change):
             return None
-        changed = Changed(everything=generation != self._generation)
+        changed = TableChanges(everything=generation != self._generation)
         if changed.everything:
             self._forget(generation)
-        new = 0
-        for name, columns in self._columns.items():
-            rows = self._store.changefeed.since(name, self.change)
-            columns.put(rows)
-            new += 0 if name == "subjects" else len(rows)  # those are read whole each time
-            changed.everything |= name == "merges" and bool(rows)
+        counts = self._read_fed()
+        changed.everything |= bool(counts["merges"])
+        new = sum(counts.values()) - counts["subjects"]  # those are read whole each time
         new += self._catch_up_mentions(chunks, changed, on_progress)
         new += self._catch_up_terms(on_progress)
         changed.everything |= self._drop_purged(chunks)
         self.change = change
         if new >= SAVED_AFTER_ROWS:
-            with locked(self._folder):
-                self._shelf.save(self._stand(generation), change, self._write)
+            self._save()
         return changed
 
     def _catch_up_mentions(
-        self, ids: npt.NDArray[np.int64], changed: Changed, on_progress: Progress | None
+        self, ids: Ints, changed: TableChanges, on_progress: Progress | None
     ) -> int:
         after, new = (0, 0), 0
         while rows := self._store.changefeed.mentions(self.change, after, _BATCH_ROWS):
@@ -190,7 +170,7 @@ class Tables:
     def _put_mentions(
         self,
         rows: Sequence[tuple[int, int, int | None, bytes | None]],
-        ids: npt.NDArray[np.int64],
+        ids: Ints,
     ) -> npt.NDArray[np.int32]:
         chunks = np.array([row[0] for row in rows], np.int64)
         entities = np.array([row[1] for row in rows], np.int64)
@@ -200,8 +180,8 @@ class Tables:
         single = (places >> 1 & 15) == 1
         capital = single & (places & 1 == 1)
         numbers = np.searchsorted(ids, chunks).astype(np.int32)
-        firsts = len(self._places) + np.cumsum(counts) - counts
-        self._mentions.put_arrays(
+        firsts = len(self.places) + np.cumsum(counts) - counts
+        self.mentions.put_arrays(
             {
                 "key": chunks << _ENTITY_BITS | entities,
                 "chunk": numbers,
@@ -213,59 +193,48 @@ class Tables:
                 "capitals": np.bincount(of[capital], minlength=len(rows)).astype(np.int32),
             }
         )
-        self._places = np.concatenate([self._places, places])
+        self.places = np.concatenate([self.places, places])
         return numbers
 
-    def _drop_purged(self, ids: npt.NDArray[np.int64]) -> bool:
+    def _drop_purged(self, ids: Ints) -> bool:
         """Let go of what was purged; whether there was anything. Numbers move up then."""
-        nodes = np.array(
-            [row[0] for row in self._store.changefeed.since("purged", self.change)], np.int64
-        )
+        nodes = self._purged()
         if not len(nodes):
             return False
         gone = {kind: nodes[nodes & 7 == kind] >> 3 for kind in NodeKind}
-        keys = self._mentions["key"]
+        keys = self.mentions["key"]
         chunk, entity = keys >> _ENTITY_BITS, keys & ((1 << _ENTITY_BITS) - 1)
         stay = ~np.isin(chunk, gone[NodeKind.CHUNK]) & ~np.isin(entity, gone[NodeKind.ENTITY])
-        self._mentions.keep(stay)
+        self.mentions.keep(stay)
         for name in ("derived_edges", "edges"):
-            table = self._columns[name]
+            table = self[name]
             table.keep(~np.isin(table["source"], nodes) & ~np.isin(table["target"], nodes))
-        links, order = self._columns["derived_edges"], self._columns["order"]
+        links, order = self["derived_edges"], self["order"]
         links.keep(~np.isin(links["chunk"], gone[NodeKind.CHUNK]))
         order.keep(~np.isin(order["chunk"], gone[NodeKind.CHUNK]))
         self.terms.drop(gone[NodeKind.CHUNK])
-        self._columns["entities"].drop(gone[NodeKind.ENTITY])
-        self._columns["subjects"].drop(gone[NodeKind.TOPIC])
-        merges = self._columns["merges"]
+        self["entities"].drop(gone[NodeKind.ENTITY])
+        self["subjects"].drop(gone[NodeKind.TOPIC])
+        merges = self["merges"]
         merges.keep(
             ~np.isin(merges["entity"], gone[NodeKind.ENTITY])
             & ~np.isin(merges["target"], gone[NodeKind.ENTITY])
         )
-        self._mentions.set("chunk", np.searchsorted(ids, chunk[stay]))
-        self._mentions.set("entity", np.searchsorted(self["entities"]["id"], entity[stay]))
+        self.mentions.set("chunk", np.searchsorted(ids, chunk[stay]))
+        self.mentions.set("entity", np.searchsorted(self["entities"]["id"], entity[stay]))
         return True
 
     def _forget(self, generation: str) -> None:
-        self._columns = {name: Columns(key, types) for name, (key, types) in _TABLES.items()}
-        self._mentions = Columns("key", _MENTIONS)
-        self._places = np.zeros(0, np.uint32)
-        self.terms = Terms()
-        self._generation, self.change = generation, 0
+        super()._forget(generation)
+        self.places = np.zeros(0, np.uint32)
+        self.terms = ChunkTerms()
 
     def _read(self, folder: Path) -> None:
-        for name, columns in self._columns.items():
-            columns.load(folder, name)
-        self._mentions.load(folder, "mentions")
-        self._places = mapped(folder / "places.npy")
+        super()._read(folder)
+        self.places = mapped(folder / "places.npy")
         self.terms.load(folder)
 
     def _write(self, folder: Path) -> None:
-        for name, columns in self._columns.items():
-            columns.save(folder, name)
-        self._mentions.save(folder, "mentions")
-        np.save(folder / "places.npy", self._places)
+        super()._write(folder)
+        np.save(folder / "places.npy", self.places)
         self.terms.save(folder)
-
-    def _stand(self, generation: str) -> dict[str, Any]:
-        return {"format": FORMAT, "generation": generation}

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hades.graph.arrays import Floats32, Ints
 from hades.index.columns import Columns, mapped
 
 _COLUMNS = {"chunk": np.int64, "first": np.int64, "count": np.int32}
@@ -25,7 +26,7 @@ def term_hash(term: str) -> int:
     return zlib.crc32(term.encode())
 
 
-class Terms:
+class ChunkTerms:
     """The words of chunks, by chunk."""
 
     def __init__(self) -> None:
@@ -35,10 +36,10 @@ class Terms:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def held(self) -> Terms:
+    def snapshot(self) -> ChunkTerms:
         """The words as they are now, whatever is put later."""
         made = copy.copy(self)
-        made._rows = self._rows.held()
+        made._rows = self._rows.snapshot()
         return made
 
     def put(self, chunks: Iterable[tuple[int, Sequence[str]]]) -> None:
@@ -54,9 +55,7 @@ class Terms:
         self._rows.put_arrays({"chunk": chunk, "first": first.astype(np.int64), "count": counts})
         self._hashes = np.concatenate([self._hashes, *hashes])
 
-    def having(
-        self, chunks: npt.NDArray[np.int64], terms: Sequence[str]
-    ) -> npt.NDArray[np.float32]:
+    def having(self, chunks: Ints, terms: Sequence[str]) -> Floats32:
         """By chunk and term: 1 where the chunk has the term."""
         found = np.zeros((len(chunks), len(terms)), np.float32)
         rows = self._rows["chunk"]
@@ -73,7 +72,7 @@ class Terms:
             found[row[own == term_hash(term)], number] = 1
         return found
 
-    def drop(self, chunks: npt.NDArray[np.int64]) -> None:
+    def drop(self, chunks: Ints) -> None:
         """Let chunks go, with their words: what was purged must not be saved again."""
         if not np.isin(self._rows["chunk"], chunks).any():
             return
@@ -95,6 +94,6 @@ class Terms:
         self._hashes = mapped(folder / "terms.hashes.npy")
 
 
-def _has(ids: npt.NDArray[np.int64], one: int) -> bool:
+def _has(ids: Ints, one: int) -> bool:
     at = int(np.searchsorted(ids, one))
     return at < len(ids) and int(ids[at]) == one

@@ -4,16 +4,13 @@ Vectors are kept as int8 with one scale each, 384 bytes a passage, and scanned i
 by a numba kernel that skips what the mask rules out, so filters cost nothing in accuracy.
 The best are ranked again with the vectors as the encoder gave them. An exact scan takes
 3 ms for 100,000 passages on one core; a graph index of the same takes minutes to build,
-misses some, and cannot filter by time. Many vectors are first narrowed down by sketches
-of one bit a dimension. Few vectors, and the first question of a process, are scanned by
-numpy: loading the kernel would take longer.
+misses some, and cannot filter by time. Few vectors, and the first question of a process,
+are scanned by numpy: loading the kernel would take longer.
 """
 
 from __future__ import annotations
 
 import copy
-import mmap
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hades.graph.arrays import Flags, Floats32, Ints
+from hades.graph.lazy_kernel import LazyKernel
 from hades.index.columns import Columns, mapped
-from hades.index.sketch import fewest_differ, sketch, words_of
-
-Floats = npt.NDArray[np.float32]
-Mask = npt.NDArray[np.bool_]
 
 RERANKED = 4
 """So many times the wanted number is ranked again with full vectors."""
@@ -37,70 +32,49 @@ KERNEL_FROM_ROWS = 10_000
 KERNEL_FROM_LOOKS = 3
 """One recall looks twice: at the question, and at it with what was found. A command that
 asks once must not load the kernel, which takes longer than its answer."""
-SKETCH_FROM_ROWS = 300_000
-"""From here on the int8 scan takes longer than an answer should: 10 ms (docs/benchmarks.md)."""
-SKETCHED_AT_LEAST = 8_000
-SKETCHED_EACH = 200
-"""So many rows for each wanted are looked at closer: recall of the exact nearest ≥ .98
-(1M vectors spread around real ones; docs/benchmarks.md)."""
-_COUNTS_BITS = hasattr(np, "bitwise_count")
-"""Numpy 1 cannot: it scans all codes."""
 _BLOCK_ROWS = 8_192
-_FILES = ("codes", "full", "bits")
+_FILES = ("codes", "full")
 
 
-def quantise(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+def quantise(vectors: Floats32) -> tuple[npt.NDArray[np.int8], Floats32]:
     """int8 codes and the scale that gives each vector back."""
     top = np.abs(vectors).max(axis=1, keepdims=True)
     scales = np.where(top > 0, top / 127, 1).astype(np.float32)
     return np.rint(vectors / scales).astype(np.int8), scales[:, 0]
 
 
-class _Kernel:
-    """Whether the kernel is loaded; shared by all that is held of the same vectors."""
+def _load_kernel() -> None:
+    from hades.index import scan
 
-    def __init__(self) -> None:
-        self._asked = 0
-        self._loading: threading.Thread | None = None
-        self._lock = threading.Lock()
-
-    def is_ready(self, rows: int) -> bool:
-        """The second question of a process begins to load the kernel, beside its work."""
-        with self._lock:
-            self._asked += 1
-            if rows < KERNEL_FROM_ROWS or self._asked < KERNEL_FROM_LOOKS:
-                return False
-            if self._loading is None:
-                # Not a daemon: one ended inside the compiler aborts the process at its exit.
-                self._loading = threading.Thread(target=_load_kernel, name="hades-kernel")
-                self._loading.start()
-            return not self._loading.is_alive()
+    scan.warm()
 
 
-def product(rows: Floats, vector: Floats) -> Floats:
+kernel = LazyKernel(_load_kernel, after=KERNEL_FROM_LOOKS)
+
+
+def product(rows: Floats32, vector: Floats32) -> Floats32:
     """Each row times a vector, or times each row of a second matrix, on one thread.
 
     BLAS takes no less time, but wakes all cores for products as small as a question's and
     lets them spin: a recall cost 102 ms of processor time with it and 54 without.
     """
     by = "ij,j->i" if vector.ndim == 1 else "ij,kj->ik"
-    found: Floats = np.einsum(by, rows, vector)
+    found: Floats32 = np.einsum(by, rows, vector)
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some rows: codes, the vectors as the encoder gave them, and sketches of them."""
+    """Some rows: codes, and the vectors as the encoder gave them."""
 
     codes: npt.NDArray[np.int8]
     full: npt.NDArray[np.float16]
-    bits: npt.NDArray[np.uint64]
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def keep(self, stay: Mask) -> Part:
-        return self if stay.all() else Part(self.codes[stay], self.full[stay], self.bits[stay])
+    def keep(self, stay: Flags) -> Part:
+        return self if stay.all() else Part(self.codes[stay], self.full[stay])
 
 
 class Vectors:
@@ -114,38 +88,35 @@ class Vectors:
         self.dims = dims
         self._rows = Columns("chunk", {"chunk": np.int64, "scale": np.float32})
         self._saved = self._new = _nothing(dims)
-        self._kernel = _Kernel()
 
     def __len__(self) -> int:
         return len(self._rows)
 
     @property
-    def chunks(self) -> npt.NDArray[np.int64]:
+    def chunks(self) -> Ints:
         """The chunk of each row."""
         return self._rows["chunk"]
 
-    def held(self) -> Vectors:
+    def snapshot(self) -> Vectors:
         """The vectors as they are now, whatever is put later."""
         made = copy.copy(self)
-        made._rows = self._rows.held()
+        made._rows = self._rows.snapshot()
         return made
 
-    def put(self, chunks: npt.NDArray[np.int64], vectors: npt.NDArray[np.float16]) -> None:
+    def put(self, chunks: Ints, vectors: npt.NDArray[np.float16]) -> None:
         """Take in vectors; a chunk that has one already gets the new one."""
         self.put_all([(chunks, vectors)])
 
-    def put_all(
-        self, batches: Iterable[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]
-    ) -> int:
+    def put_all(self, batches: Iterable[tuple[Ints, npt.NDArray[np.float16]]]) -> int:
         """The same, batch by batch; how many. A chunk comes in one of them only."""
-        chunks: list[npt.NDArray[np.int64]] = []
-        scales: list[Floats] = []
-        parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        chunks: list[Ints] = []
+        scales: list[Floats32] = []
+        parts: tuple[list[Any], list[Any]] = ([], [])
         for ids, vectors in batches:
             codes, scale = quantise(vectors.astype(np.float32))
             chunks.append(ids)
             scales.append(scale)
-            for list_, part in zip(parts, (codes, vectors, sketch(vectors)), strict=True):
+            for list_, part in zip(parts, (codes, vectors), strict=True):
                 list_.append(part)
         new = np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
         if not len(new):
@@ -155,13 +126,13 @@ class Vectors:
         held = self._new
         joined = []
         # One array after the other: a million vectors are more than a gigabyte.
-        for before, list_ in zip((held.codes, held.full, held.bits), parts, strict=True):
+        for before, list_ in zip((held.codes, held.full), parts, strict=True):
             joined.append(np.concatenate([before, *list_]))
             list_.clear()
         self._new = Part(*joined)
         return len(new)
 
-    def drop(self, chunks: npt.NDArray[np.int64]) -> None:
+    def drop(self, chunks: Ints) -> None:
         """Let vectors go."""
         stay = ~np.isin(self._rows["chunk"], chunks)
         if not stay.all():
@@ -170,8 +141,8 @@ class Vectors:
             self._saved, self._new = self._saved.keep(stay[:first]), self._new.keep(stay[first:])
 
     def nearest(
-        self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, limit: int
-    ) -> tuple[npt.NDArray[np.int64], Floats]:
+        self, question: Floats32, numbers: Ints, mask: Flags, limit: int
+    ) -> tuple[Ints, Floats32]:
         """The nearest chunks by cosine, best first: their numbers in `mask`, and how near.
 
         `numbers` gives the place of each row in the mask.
@@ -179,14 +150,13 @@ class Vectors:
         limit = min(limit, len(self))
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        best = self._candidates(question, numbers, mask, limit * RERANKED)
+        best = _highest(self._scan(question, numbers, mask), limit * RERANKED)
         exact = product(self.full(best), question)
-        self._let_go()
         # Ties go to the older chunk, so that an order never depends on the partition.
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
 
-    def near(self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask) -> Floats:
+    def near(self, question: Floats32, numbers: Ints, mask: Flags) -> Floats32:
         """How near every chunk of the mask is, by number; the nearest are exact.
 
         What the mask rules out, and what has no vector, is infinitely far.
@@ -194,72 +164,24 @@ class Vectors:
         by_number = np.full(len(mask), -np.inf, np.float32)
         if not len(self):
             return by_number
-        kernel, first, scales = (
-            self._kernel.is_ready(len(self)),
-            len(self._saved),
-            self._rows["scale"],
-        )
-        parts = [
-            _scan(part, scales[own], question, numbers[own], mask, kernel)
-            for part, own in ((self._saved, slice(0, first)), (self._new, slice(first, None)))
-            if len(part)
-        ]
-        near = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        wanted = min(EXACT_AT_LEAST, len(near))
-        best = np.argpartition(near, len(near) - wanted)[len(near) - wanted :]
-        best = best[np.isfinite(near[best])]
+        near = self._scan(question, numbers, mask)
+        best = _highest(near, EXACT_AT_LEAST)
         near[best] = product(self.full(best), question)
         by_number[numbers] = near
         return by_number
 
-    def _candidates(
-        self, question: Floats, numbers: npt.NDArray[np.int64], mask: Mask, wanted: int
-    ) -> npt.NDArray[np.int64]:
-        """The rows nearest by their int8 codes."""
-        kernel = self._kernel.is_ready(len(self))
-        first = len(self._saved)
-        rows, near = self._best_of(self._saved, 0, question, numbers, mask, wanted, kernel)
-        if len(self._new):
-            more, how = self._best_of(self._new, first, question, numbers, mask, wanted, kernel)
-            rows, near = np.concatenate([rows, more]), np.concatenate([near, how])
-        return rows[np.argsort(-near, kind="stable")[:wanted]]
+    def _scan(self, question: Floats32, numbers: Ints, mask: Flags) -> Floats32:
+        """How near every row is by its code; what the mask rules out is infinitely far."""
+        fast = len(self) >= KERNEL_FROM_ROWS and kernel.is_ready()
+        first, scales = len(self._saved), self._rows["scale"]
+        parts = [
+            _scan(part, scales[own], question, numbers[own], mask, fast)
+            for part, own in ((self._saved, slice(0, first)), (self._new, slice(first, None)))
+            if len(part)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _best_of(
-        self,
-        part: Part,
-        first: int,
-        question: Floats,
-        numbers: npt.NDArray[np.int64],
-        mask: Mask,
-        wanted: int,
-        kernel: bool,
-    ) -> tuple[npt.NDArray[np.int64], Floats]:
-        """The nearest rows of a part, which begins at row `first`, and how near they are."""
-        numbers = numbers[first : first + len(part)]
-        scales = self._rows["scale"][first : first + len(part)]
-        looked_at = max(SKETCHED_AT_LEAST, wanted // RERANKED * SKETCHED_EACH)
-        if len(part) < SKETCH_FROM_ROWS or looked_at * RERANKED > len(part) or not _COUNTS_BITS:
-            near = _scan(part, scales, question, numbers, mask, kernel)
-            rows = np.arange(len(near))
-            if wanted < len(near):
-                rows = np.argpartition(-near, wanted - 1)[:wanted]
-            rows = rows[np.isfinite(near[rows])]
-            return rows + first, near[rows]
-        bits = sketch(question[None, :])[0]
-        rows = fewest_differ(part.bits, bits, numbers, mask, looked_at, kernel=kernel)
-        near = (part.codes[rows].astype(np.float32) @ question) * scales[rows]
-        return rows + first, near
-
-    def _let_go(self) -> None:
-        """Of many full vectors few are read, but the system maps their neighbours along.
-
-        Given back, they stay in its cache and no longer count as memory of this process.
-        """
-        file = getattr(self._saved.full.base, "_mmap", None)
-        if file is not None and len(self) >= SKETCH_FROM_ROWS and hasattr(mmap, "MADV_DONTNEED"):
-            file.madvise(mmap.MADV_DONTNEED)
-
-    def full(self, rows: npt.NDArray[np.int64]) -> Floats:
+    def full(self, rows: Ints) -> Floats32:
         """The vectors of rows, as the encoder gave them."""
         found = np.empty((len(rows), self.dims), np.float32)
         first = len(self._saved)
@@ -292,31 +214,28 @@ class Vectors:
         self._saved, self._new = Part(*arrays), _nothing(self.dims)
 
 
-def _load_kernel() -> None:
-    from hades.index import scan
-
-    scan.warm()
-
-
 def _nothing(dims: int) -> Part:
-    return Part(
-        np.zeros((0, dims), np.int8),
-        np.zeros((0, dims), np.float16),
-        np.zeros((0, words_of(dims)), np.uint64),
-    )
+    return Part(np.zeros((0, dims), np.int8), np.zeros((0, dims), np.float16))
+
+
+def _highest(scores: Floats32, count: int) -> Ints:
+    """The rows of the highest scores, in no order, without those that are infinitely far."""
+    count = min(count, len(scores))
+    best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
+    return best[np.isfinite(scores[best])]
 
 
 def _scan(
     part: Part,
-    scales: Floats,
-    question: Floats,
-    numbers: npt.NDArray[np.int64],
-    mask: Mask,
-    kernel: bool,
-) -> Floats:
-    """How near every row is; what the mask rules out is infinitely far."""
+    scales: Floats32,
+    question: Floats32,
+    numbers: Ints,
+    mask: Flags,
+    fast: bool,
+) -> Floats32:
+    """How near every row of a part is; what the mask rules out is infinitely far."""
     near = np.empty(len(part), np.float32)
-    if kernel:
+    if fast:
         from hades.index.scan import scan
 
         code, scale = quantise(question[None, :])

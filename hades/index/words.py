@@ -44,7 +44,7 @@ class Presence:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimeFilter:
     """Which presences count: one space at one moment."""
 
     space: int
@@ -75,7 +75,7 @@ class Words:
         self._rarity: dict[str, float] = {}
         self._weighed: dict[int, tuple[dict[str, float], float]] = {}
 
-    def held(self) -> Words:
+    def snapshot(self) -> Words:
         """The index as it is now, whatever is put later."""
         return copy.copy(self)
 
@@ -112,7 +112,7 @@ class Words:
         self._rarity, self._weighed = {}, {}
 
     def best(
-        self, question: str, moment: Moment, limit: int, topics: Sequence[int] | None = None
+        self, question: str, moment: TimeFilter, limit: int, topics: Sequence[int] | None = None
     ) -> list[tuple[int, float]]:
         """The best chunks for a question at a moment, with their scores."""
         terms = self.terms(question)
@@ -171,7 +171,7 @@ class Words:
         return sorted(set(self._chunks([at for _, at in hits])))
 
     def _run(
-        self, query: Query, moment: Moment, limit: int, topics: Sequence[int] | None
+        self, query: Query, moment: TimeFilter, limit: int, topics: Sequence[int] | None
     ) -> list[tuple[int, float]]:
         filters = [
             self._is("space", moment.space),

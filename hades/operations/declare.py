@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Verb = Literal["GET", "POST", "PUT", "DELETE"]
@@ -206,6 +207,11 @@ def operation(
         return function
 
     return declare
+
+
+def types_of(annotation: Any) -> tuple[Any, ...]:
+    """The types of a union; of any other type, itself."""
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
 
 
 def _parts_of(annotation: Any) -> tuple[Any, ...]:

@@ -51,7 +51,7 @@ def edges(
     after: Annotated[Place | None, Param("Only edges after this place.")] = None,
     limit: PageLimit = None,
 ) -> list[Edge]:
-    """The edges that hold at this view's time, of one topic or entity or of all.
+    """The edges that hold at the time asked about, of one topic or entity or of all.
 
     First those that were told (`relate`), then those that texts state: `contains`,
     `imports`, `cites` and the like hold as long as the passage they were read in, and
@@ -78,7 +78,7 @@ def edges(
 
 @operation("GET", "/edges/{edge}", command="edge", timed=True)
 def edge(view: View, edge: EdgeNumber) -> list[Edge]:
-    """Everything believed about one edge up to this view's time, oldest first."""
+    """Everything believed about one edge up to the time asked about, oldest first."""
     clean_number(edge, "edge")
     return view._store.edges.beliefs(view._space_id, edge, view.as_of)
 

@@ -53,7 +53,7 @@ def entity(view: View, name: EntityName) -> Entity:
 
 @operation("GET", "/related/{name}", command="related", asks=True)
 def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
-    """What is mentioned together with an entity at this view's time, most often first."""
+    """What is mentioned together with an entity at the time asked about, most often first."""
     clean_number(limit, "limit")
     view._bring_up_to_date(None)
     with view._store.snapshot():

@@ -100,7 +100,7 @@ def export(view: View, path: str | Path | TextIO, format: str = "jsonl") -> None
     """Write the memory to a file, a folder or an open text file.
 
     `jsonl` is everything in all spaces and at all times; `node-link`, `graphml`,
-    `arango` and `neo4j` are this space's graph as of this view's time.
+    `arango` and `neo4j` are this space's graph as of the time asked about.
     """
     from hades.exchange import formats
 

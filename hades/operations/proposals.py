@@ -69,7 +69,7 @@ def proposals(
 ) -> list[Proposal]:
     """Changes that wait for approval, or that were `applied` or `rejected`; or `all`.
 
-    Oldest first and as they stand now, whatever this view's time. `after` and `limit`
+    Oldest first and as they stand now, whatever the time asked about. `after` and `limit`
     page through a long list.
     """
     if status not in STATUSES:
@@ -92,7 +92,7 @@ def propose(
     *,
     confidence: Annotated[
         float, Param("How sure, 0 to 1.", flag="--confidence", example=0.6, least=0)
-    ],
+    ] = 0.5,
     threshold: Annotated[
         float, Param("From here on it is applied at once.", flag="--threshold", least=0)
     ] = DEFAULT_THRESHOLD,

@@ -60,27 +60,23 @@ def search(
     glob: TopicGlob = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
-    """The passages that fit a question best, at this view's time.
+    """The passages that fit a question best, at the time asked about.
 
     `retriever` is `meaning`, `words` or `names`; by default meaning and words together.
     `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
     the topics. What was remembered since the last search is indexed first, unless this
     memory is open for reading only: then it waits for a writer, and `pending` counts it.
     """
-    from hades.recall.search import chosen_doors
+    from hades.recall.search import chosen_retrievers
 
     clean_number(limit, "limit", least=1)
-    retrievers = chosen_doors(retriever)
+    retrievers = chosen_retrievers(retriever)
     view._ready(question, tag, kind, glob, on_progress)
     return view._finder.search(
-        view._space_id,
+        view._where(tag, kind, glob),
         question,
-        view.as_of,
         limit=limit,
-        doors=retrievers,
-        tag=tag,
-        kind=kind,
-        glob=glob,
+        retrievers=retrievers,
         on_progress=on_progress,
     )
 
@@ -190,7 +186,7 @@ def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
     view._index_pending(on_progress)
 
     def indexes() -> None:
-        with view._engine.scene(view._where(), on_progress):
+        with view._engine.query_context(view._where(), on_progress):
             pass
 
     parts = {

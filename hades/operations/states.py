@@ -46,7 +46,7 @@ AfterVersion = Annotated[
 
 @operation("GET", "/states/{topic}", timed=True, own_route=True)
 def get(view: View, topic: TopicName, version: Version = None) -> State:
-    """The state of a topic: current, as of this view's time, or one version."""
+    """The state of a topic: current, as of the time asked about, or one version."""
     if version is not None:
         clean_number(version, "version", least=1)
         return view._store.topics.version(view._space_id, topic, version, view.as_of)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall
 from hades.domain.graph import Reason
+from hades.graph.arrays import Ints
 from hades.recall import belief, history
 from hades.recall.conveyance import conveyance
 from hades.recall.pathways import Pathways
@@ -17,21 +17,19 @@ from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 from hades.store.records import PlacedChunk
 
-Ints = npt.NDArray[np.int64]
-
 
 def answer(
-    run: Run, look: Retrieved, intent: Intent, evidence: str, mode: Mode, space: str
+    run: Run, retrieved: Retrieved, intent: Intent, evidence: str, mode: Mode, space: str
 ) -> Recall:
     """The answer object for what was found."""
     numbers: dict[str, int] = {}
-    chosen = _passages(run, look, numbers)
-    paths = _paths(run, look, chosen, numbers)
-    chosen += history.earlier(run, look, chosen, intent)
+    chosen = _passages(run, retrieved, numbers)
+    paths = _paths(run, retrieved, chosen, numbers)
+    chosen += history.earlier(run, retrieved, chosen, intent)
     with run.stage("pack") as stage:
         plan = run.plan
         packed = pack(
-            look.question,
+            retrieved.question,
             chosen,
             paths,
             budget=plan.budget.tokens,
@@ -41,15 +39,15 @@ def answer(
         run.notes += packed.notes
         stage.found = len(packed.passages)
         stage.cut = len(chosen) - len(packed.passages)
-        stage.coverage = coverage = _coverage(look, _of(packed.passages, numbers))
+        stage.coverage = coverage = _coverage(retrieved, _of(packed.passages, numbers))
     moments = [
         belief.of_probability(passage.belief.mean, belief.RANKER_STRENGTH)
         for passage in packed.passages
         if passage.id in numbers
     ]
-    as_of = look.scene.as_of
+    as_of = retrieved.query.as_of
     return Recall(
-        question=look.question,
+        question=retrieved.question,
         intent=intent,
         evidence=evidence,
         mode=mode,
@@ -70,15 +68,15 @@ def answer(
     )
 
 
-def _passages(run: Run, look: Retrieved, numbers: dict[str, int]) -> list[Passage]:
+def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int]) -> list[Passage]:
     """The best candidates as passages, without doubles; no more than the plan has room for."""
     with run.stage("read") as stage:
         wanted = run.plan.final_context
-        ids = look.scene.web.chunks[look.numbers].tolist()
+        ids = retrieved.query.graph.chunks[retrieved.numbers].tolist()
         made: list[Passage] = []
         texts: set[str] = set()
         doubles = 0
-        for place, standing in enumerate(_read(look, ids, wanted)):
+        for place, standing in enumerate(_read(retrieved, ids, wanted)):
             if standing is None:
                 continue
             chunk = standing.chunk
@@ -88,36 +86,45 @@ def _passages(run: Run, look: Retrieved, numbers: dict[str, int]) -> list[Passag
             if len(made) >= wanted:
                 break
             texts.add(chunk.text.strip())
-            made.append(_passage(look, place, standing, _doors(look, int(look.numbers[place]))))
-            numbers[chunk.id] = int(look.numbers[place])
+            made.append(
+                _passage(
+                    retrieved,
+                    place,
+                    standing,
+                    _retrievers(retrieved, int(retrieved.numbers[place])),
+                )
+            )
+            numbers[chunk.id] = int(retrieved.numbers[place])
         stage.found, stage.cut = len(made), len(ids) - len(made)
         stage.dedupe_rate = doubles / max(1, len(made) + doubles)
-        stage.coverage = _coverage(look, _of(made, numbers))
-        _say_what_is_missing(stage, look, made)
+        stage.coverage = _coverage(retrieved, _of(made, numbers))
+        _say_what_is_missing(stage, retrieved, made)
         return made
 
 
-def _say_what_is_missing(stage: Stage, look: Retrieved, made: Sequence[Passage]) -> None:
-    scene = look.scene
-    if not made and not scene.web.size and not scene.web.graph.arcs_count:
+def _say_what_is_missing(stage: Stage, retrieved: Retrieved, made: Sequence[Passage]) -> None:
+    query = retrieved.query
+    if not made and not query.graph.size and not query.graph.adjacency.arcs_count:
         stage.note(Reason.NOTHING_KNOWN, "nothing was known at that time")
-    waiting = scene.store.chunks.pending_count(scene.space)
+    waiting = query.store.chunks.pending_count(query.space)
     if waiting:
-        why = "open the memory for writing once" if scene.store.read_only else "ask again later"
+        why = "open the memory for writing once" if query.store.read_only else "ask again later"
         stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
 
 
-def _read(look: Retrieved, ids: Sequence[int], at_once: int) -> Iterator[PlacedChunk | None]:
+def _read(retrieved: Retrieved, ids: Sequence[int], at_once: int) -> Iterator[PlacedChunk | None]:
     """The chunks in their order, read a few at a time: most are never asked for."""
     for first in range(0, len(ids), at_once):
         part = ids[first : first + at_once]
-        found = look.scene.store.chunks.find(part, look.scene.as_of)
+        found = retrieved.query.store.chunks.find(part, retrieved.query.as_of)
         yield from (found.get(one) for one in part)
 
 
-def _passage(look: Retrieved, place: int, found: PlacedChunk, doors: tuple[str, ...]) -> Passage:
-    signals = look.signals
-    number = int(look.numbers[place])
+def _passage(
+    retrieved: Retrieved, place: int, found: PlacedChunk, retrievers: tuple[str, ...]
+) -> Passage:
+    signals = retrieved.signals
+    number = int(retrieved.numbers[place])
     walked = float(signals.walked[number]) / max(1e-12, float(signals.walked.max(initial=0.0)))
     parts = {
         "meaning": float(signals.cosine[number]),
@@ -125,80 +132,80 @@ def _passage(look: Retrieved, place: int, found: PlacedChunk, doors: tuple[str, 
         "names": float(signals.walked_names[number]),
         "walk": walked,
         "prior": float(signals.prior[number]),
-        "rank": float(look.scores[place]),
+        "rank": float(retrieved.scores[place]),
     }
-    if look.recency is not None:
-        parts["recency"] = float(look.recency[place])
+    if retrieved.recency is not None:
+        parts["recency"] = float(retrieved.recency[place])
     return Passage(
         chunk=found.chunk,
         line=found.line,
         end_line=found.end_line,
         valid_from=found.valid_from,
         recorded_at=found.recorded_at,
-        score=round(_score(look, place), 6),
+        score=round(_score(retrieved, place), 6),
         parts={name: round(value, 6) for name, value in parts.items()},
-        doors=doors,
-        belief=belief.interval(belief.of_probability(float(look.belief[place]))),
+        retrievers=retrievers,
+        belief=belief.interval(belief.of_probability(float(retrieved.belief[place]))),
         valid_to=found.valid_to,
     )
 
 
-def _score(look: Retrieved, place: int) -> float:
+def _score(retrieved: Retrieved, place: int) -> float:
     """What the ranker says on a scale of 0 to 1: the best candidate is 1, the last 0."""
-    low, high = float(look.scores.min()), float(look.scores.max())
-    return (float(look.scores[place]) - low) / (high - low) if high > low else 1.0
+    low, high = float(retrieved.scores.min()), float(retrieved.scores.max())
+    return (float(retrieved.scores[place]) - low) / (high - low) if high > low else 1.0
 
 
-def _doors(look: Retrieved, number: int) -> tuple[str, ...]:
-    """Which doors led to a passage."""
-    signals = look.signals
-    doors = [
-        door
-        for door, scores in (("meaning", signals.cosine), ("words", signals.words))
-        if scores[number] > 0 and scores[number] >= look.least[door]
+def _retrievers(retrieved: Retrieved, number: int) -> tuple[str, ...]:
+    """Which retrievers found a passage."""
+    signals = retrieved.signals
+    retrievers = [
+        retriever
+        for retriever, scores in (("meaning", signals.cosine), ("words", signals.words))
+        if scores[number] > 0 and scores[number] >= retrieved.least[retriever]
     ]
-    at = int(np.searchsorted(look.naming, number))
-    if at < len(look.naming) and look.naming[at] == number:
-        doors.append("names")
-    if not doors or ("names" not in doors and signals.walked_names[number] > 0):
-        doors.append("graph")
-    return tuple(doors)
+    at = int(np.searchsorted(retrieved.naming, number))
+    if at < len(retrieved.naming) and retrieved.naming[at] == number:
+        retrievers.append("names")
+    if not retrievers or ("names" not in retrievers and signals.walked_names[number] > 0):
+        retrievers.append("graph")
+    return tuple(retrievers)
 
 
 def _paths(
-    run: Run, look: Retrieved, chosen: Sequence[Passage], numbers: dict[str, int]
+    run: Run, retrieved: Retrieved, chosen: Sequence[Passage], numbers: dict[str, int]
 ) -> list[Path]:
     plan = run.plan.graph
     with run.stage("paths", plan.timeout_ms) as stage:
         if not plan.flow or not run.plan.paths or not plan.hops:
             stage.note(Reason.SWITCHED_OFF)
             return []
-        if not look.scene.web.graph.arcs_count:
+        if not retrieved.query.graph.adjacency.arcs_count:
             stage.note(Reason.EMPTY_GRAPH)
             return []
-        if not chosen and not len(look.signals.named):
+        if not chosen and not len(retrieved.signals.named):
             stage.note(Reason.NOTHING_FOUND)
             return []
-        return Pathways(run, stage, look).to([numbers[one.id] for one in chosen])
+        return Pathways(run, stage, retrieved).to([numbers[one.id] for one in chosen])
 
 
 def _of(passages: Sequence[Passage], numbers: dict[str, int]) -> Ints:
     return np.array([numbers[one.id] for one in passages if one.id in numbers], np.int64)
 
 
-def _coverage(look: Retrieved, numbers: Ints) -> float:
+def _coverage(retrieved: Retrieved, numbers: Ints) -> float:
     """The share of the question's words, by weight, that passages have."""
-    if not look.terms or not len(numbers):
+    if not retrieved.terms or not len(numbers):
         return 0.0
-    weight = np.array([look.scene.catalogue.rarity(term) for term in look.terms])
-    has = look.scene.terms.having(look.scene.web.chunks[numbers], look.terms)
+    weight = np.array([retrieved.query.indexes.words.rarity(term) for term in retrieved.terms])
+    has = retrieved.query.terms.having(retrieved.query.graph.chunks[numbers], retrieved.terms)
     return float(has.max(0, initial=0.0) @ weight / max(1e-9, float(weight.sum())))
 
 
 def _conveyance(run: Run, packed: Packed, coverage: float) -> Conveyance:
     named = {node for path in packed.paths for node in _chunks_on(path)}
     ranked = [one for one in packed.passages if "history" not in one.parts]
-    joined = sum("names" in one.doors or one.id in named for one in ranked)
+    joined = sum("names" in one.retrievers or one.id in named for one in ranked)
     return conveyance(
         coverage=coverage,
         joined=joined,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
 from hades.domain.names import without_parenthesis, words
 from hades.domain.sentences import sentences
-from hades.recall.terms import Name, Terms, said, stem, terms_of
+from hades.recall.terms import QuestionName, QuestionTerms, said, stem, terms_of
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder
@@ -120,16 +120,16 @@ def answer(
     return Answer(recall.question, tuple(found), recall, tuple(name.text for name in unsaid))
 
 
-def _unsaid(names: Sequence[Name], passages: Sequence[Passage]) -> list[Name]:
+def _unsaid(names: Sequence[QuestionName], passages: Sequence[Passage]) -> list[QuestionName]:
     """What the question names and nothing found does."""
     told = [said(f"{one.chunk.text} {one.chunk.heading} {one.chunk.topic}") for one in passages]
     missing = [name for name in names if not any(name.stands_in(one) for one in told)]
     # Found by another name than the one that was asked with: it is known after all.
-    by_alias = any("names" in one.doors for one in passages)
+    by_alias = any("names" in one.retrievers for one in passages)
     return [] if by_alias and len(missing) == len(names) else missing
 
 
-def _read(passage: Passage, number: int, terms: Terms) -> Iterator[_Read]:
+def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read]:
     around = said(f"{passage.chunk.heading} {passage.chunk.topic}")
     for text in sentences(passage.chunk.text):
         plain = _bare(text)
@@ -141,7 +141,7 @@ def _read(passage: Passage, number: int, terms: Terms) -> Iterator[_Read]:
         yield _Read(plain, number, told, around, _coverage(terms, told, around), cue)
 
 
-def _coverage(terms: Terms, told: frozenset[str], around: frozenset[str]) -> float:
+def _coverage(terms: QuestionTerms, told: frozenset[str], around: frozenset[str]) -> float:
     """The share of the question that is said, by weight."""
     covered = sum(
         weight if term in told else weight * HEADING_SHARE if term in around else 0.0
@@ -178,7 +178,9 @@ def _nearer(question: str, ranked: Sequence[_Read], encoder: Encoder) -> list[_R
     return [*near, *rest]
 
 
-def _in_two_steps(ranked: Sequence[_Read], terms: Terms, recall: Recall) -> Iterator[_Reply]:
+def _in_two_steps(
+    ranked: Sequence[_Read], terms: QuestionTerms, recall: Recall
+) -> Iterator[_Reply]:
     """For each sentence the best way to it through another: read as one, what do they say?"""
     titles = [_titles(passage, terms) for passage in recall.passages]
     # A plain question seldom leads further: for it, sharing a name is no link.
@@ -197,7 +199,7 @@ def _in_two_steps(ranked: Sequence[_Read], terms: Terms, recall: Recall) -> Iter
             yield max(ways, key=lambda way: way.score)
 
 
-def _together(first: _Read, last: _Read, link: float, terms: Terms) -> float:
+def _together(first: _Read, last: _Read, link: float, terms: QuestionTerms) -> float:
     """What two sentences are worth as one; 0 when the last adds nothing to the first."""
     both = _coverage(terms, first.said | last.said, first.around)
     if both <= first.coverage and not last.cue:
@@ -205,7 +207,7 @@ def _together(first: _Read, last: _Read, link: float, terms: Terms) -> float:
     return link + _score(both, first.meaning, last.cue, last.number)
 
 
-def _titles(passage: Passage, terms: Terms) -> list[frozenset[str]]:
+def _titles(passage: Passage, terms: QuestionTerms) -> list[frozenset[str]]:
     """What a passage is called, where the question does not call it so."""
     chunk = passage.chunk
     called = (chunk.heading.rsplit(" > ", 1)[-1], chunk.topic.rsplit("/", 1)[-1])
@@ -213,7 +215,7 @@ def _titles(passage: Passage, terms: Terms) -> list[frozenset[str]]:
     return [one for one in told if not one <= terms.said]
 
 
-def _named(text: str, terms: Terms) -> list[frozenset[str]]:
+def _named(text: str, terms: QuestionTerms) -> list[frozenset[str]]:
     """What a sentence names, other than what the question names already."""
     told = (said(found.group(0)) for found in _NAMES.finditer(text))
     return [one for one in told if not one <= terms.said]

@@ -8,15 +8,13 @@ next by way of a name: two arcs.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import Reason
+from hades.graph.arrays import Ints
 from hades.graph.beam import Caps, beam
 from hades.index.vectors import product
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run
-
-Ints = npt.NDArray[np.int64]
 
 ARCS_A_HOP = 2
 SEEDS_FROM = 40
@@ -30,32 +28,32 @@ _BEYOND = {
 """What a trim of the beam means, by the cap it names."""
 
 
-def spread(run: Run, look: Retrieved) -> None:
-    """Run the beam; its paths and what they come to are noted in the look."""
-    plan, web = run.plan.graph, look.scene.web
+def run_beam(run: Run, retrieved: Retrieved) -> None:
+    """Run the beam; its paths and what they come to are noted in `retrieved`."""
+    plan, graph = run.plan.graph, retrieved.query.graph
     with run.stage("beam", plan.timeout_ms) as stage:
         if not plan.beam_search or not plan.hops:
             stage.note(Reason.SWITCHED_OFF)
             return
-        if not web.graph.arcs_count:
+        if not graph.adjacency.arcs_count:
             stage.note(Reason.EMPTY_GRAPH)
             return
         if stage.is_over():
             stage.stop(Reason.TIMEOUT, "without the beam")
             return
-        seeds = _seeds(look, run.plan.retriever.k, run.plan.retriever.mmr)
+        seeds = _seeds(retrieved, run.plan.retriever.k, run.plan.retriever.mmr)
         seeds = np.array(run.look_at(seeds.tolist(), stage), np.int64)
         if not len(seeds):
             stage.note(Reason.NOTHING_FOUND, "no seeds")
             return
-        barred = web.barred
-        if look.signals.mask is not web.visible:
+        barred = graph.barred
+        if retrieved.signals.mask is not graph.visible:
             barred = barred.copy()
-            barred[: len(look.signals.mask)] |= ~look.signals.mask
+            barred[: len(retrieved.signals.mask)] |= ~retrieved.signals.mask
         found = beam(
-            web.graph,
+            graph.adjacency,
             seeds,
-            look.signals.prior[seeds],
+            retrieved.signals.prior[seeds],
             caps=Caps(
                 hops=plan.hops * ARCS_A_HOP,
                 fanout=plan.fanout,
@@ -63,27 +61,29 @@ def spread(run: Run, look: Retrieved) -> None:
                 documents=run.plan.budget.docs_max - len(run.seen) + len(seeds),
             ),
             barred=barred,
-            counted=web.is_chunk,
+            counted=graph.is_chunk,
             deadline=stage.is_over,
         )
         for trim in found.trims:
             if trim.reason == Reason.TIMEOUT:
-                stage.stop(trim.reason, trim.what)
+                stage.stop(trim.reason, f"without {trim.count} {trim.what}")
             elif trim.what != "hops":
                 stage.capped = True
                 stage.note(trim.reason, f"{trim.count} {_BEYOND.get(trim.what, trim.what)}")
-        look.beam = found.paths
-        met = [node for path in found.paths for node in path.nodes if node < web.first_entity]
-        look.beamed = run.look_at(list(dict.fromkeys(met)), stage)
-        stage.found = len(look.beamed)
-        stage.added = int((look.signals.prior[np.array(look.beamed, np.int64)] <= 0).sum())
+        retrieved.beam = found.paths
+        met = [node for path in found.paths for node in path.nodes if node < graph.first_entity]
+        retrieved.beamed = run.look_at(list(dict.fromkeys(met)), stage)
+        stage.found = len(retrieved.beamed)
+        stage.added = int(
+            (retrieved.signals.prior[np.array(retrieved.beamed, np.int64)] <= 0).sum()
+        )
 
 
-def _seeds(look: Retrieved, count: int, mmr: float) -> Ints:
+def _seeds(retrieved: Retrieved, count: int, mmr: float) -> Ints:
     """The best by prior that differ from each other: maximal marginal relevance."""
-    signals = look.signals
+    signals = retrieved.signals
     pool = signals.top[:SEEDS_FROM]
-    vectors = look.scene.catalogue.vectors_of(pool)
+    vectors = retrieved.query.indexes.vectors_of(pool)
     alike = product(vectors, vectors)
     chosen: list[int] = []
     by_prior, close = (1 - mmr) * signals.prior[pool], np.zeros(len(pool))

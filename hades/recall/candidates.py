@@ -1,4 +1,4 @@
-"""Candidates: the hundred passages worth a closer look, and that look.
+"""Candidates: the hundred passages worth ranking, and their features.
 
 Each signal sends its best; a second hop adds what is near to the question and the five
 strongest passages together: the passage that answers often shares no word with the
@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from hades.graph.arrays import Floats, Floats32, Ints
 from hades.recall.features import Candidates, features
 from hades.recall.query_context import QueryContext
 from hades.recall.signals import Signals, best
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-BY_WALK, BY_PRIOR, BY_SECOND_HOP, BY_FAR, BY_DOOR = 100, 40, 40, 60, 10
+BY_WALK, BY_PRIOR, BY_SECOND_HOP, BY_FAR, BY_RETRIEVER = 100, 40, 40, 60, 10
 """How many each signal sends: about 120 together, which hold 91 % of MuSiQue's gold."""
 STRONGEST = 5
 
@@ -34,19 +31,19 @@ def strongest(signals: Signals) -> Ints:
     return there[np.lexsort((there, -both[there]))][:STRONGEST]
 
 
-def second_hop(scene: QueryContext, vector: npt.NDArray[np.float32] | None, strong: Ints) -> Floats:
+def second_hop(query: QueryContext, vector: Floats32 | None, strong: Ints) -> Floats:
     """How near each passage is to the question and the strongest together."""
     if vector is None or not len(strong):
-        return np.zeros(len(scene.mask))
-    hop = vector + scene.catalogue.vectors_of(strong).mean(0)
+        return np.zeros(len(query.mask))
+    hop = vector + query.indexes.vectors_of(strong).mean(0)
     hop = hop / max(1e-12, float(np.linalg.norm(hop)))
-    return scene.cosine(hop.astype(np.float32))
+    return query.cosine(hop.astype(np.float32))
 
 
 def gathered(signals: Signals, second: Floats, least: Mapping[str, float]) -> list[int]:
     """The candidates, by number; those of stronger signals first.
 
-    `least` is by door what its best score, more of them than are wanted here.
+    `least` is by retriever what its best score, more of them than are wanted here.
     """
     mask = signals.mask
     chosen = [
@@ -54,8 +51,8 @@ def gathered(signals: Signals, second: Floats, least: Mapping[str, float]) -> li
         signals.top[:BY_PRIOR],
         best(second, mask, BY_SECOND_HOP),
         best(signals.far, mask, BY_FAR),
-        best(signals.cosine, mask, BY_DOOR, least["meaning"]),
-        best(signals.words, mask, BY_DOOR, least["words"]),
+        best(signals.cosine, mask, BY_RETRIEVER, least["meaning"]),
+        best(signals.words, mask, BY_RETRIEVER, least["words"]),
     ]
     chosen = [one.tolist() for one in chosen]
     # One of each in turn, so that a small budget still hears every signal.
@@ -68,35 +65,35 @@ def gathered(signals: Signals, second: Floats, least: Mapping[str, float]) -> li
 
 
 def read(
-    scene: QueryContext,
+    query: QueryContext,
     signals: Signals,
     numbers: Ints,
     strong: Ints,
     second: Floats,
     terms: list[str],
-) -> npt.NDArray[np.float32]:
+) -> Floats32:
     """The features of candidates."""
-    weight = np.array([scene.catalogue.rarity(term) for term in terms])
+    weight = np.array([query.indexes.words.rarity(term) for term in terms])
     weight = weight / max(1e-9, float(weight.sum()))
     found = Candidates(
         numbers=numbers,
-        vectors=scene.catalogue.vectors_of(numbers),
-        strong_vectors=scene.catalogue.vectors_of(strong),
+        vectors=query.indexes.vectors_of(numbers),
+        strong_vectors=query.indexes.vectors_of(strong),
         strong=strong,
         second=second,
-        has_term=scene.terms.having(scene.web.chunks[numbers], terms),
+        has_term=query.terms.having(query.graph.chunks[numbers], terms),
         term_weight=weight,
-        title_coverage=_title_coverage(scene, numbers, terms),
+        title_coverage=_title_coverage(query, numbers, terms),
     )
-    return features(scene.web, signals, found)
+    return features(query.graph, signals, found)
 
 
-def _title_coverage(scene: QueryContext, numbers: Ints, terms: list[str]) -> Floats:
+def _title_coverage(query: QueryContext, numbers: Ints, terms: list[str]) -> Floats:
     """How much of each candidate's title the question says."""
-    titles = scene.web.title_of[numbers]
+    titles = query.graph.title_of[numbers]
     each, asked = np.unique(titles[titles >= 0]), set(terms)
-    entities = scene.web.entities[each].tolist()
-    weighed = scene.catalogue.weighed(entities, scene.store.entities.names)
+    entities = query.graph.entities[each].tolist()
+    weighed = query.indexes.words.weighed(entities, query.store.entities.names)
     covered = np.zeros(len(each) + 1)  # the last is for those without a title
     for at, (rarity, total) in enumerate(weighed):
         if not asked.isdisjoint(rarity):

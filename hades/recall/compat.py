@@ -7,7 +7,7 @@ shown, nothing is cached by the question alone, and a time is a time of this mem
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from hades.domain.rules import clean_number
 from hades.domain.times import TimeLike, iso
 from hades.domain.trace import Change
 from hades.errors import HadesError, InvalidInput
-from hades.recall.plan import TOKENS_AT_MOST, Plan
+from hades.recall.plan import TOKENS_AT_MOST
 
 DECAY = 0.85
 """Of seed 000's own score, for paths that come without a reliability."""
@@ -31,18 +31,8 @@ PATHS_STAGE = "paths"
 class Recalls(Protocol):
     """What these calls ask of a view."""
 
-    def recall(
-        self,
-        question: str,
-        *,
-        budget: int | None = None,
-        mode: str | None = None,
-        plan: Plan | Mapping[str, Any] | None = None,
-        tag: str | None = None,
-        kind: str | None = None,
-        glob: str | None = None,
-        on_progress: Any = None,
-    ) -> Recall:
+    @property
+    def recall(self) -> Callable[..., Recall]:
         """What is known about a question."""
 
     def at(self, time: TimeLike | None = None, *, known: TimeLike | None = None) -> Recalls:

@@ -1,4 +1,4 @@
-"""The engine: a question goes in, an answer object comes out.
+"""The recall engine: a question goes in, an answer object comes out.
 
     intent → plan → seeds → walk → rank → paths → pack
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path as FilePath
 from typing import Any, Literal
@@ -19,7 +18,6 @@ import numpy as np
 
 from hades.domain.answer import Intent, Mode, Neighbour, Note, Path, Recall, Subgraph
 from hades.domain.graph import Reason
-from hades.domain.times import AsOf
 from hades.domain.trace import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.index.graph_cache import GraphCache
@@ -31,7 +29,7 @@ from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_pla
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranker, Table, shipped_ranker
 from hades.recall.run import Clock, Run
-from hades.recall.search import Finder
+from hades.recall.search import Finder, Where
 from hades.recall.signals import scaled
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -47,19 +45,7 @@ QUESTION_CHARACTERS_AT_MOST = 4_000
 _UNHURRIED_MS = 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
-    """What a question may look at."""
-
-    space: int
-    space_name: str
-    as_of: AsOf
-    tag: str | None = None
-    kind: str | None = None
-    glob: str | None = None
-
-
-class Engine:
+class RecallEngine:
     """Answers questions over one memory; made once, shared by its views."""
 
     def __init__(self, store: Store, encoder: str, ranker: FilePath | None = None) -> None:
@@ -68,9 +54,9 @@ class Engine:
         self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
 
     @cached_property
-    def webs(self) -> GraphCache:
+    def graphs(self) -> GraphCache:
         """The graph arrays, as they were saved."""
-        return GraphCache(self._store, self.finder.catalogue.folder)
+        return GraphCache(self._store, self.finder.indexes.folder)
 
     def recall(
         self,
@@ -95,13 +81,13 @@ class Engine:
         run = Run(made, clock, list(notes))
         encoded = retrieve.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:
-            with run.stage("scene") as stage:
-                scene = moment.enter_context(self.scene(where, on_progress))
-                stage.found = int(scene.mask.sum())
+            with run.stage("open") as stage:
+                query = moment.enter_context(self.query_context(where, on_progress))
+                stage.found = int(query.mask.sum())
                 if len(asked) < len(question):
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
             recent = intent is Intent.RECENT
-            found = self.look(run, scene, asked, made.reranker.m, encoded, recent=recent)
+            found = self.find(run, query, asked, made.reranker.m, encoded, recent=recent)
             return answering.answer(run, found, intent, evidence, chosen, where.space_name)
 
     def rank(
@@ -111,94 +97,96 @@ class Engine:
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
-        with self.scene(where, on_progress) as scene:
-            scores = system_scores(self.look(Run(UNHURRIED), scene, asked, 10_000), system)
+        with self.query_context(where, on_progress) as query:
+            scores = system_scores(self.find(Run(UNHURRIED), query, asked, 10_000), system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
             order = order[np.isfinite(scores[order])]
             return self.finder.hits(
-                {int(scene.web.chunks[n]): float(scores[n]) for n in order}, where.as_of
+                {int(query.graph.chunks[n]): float(scores[n]) for n in order}, where.as_of
             )
 
     def examine(self, where: Where, question: str) -> tuple[list[Chunk], Table]:
         """The candidates for a question and their features: what a ranker learns from."""
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
-        with self.scene(where) as scene:
-            found = self.look(Run(UNHURRIED), scene, asked, 10_000)
-            ids = scene.web.chunks[found.numbers].tolist()
+        with self.query_context(where) as query:
+            found = self.find(Run(UNHURRIED), query, asked, 10_000)
+            ids = query.graph.chunks[found.numbers].tolist()
             chunks = self._store.chunks.find(ids, where.as_of)
             if found.features is None:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
             return [chunks[one].chunk for one in ids], found.features
 
-    def look(
+    def find(
         self,
         run: Run,
-        scene: QueryContext,
+        query: QueryContext,
         question: str,
         limit: int,
         encoded: Callable[[], retrieve.Encoded] | None = None,
         *,
         recent: bool = False,
     ) -> retrieve.Retrieved:
-        """Doors, walks and ranking."""
+        """Find passages: seeds, walks, beam and ranking."""
         encoded = encoded or retrieve.encoding(run, self.finder.encoder, question)
-        found = retrieve.enter(run, scene, encoded, question)
-        with retrieve.wandering(run, found):
-            beaming.spread(run, found)
-        retrieve.choose(run, found, self.ranker, limit, recent=recent)
+        found = retrieve.find_seeds(run, query, encoded, question)
+        with retrieve.walking(run, found):
+            beaming.run_beam(run, found)
+        retrieve.rank(run, found, self.ranker, limit, recent=recent)
         return found
 
     @contextmanager
-    def scene(self, where: Where, on_progress: Progress | None = None) -> Iterator[QueryContext]:
+    def query_context(
+        self, where: Where, on_progress: Progress | None = None
+    ) -> Iterator[QueryContext]:
         """The memory at the moment of a question, narrowed to what may be shown.
 
-        Inside, the store and the picture of the indexes stay at that moment.
+        Inside, the store and the indexes stay as they are at that moment.
         """
         with ExitStack() as moment:
-            with self.finder.caught_up(moment, on_progress) as indexes:
-                webs = self.webs  # one for all three: a purge may let go of them meanwhile
-                webs.catch_up(indexes, on_progress)
-                web = webs.at(indexes, where.space, where.as_of)
-                catalogue, terms = indexes.held(), webs.tables.terms.held()
-            topics = self.finder.topics(where.space, where.as_of, where.tag, where.kind, where.glob)
-            mask = web.visible
+            with self.finder.caught_up(moment, on_progress) as current:
+                graphs = self.graphs  # read once: a purge may drop them meanwhile
+                graphs.catch_up(current, on_progress)
+                graph = graphs.at(current, where.space, where.as_of)
+                indexes, terms = current.snapshot(), graphs.tables.terms.snapshot()
+            topics = self.finder.topics(where)
+            mask = graph.visible
             if topics is not None:
-                mask = mask & catalogue.of_topics(topics)
+                mask = mask & indexes.of_topics(topics)
             yield QueryContext(
-                self._store, where.space, where.as_of, catalogue, terms, web, mask, topics
+                self._store, where.space, where.as_of, indexes, terms, graph, mask, topics
             )
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often what is kept was used again; loads nothing. By cache, by outcome."""
-        webs = self.__dict__.get("webs")
-        return {"graph": dict(webs.uses) if webs else {}, **self._store.cache_uses()}
+        graphs = self.__dict__.get("graphs")
+        return {"graph": dict(graphs.uses) if graphs else {}, **self._store.cache_uses()}
 
     def forget(self) -> None:
         """Let go of the arrays: their files are gone."""
         self.finder.forget()
-        self.__dict__.pop("webs", None)
+        self.__dict__.pop("graphs", None)
 
     # Around a name
 
     def paths(self, where: Where, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
         """The best paths between two nodes."""
-        with self.scene(where) as scene:
-            return neighbourhood.paths(scene, source, target, limit=limit, hops=hops)
+        with self.query_context(where) as query:
+            return neighbourhood.paths(query, source, target, limit=limit, hops=hops)
 
     def neighbours(self, where: Where, node: int, *, limit: int, hops: int) -> list[Neighbour]:
         """What a node is joined with, nearest first."""
-        with self.scene(where) as scene:
-            return neighbourhood.neighbours(scene, node, limit=limit, hops=hops)
+        with self.query_context(where) as query:
+            return neighbourhood.neighbours(query, node, limit=limit, hops=hops)
 
     def subgraph(self, where: Where, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
         """The part of the graph around some nodes."""
-        with self.scene(where) as scene:
-            return neighbourhood.subgraph(scene, nodes, limit=limit, hops=hops)
+        with self.query_context(where) as query:
+            return neighbourhood.subgraph(query, nodes, limit=limit, hops=hops)
 
     def related_topics(self, where: Where, node: int, *, limit: int) -> list[tuple[str, Path]]:
         """The topics next to a node, nearest first, and how the graph joins them."""
-        with self.scene(where) as scene:
-            return neighbourhood.related_topics(scene, node, limit=limit)
+        with self.query_context(where) as query:
+            return neighbourhood.related_topics(query, node, limit=limit)
 
 
 UNHURRIED = Plan(
@@ -210,15 +198,15 @@ UNHURRIED = Plan(
 """The default plan without its hurry: what evaluation and training use."""
 
 
-def system_scores(found: retrieve.Retrieved, system: str) -> Any:
-    """What one system says of every passage, by chunk number; -inf: not found."""
-    signals = found.signals
+def system_scores(retrieved: retrieve.Retrieved, system: str) -> Any:
+    """What one system says of every passage, by chunk number; -inf: not retrieved."""
+    signals = retrieved.signals
     if system == "full":
-        # The ranked ones first, in their order; then the rest by what the doors say.
+        # The ranked ones first, in their order; then the rest by what the retrievers say.
         scores = signals.prior - 1e6
-        scores[found.numbers] = found.scores
+        scores[retrieved.numbers] = retrieved.scores
     elif system == "paths":
-        flown = flowing(found)
+        flown = flowing(retrieved)
         scores = np.where(flown > 0, 1 + flown, signals.prior * 1e-3)
     else:
         walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
@@ -231,14 +219,14 @@ def system_scores(found: retrieve.Retrieved, system: str) -> Any:
             "ppr": np.where(walked > 0, 1 + walked, signals.prior * 1e-3),
             "tiers": TIERS["meaning"] * signals.prior
             + TIERS["graph"] * walked
-            + TIERS["belief"] * _believed(found),
+            + TIERS["belief"] * _believed(retrieved),
         }[system]
     return np.where(signals.mask, scores, -np.inf)
 
 
-def _believed(found: retrieve.Retrieved) -> Any:
-    believed = np.zeros(len(found.signals.mask))
-    believed[found.numbers] = found.belief
+def _believed(retrieved: retrieve.Retrieved) -> Any:
+    believed = np.zeros(len(retrieved.signals.mask))
+    believed[retrieved.numbers] = retrieved.belief
     return believed
 
 

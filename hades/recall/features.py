@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.graph_view import GraphView
 from hades.index.vectors import product
 from hades.recall.signals import Signals, lent, lent_to, minmax, scaled
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 FEATURES: tuple[str, ...] = (
     *("log_walk", "log_walk_names", "log_walk_prior", "walk_rank", "log_far", "far_rank"),
@@ -43,29 +40,29 @@ class Candidates:
     """What is read of the candidates, besides the signals."""
 
     numbers: Ints
-    vectors: npt.NDArray[np.float32]
-    strong_vectors: npt.NDArray[np.float32]
+    vectors: Floats32
+    strong_vectors: Floats32
     strong: Ints
     """The numbers of the strongest passages."""
     second: Floats
     """Nearness to question and strongest passages together, by chunk number."""
-    has_term: npt.NDArray[np.float32]
+    has_term: Floats32
     """By candidate and term of the question."""
     term_weight: Floats
     """The terms' weights; they sum to 1."""
     title_coverage: Floats
 
 
-def features(web: GraphView, signals: Signals, found: Candidates) -> npt.NDArray[np.float32]:
+def features(graph: GraphView, signals: Signals, found: Candidates) -> Floats32:
     """One row a candidate, one column a feature, in the order of FEATURES."""
     chosen: dict[str, Any] = {}
     _walk_features(chosen, signals, found.numbers)
-    _door_features(chosen, web, signals, found)
-    graph = _CandidateGraph(web, signals, found.numbers)
-    _name_features(chosen, web, signals, graph)
-    _bridge_features(chosen, signals, found, graph)
+    _retriever_features(chosen, graph, signals, found)
+    among = _CandidateGraph(graph, signals, found.numbers)
+    _name_features(chosen, signals, among)
+    _bridge_features(chosen, signals, found, among)
     _second_hop_features(chosen, found)
-    chosen["turn"] = web.spoken[found.numbers]
+    chosen["turn"] = graph.spoken[found.numbers]
     return np.stack([chosen[name] for name in FEATURES], 1).astype(np.float32)
 
 
@@ -81,19 +78,19 @@ def _walk_features(chosen: dict[str, Any], signals: Signals, at: Ints) -> None:
     chosen["far_rank"] = _ranks(signals.far[at])
 
 
-def _door_features(
-    chosen: dict[str, Any], web: GraphView, signals: Signals, found: Candidates
+def _retriever_features(
+    chosen: dict[str, Any], graph: GraphView, signals: Signals, found: Candidates
 ) -> None:
     at = found.numbers
     chosen["prior"] = signals.prior[at]
     chosen["prior_rank"] = _ranks(signals.prior[at])
     there = signals.mask
-    by_door = signals.scaled or (scaled(signals.cosine, there), scaled(signals.words, there))
-    for name, on_one_scale in zip(("meaning", "words"), by_door, strict=True):
-        if len(web.turns):
-            on_one_scale = minmax(lent(web, on_one_scale))
+    by_retriever = signals.scaled or (scaled(signals.cosine, there), scaled(signals.words, there))
+    for name, on_one_scale in zip(("meaning", "words"), by_retriever, strict=True):
+        if len(graph.turns):
+            on_one_scale = minmax(lent(graph, on_one_scale))
         chosen[name] = on_one_scale[at]
-    chosen["cosine"] = lent_to(web, np.where(there, signals.cosine, 0), at)
+    chosen["cosine"] = lent_to(graph, np.where(there, signals.cosine, 0), at)
     chosen["coverage"] = found.has_term @ found.term_weight
     chosen["title_coverage"] = found.title_coverage
 
@@ -101,23 +98,23 @@ def _door_features(
 class _CandidateGraph:
     """Who mentions whom among the candidates."""
 
-    def __init__(self, web: GraphView, signals: Signals, at: Ints) -> None:
-        counts, targets, _ = web.graph.of(at)
+    def __init__(self, graph: GraphView, signals: Signals, at: Ints) -> None:
+        counts, targets, _ = graph.adjacency.of(at)
         row = np.repeat(np.arange(len(at)), counts)
-        entity = targets - web.first_entity
-        is_name = (entity >= 0) & (targets < web.first_topic)
+        entity = targets - graph.first_entity
+        is_name = (entity >= 0) & (targets < graph.first_topic)
         row, entity = row[is_name], entity[is_name]
-        kept = ~web.hub[entity]
+        kept = ~graph.hub[entity]
         self.row, self.entity = row[kept], entity[kept]
-        self.title = web.title_of[at]
-        self.rarity, self._rarest = web.rarity, web.rarest
-        self.mentions_title = self._mentions_title(web, len(at))
+        self.title = graph.title_of[at]
+        self.rarity, self._rarest = graph.rarity, graph.rarest
+        self.mentions_title = self._mentions_title(graph, len(at))
         self.shared = self._shared(signals.named, len(at))
 
-    def _mentions_title(self, web: GraphView, m: int) -> npt.NDArray[np.float32]:
+    def _mentions_title(self, graph: GraphView, m: int) -> Floats32:
         """[i, j] is 1 where candidate j mentions the title of candidate i, another's."""
         usable = self.title >= 0
-        usable[usable] = ~web.hub[self.title[usable]]
+        usable[usable] = ~graph.hub[self.title[usable]]
         titles, place = np.unique(self.title[usable], return_inverse=True)
         at = np.searchsorted(titles, self.entity)
         at = np.minimum(at, max(0, len(titles) - 1))
@@ -131,7 +128,7 @@ class _CandidateGraph:
         np.fill_diagonal(joined, 0)
         return joined
 
-    def _shared(self, named: Ints, m: int) -> npt.NDArray[np.float32]:
+    def _shared(self, named: Ints, m: int) -> Floats32:
         """The weight of the names two candidates share, beyond those of the question."""
         asked = np.isin(self.entity, named)
         names, place, count = np.unique(
@@ -153,25 +150,23 @@ class _CandidateGraph:
         return shared
 
 
-def _name_features(
-    chosen: dict[str, Any], web: GraphView, signals: Signals, graph: _CandidateGraph
-) -> None:
+def _name_features(chosen: dict[str, Any], signals: Signals, among: _CandidateGraph) -> None:
     named = signals.named
-    asked = np.isin(graph.entity, named)
-    m = len(graph.title)
-    weight = graph.rarity[graph.entity[asked]]
-    chosen["named_count"] = np.bincount(graph.row[asked], minlength=m)
-    chosen["named_weight"] = np.bincount(graph.row[asked], weight, minlength=m)
-    total = float(graph.rarity[named].sum())
+    asked = np.isin(among.entity, named)
+    m = len(among.title)
+    weight = among.rarity[among.entity[asked]]
+    chosen["named_count"] = np.bincount(among.row[asked], minlength=m)
+    chosen["named_weight"] = np.bincount(among.row[asked], weight, minlength=m)
+    total = float(among.rarity[named].sum())
     chosen["named_share"] = chosen["named_weight"] / max(1e-9, total)
-    chosen["title_named"] = np.isin(graph.title, named)
+    chosen["title_named"] = np.isin(among.title, named)
 
 
 def _bridge_features(
-    chosen: dict[str, Any], signals: Signals, found: Candidates, graph: _CandidateGraph
+    chosen: dict[str, Any], signals: Signals, found: Candidates, among: _CandidateGraph
 ) -> None:
     at = found.numbers
-    joined, shared = graph.mentions_title, graph.shared
+    joined, shared = among.mentions_title, among.shared
     strength = signals.walked[at] / max(1e-12, signals.walked.max(initial=0.0))
     prior = signals.prior[at]
     good = np.argsort(-(strength + prior), kind="stable")[:STRONG]

@@ -1,4 +1,4 @@
-"""The past: what was said before of the topics that were found.
+"""History: what the topics that were found said before.
 
 Why something is as it is, or when it became so, often stands in an earlier version only.
 So such questions get, after the passages of their moment, what those topics said before.
@@ -26,7 +26,9 @@ _JUST_BEFORE = timedelta(microseconds=1)
 """The smallest step of time in a store."""
 
 
-def earlier(run: Run, look: Retrieved, chosen: Sequence[Passage], intent: Intent) -> list[Passage]:
+def earlier(
+    run: Run, retrieved: Retrieved, chosen: Sequence[Passage], intent: Intent
+) -> list[Passage]:
     """What the chosen passages' topics said before, newest first: one of each in turn.
 
     Never for a question of status, which wants what holds; a version that says nothing
@@ -34,21 +36,21 @@ def earlier(run: Run, look: Retrieved, chosen: Sequence[Passage], intent: Intent
     """
     if not run.plan.history:
         return []
-    with run.stage("past") as stage:
+    with run.stage("history") as stage:
         if intent is Intent.STATUS:
             stage.note(Reason.SWITCHED_OFF, "a question of status wants what holds")
             return []
-        found = list(islice(_in_turn(run, stage, look, chosen), run.plan.history))
+        found = list(islice(_in_turn(run, stage, retrieved, chosen), run.plan.history))
         stage.found = len(found)
         return found
 
 
 def _in_turn(
-    run: Run, stage: Stage, look: Retrieved, chosen: Sequence[Passage]
+    run: Run, stage: Stage, retrieved: Retrieved, chosen: Sequence[Passage]
 ) -> Iterator[Passage]:
     """What each topic said last before its passage, then what each said before that …"""
     best = {one.chunk.topic: one for one in reversed(chosen)}
-    traces = [_said_before(look, one) for one in chosen if best[one.chunk.topic] is one]
+    traces = [_said_before(retrieved, one) for one in chosen if best[one.chunk.topic] is one]
     while traces:
         for trace in list(traces):
             if stage.is_over():
@@ -64,31 +66,33 @@ def _in_turn(
                 return
 
 
-def _said_before(look: Retrieved, leading: Passage) -> Iterator[Passage]:
+def _said_before(retrieved: Retrieved, leading: Passage) -> Iterator[Passage]:
     """What the topic of a passage said before it, newest first."""
-    scene = look.scene
+    query = retrieved.query
     topic, starts = leading.chunk.topic, leading.valid_from
-    known = {chunk.text.strip() for chunk in _chunks(look, topic, leading.chunk.version)}
+    known = {chunk.text.strip() for chunk in _chunks(retrieved, topic, leading.chunk.version)}
     for _ in range(VERSIONS_READ_AT_MOST):
         try:
-            as_of = AsOf(starts - _JUST_BEFORE, scene.as_of.known)
-            state = scene.store.topics.state(scene.space, topic, as_of)
+            as_of = AsOf(starts - _JUST_BEFORE, query.as_of.known)
+            state = query.store.topics.state(query.space, topic, as_of)
         except (NotFound, OverflowError):  # nothing was before, or before the first day
             return
         starts = state.valid_from
-        said = [one for one in _chunks(look, topic, state.version) if one.text.strip() not in known]
+        said = [
+            one for one in _chunks(retrieved, topic, state.version) if one.text.strip() not in known
+        ]
         known |= {chunk.text.strip() for chunk in said}
         if said:
-            yield _passage(leading, state, _fitting(look, said))
+            yield _passage(leading, state, _fitting(retrieved, said))
 
 
-def _chunks(look: Retrieved, topic: str, version: int) -> list[Chunk]:
-    return look.scene.store.chunks.chunks(look.scene.space, topic, version)
+def _chunks(retrieved: Retrieved, topic: str, version: int) -> list[Chunk]:
+    return retrieved.query.store.chunks.chunks(retrieved.query.space, topic, version)
 
 
-def _fitting(look: Retrieved, said: Sequence[Chunk]) -> Chunk:
+def _fitting(retrieved: Retrieved, said: Sequence[Chunk]) -> Chunk:
     """The chunk that has most of the question's words; of equals the first."""
-    asked = set(look.terms)
+    asked = set(retrieved.terms)
     return max(said, key=lambda one: len(asked & set(stems(f"{one.heading} {one.text}"))))
 
 
@@ -103,5 +107,5 @@ def _passage(leading: Passage, state: State, chunk: Chunk) -> Passage:
         recorded_at=state.recorded_at,
         score=0.0,
         parts={"history": 1.0},
-        doors=("history",),
+        retrievers=("history",),
     )

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import STOP_WORDS, words
+from hades.graph.arrays import Ints
 from hades.index.graph_view import GraphView
 from hades.index.longest import CAPITAL_SHARE, longest_first
 
@@ -27,7 +27,7 @@ Lookup = Callable[[Sequence[str]], list[tuple[str, int]]]
 """The entities that go by keys: (key, entity)."""
 
 
-def names_in(question: str, web: GraphView, lookup: Lookup) -> npt.NDArray[np.int64]:
+def names_in(question: str, graph: GraphView, lookup: Lookup) -> Ints:
     """The numbers of the entities a question names; hubs and the unheard-of are left out."""
     own = words(question)[:QUESTION_WORDS_AT_MOST]
     row = [word.casefold() for word in own]
@@ -41,45 +41,45 @@ def names_in(question: str, web: GraphView, lookup: Lookup) -> npt.NDArray[np.in
     known = lookup(list(spans))
     found = [
         (number, start, length, not own[start][0].islower())
-        for (key, _), number in zip(known, _numbers(web, [e for _, e in known]), strict=True)
+        for (key, _), number in zip(known, _numbers(graph, [e for _, e in known]), strict=True)
         if number >= 0
         for start, length in spans[key]
     ]
-    usable = [one for one in found if _is_usable(web, *one, small=small)]
-    return _longest(web, usable)
+    usable = [one for one in found if _is_usable(graph, *one, small=small)]
+    return _longest(graph, usable)
 
 
-def _numbers(web: GraphView, entities: Sequence[int]) -> list[int]:
+def _numbers(graph: GraphView, entities: Sequence[int]) -> list[int]:
     """The entities' numbers; -1 for hubs and for what nothing is said of."""
     nodes = np.array(entities, np.int64) << 3 | NodeKind.ENTITY
-    numbers = web.numbers(nodes)
+    numbers = graph.numbers(nodes)
     there = np.flatnonzero(numbers >= 0)
-    numbers[there] -= web.first_entity
+    numbers[there] -= graph.first_entity
     # What nothing mentions may still have something stated of it.
-    quiet = there[web.frequency[numbers[there]] == 0]
-    alone = quiet[web.graph.degrees(web.first_entity + numbers[quiet]) == 0]
-    numbers[there[web.hub[numbers[there]]]] = -1
+    quiet = there[graph.frequency[numbers[there]] == 0]
+    alone = quiet[graph.adjacency.degrees(graph.first_entity + numbers[quiet]) == 0]
+    numbers[there[graph.hub[numbers[there]]]] = -1
     numbers[alone] = -1
     return [int(number) for number in numbers]
 
 
 def _is_usable(
-    web: GraphView, number: int, _start: int, length: int, capital: bool, *, small: bool
+    graph: GraphView, number: int, _start: int, length: int, capital: bool, *, small: bool
 ) -> bool:
-    titled = bool(web.titled[number])
+    titled = bool(graph.titled[number])
     if length > 1:
         return titled or capital or small
     if small:
-        return bool(web.capital_share[number] >= CAPITAL_SHARE_ASKED_SMALL)
-    return capital and (titled or bool(web.capital_share[number] >= CAPITAL_SHARE))
+        return bool(graph.capital_share[number] >= CAPITAL_SHARE_ASKED_SMALL)
+    return capital and (titled or bool(graph.capital_share[number] >= CAPITAL_SHARE))
 
 
-def _longest(web: GraphView, found: list[tuple[int, int, int, bool]]) -> npt.NDArray[np.int64]:
+def _longest(graph: GraphView, found: list[tuple[int, int, int, bool]]) -> Ints:
     if not found:
         return np.zeros(0, np.int64)
     entity = np.array([one[0] for one in found], np.int64)
     place = np.array([one[1] << 5 | one[2] << 1 | one[3] for one in found], np.int64)
-    titled = web.titled[entity]
+    titled = graph.titled[entity]
     kept = [
         chosen[
             longest_first(

@@ -1,4 +1,4 @@
-"""Around a name: the paths between two things, and what stands next to one."""
+"""Neighbourhood: the paths between two nodes, and what is next to one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hades.domain.graph import NodeKind
 from hades.graph.adjacency import Neighbours
 from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
-from hades.recall.path_text import Teller
+from hades.recall.path_text import PathWriter
 from hades.recall.query_context import QueryContext
 
 ARCS_A_HOP = 2
@@ -27,63 +27,67 @@ RELATED_LOOKED_AT = 1_000
 """Nodes around a topic that are looked at for other topics."""
 
 
-def paths(scene: QueryContext, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
+def paths(query: QueryContext, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
     """The best paths between two nodes, best first; none when nothing joins them."""
-    web = scene.web
-    ends = [_numbers(scene, node) for node in (source, target)]
+    graph = query.graph
+    ends = [_numbers(query, node) for node in (source, target)]
     if not all(ends) or ends[0] == ends[1]:
         return []
     found = between(
-        web.graph,
+        graph.adjacency,
         ends[0],
         ends[1],
         keep=limit,
         longest=min(ARCS_AT_MOST, hops * ARCS_A_HOP),
         boost=lambda _one, _other: ARC_DECAY,
         length_lambda=0.0,
-        barred=_barred(scene, {*ends[0], *ends[1]}),
+        barred=_barred(query, {*ends[0], *ends[1]}),
     )
-    teller = Teller(scene)
-    return [teller.path(list(one.nodes), math.exp(one.score)) for one in found.paths]
+    writer = PathWriter(query)
+    return [writer.path(list(one.nodes), math.exp(one.score)) for one in found.paths]
 
 
-def neighbours(scene: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:
+def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:
     """What is joined with a node, nearest first, by the strongest arcs."""
-    web = scene.web
-    start = _numbers(scene, node)
+    graph = query.graph
+    start = _numbers(query, node)
     if not start:
         return []
-    reached = expand(web.graph, np.array(start), hops, limit + len(start), _barred(scene, {*start}))
-    ways = _ways(web.graph, reached)
-    teller = Teller(scene)
+    reached = expand(
+        graph.adjacency, np.array(start), hops, limit + len(start), _barred(query, {*start})
+    )
+    ways = _ways(graph.adjacency, reached)
+    writer = PathWriter(query)
     found = []
     for one, hop in zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True):
         if hop:
             numbers, strength = ways[one]
-            path = teller.path(numbers, strength)
-            found.append(Neighbour(teller.node(one), hop, round(strength, 4), path))
+            path = writer.path(numbers, strength)
+            found.append(Neighbour(writer.node(one), hop, round(strength, 4), path))
     return found[:limit]
 
 
-def subgraph(scene: QueryContext, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
+def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
     """What is around some nodes, nearest first, and the edges among all of these."""
-    web, teller = scene.web, Teller(scene)
-    starts = {node: _numbers(scene, node) for node in nodes}
+    graph, writer = query.graph, PathWriter(query)
+    starts = {node: _numbers(query, node) for node in nodes}
     seeds = list(dict.fromkeys(one for numbers in starts.values() for one in numbers))
-    reached = expand(web.graph, np.array(seeds, np.int64), hops, limit, _barred(scene, {*seeds}))
-    counts, targets, weights = web.graph.of(reached.nodes)
+    reached = expand(
+        graph.adjacency, np.array(seeds, np.int64), hops, limit, _barred(query, {*seeds})
+    )
+    counts, targets, weights = graph.adjacency.of(reached.nodes)
     sources = np.repeat(reached.nodes, counts)
     inside = np.isin(targets, reached.nodes) & (sources < targets)
     strongest = np.argsort(-weights[inside], kind="stable")[: limit * ARCS_DRAWN_A_NODE]
     drawn = [
         edge
         for arc in strongest.tolist()
-        for edge in teller.edges(int(sources[inside][arc]), int(targets[inside][arc]))
+        for edge in writer.edges(int(sources[inside][arc]), int(targets[inside][arc]))
     ]
     found = [
         SubgraphNode(node.kind, node.name, hop, degree)
         for node, hop, degree in zip(
-            map(teller.node, reached.nodes.tolist()),
+            map(writer.node, reached.nodes.tolist()),
             reached.hops.tolist(),
             counts.tolist(),
             strict=True,
@@ -92,40 +96,40 @@ def subgraph(scene: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
     there = {*reached.nodes.tolist()}
     for node, numbers in starts.items():
         # One that stands alone, or for which its passages stand.
-        if web.number(node) not in there:
-            alone = scene.store.entities.describe(node)
+        if graph.number(node) not in there:
+            alone = query.store.entities.describe(node)
             own = [one for one in numbers if one in there]
             found.insert(0, SubgraphNode(alone.kind, alone.name, 0, len(numbers)))
-            drawn += [SubgraphEdge(alone, "says", teller.node(one), 1.0) for one in own]
+            drawn += [SubgraphEdge(alone, "says", writer.node(one), 1.0) for one in own]
     return Subgraph(tuple(found), tuple(drawn), reached.left_out)
 
 
-def related_topics(scene: QueryContext, node: int, *, limit: int) -> list[tuple[str, Path]]:
+def related_topics(query: QueryContext, node: int, *, limit: int) -> list[tuple[str, Path]]:
     """The topics that are next to a node, nearest first, each with the way to it."""
-    start = _numbers(scene, node)
+    start = _numbers(query, node)
     if not start:
         return []
-    graph, barred = scene.web.graph, _barred(scene, {*start})
-    reached = expand(graph, np.array(start), RELATED_HOPS, RELATED_LOOKED_AT, barred)
-    ways, teller = _ways(graph, reached), Teller(scene)
-    own = {teller.topic(one) for one in start} | {str(scene.store.entities.describe(node))}
+    adjacency, barred = query.graph.adjacency, _barred(query, {*start})
+    reached = expand(adjacency, np.array(start), RELATED_HOPS, RELATED_LOOKED_AT, barred)
+    ways, writer = _ways(adjacency, reached), PathWriter(query)
+    own = {writer.topic(one) for one in start} | {str(query.store.entities.describe(node))}
     found: dict[str, Path] = {}
     for one in reached.nodes[len(start) :].tolist():
-        topic = teller.topic(one)
+        topic = writer.topic(one)
         if topic in own or topic in found or one not in ways:
             continue
-        if scene.store.topics.exists(scene.space, topic):
-            found[topic] = teller.path(*ways[one])
+        if query.store.topics.exists(query.space, topic):
+            found[topic] = writer.path(*ways[one])
             if len(found) == limit:
                 break
     return list(found.items())
 
 
-def _ways(graph: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:
+def _ways(adjacency: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:
     """By node: the way to it by the strongest arcs, and the product of their weights."""
     hop_of = dict(zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True))
     ways = {one: ([one], 1.0) for one, hop in hop_of.items() if not hop}
-    counts, targets, weights = graph.of(reached.nodes)
+    counts, targets, weights = adjacency.of(reached.nodes)
     ends = np.cumsum(counts)
     for at, (one, hop) in enumerate(hop_of.items()):
         own = slice(ends[at] - counts[at], ends[at])
@@ -140,21 +144,21 @@ def _ways(graph: Neighbours, reached: Reached) -> dict[int, tuple[list[int], flo
     return ways
 
 
-def _numbers(scene: QueryContext, node: int) -> list[int]:
+def _numbers(query: QueryContext, node: int) -> list[int]:
     """The numbers that stand for a node: itself, or a topic's chunks where nothing is stated."""
-    web = scene.web
-    number = web.number(node)
-    if number is not None and web.graph.of(np.array([number]))[0][0]:
+    graph = query.graph
+    number = graph.number(node)
+    if number is not None and graph.adjacency.of(np.array([number]))[0][0]:
         return [number]
     if node & 7 != NodeKind.TOPIC:
         return []
-    chunks = scene.store.chunks.ever_of(node >> 3)
-    numbers = (web.number(chunk << 3 | NodeKind.CHUNK) for chunk in chunks)
-    return [one for one in numbers if one is not None and web.visible[one]]
+    chunks = query.store.chunks.ever_of(node >> 3)
+    numbers = (graph.number(chunk << 3 | NodeKind.CHUNK) for chunk in chunks)
+    return [one for one in numbers if one is not None and graph.visible[one]]
 
 
-def _barred(scene: QueryContext, ends: set[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _barred(query: QueryContext, ends: set[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Hubs carry nothing, but may be an end."""
-    barred = scene.web.barred.copy()
+    barred = query.graph.barred.copy()
     barred[list(ends)] = False
     return barred

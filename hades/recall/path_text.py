@@ -1,4 +1,4 @@
-"""Telling: a path of numbers as names, relations and the words that state them."""
+"""Path text: a path of node numbers as names, relations and the words that state them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _HEADING_MARKS = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 
 
-class Teller:
-    """Tells the paths of one scene; `named` are the numbers of what the question names."""
+class PathWriter:
+    """Tells the paths of one query; `named` are the numbers of what the question names."""
 
-    def __init__(self, scene: QueryContext, named: Collection[int] = ()) -> None:
-        self._scene = scene
-        self._web = scene.web
+    def __init__(self, query: QueryContext, named: Collection[int] = ()) -> None:
+        self._query = query
+        self._graph = query.graph
         self._named = named
-        self._anything_told = scene.store.edges.there_are(scene.space)
+        self._anything_told = query.store.edges.there_are(query.space)
         self._chunks: dict[int, Chunk] = {}
         self._names: dict[int, Node] = {}
 
@@ -119,7 +119,7 @@ class Teller:
     def _stated(self, one: int, two: int) -> tuple[Step, Belief, int]:
         """An edge somebody or some text states; else what joins chunks and topics."""
         if self._is_chunk(one) and self._is_chunk(two):
-            forward = bool(self._web.next[one] == two)
+            forward = bool(self._graph.next[one] == two)
             return Step("next", self._node(two), 1.0, forward), CERTAIN, 1
         if self._is_chunk(one) or self._is_chunk(two):
             return Step("says", self._node(two), 1.0, self._is_chunk(two)), CERTAIN, 1
@@ -141,10 +141,10 @@ class Teller:
     def _stated_by_a_text(self, one: int, two: int) -> Step:
         """What a text that is there states of two nodes; else a topic is what it is about."""
         for source, target, forward in ((one, two, True), (two, one, False)):
-            ends = self._web.node(source), self._web.node(target)
-            for chunk, relation, weight, evidence in self._scene.store.derived_edges.between(*ends):
-                number = self._web.number(chunk << 3 | NodeKind.CHUNK)
-                if number is not None and self._web.visible[number]:
+            ends = self._graph.node(source), self._graph.node(target)
+            for chunk, relation, weight, evidence in self._query.store.derived_edges.between(*ends):
+                number = self._graph.number(chunk << 3 | NodeKind.CHUNK)
+                if number is not None and self._graph.visible[number]:
                     cited = self._chunk(number).id
                     node = self._node(two)
                     return Step(relation, node, weight, forward, _shortened(evidence), cited)
@@ -160,9 +160,9 @@ class Teller:
         """The edges from one node to another that somebody told."""
         if not self._anything_told:
             return []
-        ends = self._web.node(source), self._web.node(target)
+        ends = self._graph.node(source), self._graph.node(target)
         wanted = EdgeFilter(node=ends[0], direction="out", target=ends[1])
-        return self._scene.store.edges.find(self._scene.space, wanted, self._scene.as_of)
+        return self._query.store.edges.find(self._query.space, wanted, self._query.as_of)
 
     def _rationale(self, numbers: Sequence[int]) -> str:
         start, end = self._node(numbers[0]), self._node(numbers[-1])
@@ -180,36 +180,36 @@ class Teller:
     # Nodes
 
     def _is_chunk(self, number: int) -> bool:
-        return number < self._web.first_entity
+        return number < self._graph.first_entity
 
     def _is_entity(self, number: int) -> bool:
-        return self._web.first_entity <= number < self._web.first_topic
+        return self._graph.first_entity <= number < self._graph.first_topic
 
     def _title(self, chunk: int) -> int | None:
-        title = int(self._web.title_of[chunk])
-        return None if title < 0 else self._web.first_entity + title
+        title = int(self._graph.title_of[chunk])
+        return None if title < 0 else self._graph.first_entity + title
 
     def _node(self, number: int) -> Node:
         if number not in self._names:
             if self._is_chunk(number):
                 node = Node(NodeKind.CHUNK.label, self._chunk(number).id)
             else:
-                node = self._scene.store.entities.describe(self._web.node(number))
+                node = self._query.store.entities.describe(self._graph.node(number))
             self._names[number] = node
         return self._names[number]
 
     def _chunk(self, number: int) -> Chunk:
         if number not in self._chunks:
-            chunk = int(self._web.chunks[number])
-            found = self._scene.store.chunks.find([chunk], self._scene.as_of)
+            chunk = int(self._graph.chunks[number])
+            found = self._query.store.chunks.find([chunk], self._query.as_of)
             self._chunks[number] = found[chunk].chunk
         return self._chunks[number]
 
     def _snippet(self, chunk: int, entity: int) -> str:
-        return around(self._chunk(chunk).text, str(self._node(entity)))
+        return snippet(self._chunk(chunk).text, str(self._node(entity)))
 
 
-def around(text: str, name: str) -> str:
+def snippet(text: str, name: str) -> str:
     """A few words of a text around a name; its beginning where the name is not literal."""
     body = _HEADINGS.sub("", text)
     text = body if name.casefold() in body.casefold() else _HEADING_MARKS.sub("", text)

@@ -1,4 +1,4 @@
-"""Pathways: how what was found hangs together, and how it hangs on the question.
+"""Pathways: the paths that join the question with the passages that were found.
 
 Paths are sought in the small graph of what was found: the candidates that were ranked, the
 names they share or the question says, their topics, and what is stated between these. There
@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
+from hades.graph.arrays import Floats, Ints
 from hades.graph.flow import FlowPath, best_paths, flow
 from hades.index.graph_view import is_at
-from hades.recall.path_text import Teller
+from hades.recall.path_text import PathWriter
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
-
-Ints = npt.NDArray[np.int64]
 
 RELATED_AT_MOST = 12
 """Facts told of what the question names that may become paths, strongest first."""
@@ -36,16 +34,16 @@ FLOW_LEAST = 0.005
 so the paper's .05, meant for graphs of a few neighbours a node, would end at the first."""
 
 
-def flowing(look: Retrieved) -> npt.NDArray[np.float64]:
+def flowing(retrieved: Retrieved) -> Floats:
     """By chunk number: what flows to it from the names of the question, or the best passage."""
-    held = np.zeros(len(look.signals.mask))
-    if not len(look.numbers):
+    held = np.zeros(len(retrieved.signals.mask))
+    if not len(retrieved.numbers):
         return held
-    nodes, graph = found_graph(look, look.numbers)
-    for source in sources_of(look, look.numbers):
+    nodes, adjacency = found_graph(retrieved, retrieved.numbers)
+    for source in sources_of(retrieved, retrieved.numbers):
         at = int(np.searchsorted(nodes, source))
         if at < len(nodes) and nodes[at] == source:
-            reached = flow(graph, at, theta=FLOW_LEAST, nodes=FOUND_NODES).holds
+            reached = flow(adjacency, at, theta=FLOW_LEAST, nodes=FOUND_NODES).holds
             for node, amount in reached.items():
                 if nodes[node] < len(held):
                     held[nodes[node]] += amount
@@ -55,27 +53,27 @@ def flowing(look: Retrieved) -> npt.NDArray[np.float64]:
 class Pathways:
     """Paths from the question to the passages chosen for it."""
 
-    def __init__(self, run: Run, stage: Stage, look: Retrieved) -> None:
+    def __init__(self, run: Run, stage: Stage, retrieved: Retrieved) -> None:
         self._run = run
         self._stage = stage
-        self._look = look
-        self._web = look.scene.web
+        self._retrieved = retrieved
+        self._graph = retrieved.query.graph
 
     def to(self, passages: Sequence[int]) -> list[Path]:
         """The best paths to passages, best first."""
         plan = self._run.plan
         chosen = np.array(passages, np.int64)
-        nodes, graph = found_graph(self._look, chosen)
+        nodes, adjacency = found_graph(self._retrieved, chosen)
         local = {int(node): at for at, node in enumerate(nodes)}
-        named = sources_of(self._look, chosen)
+        named = sources_of(self._retrieved, chosen)
         asked, topics = self._topics(nodes, passages, named)
         pairs = [(one, other) for one in named for other in passages]
         pairs += [(one, other) for one in asked for other in topics]
-        if len(self._look.signals.named):
-            told = related_to(self._look, np.array(named, np.int64)).tolist()
+        if len(self._retrieved.signals.named):
+            told = related_to(self._retrieved, np.array(named, np.int64)).tolist()
             pairs += [(one, other) for one in named for other in told if other in local]
         found = best_paths(
-            graph,
+            adjacency,
             [(local[one], local[other]) for one, other in pairs if one != other],
             keep=plan.paths * 2,
             score=plan.graph.score,
@@ -86,24 +84,24 @@ class Pathways:
         )
         for trim in found.trims:
             if trim.reason == Reason.TIMEOUT:
-                self._stage.stop(Reason.TIMEOUT, str(trim))
+                self._stage.stop(Reason.TIMEOUT, f"without {trim.count} {trim.what}")
         kept = self._differing(found.paths, nodes, plan.paths)
         self._stage.found, self._stage.cut = len(kept), len(found.paths) - len(kept)
-        says = {int(self._web.first_entity + one) for one in self._look.signals.named}
-        teller = Teller(self._look.scene, {*says, *(asked if says else ())})
-        return [teller.path([int(nodes[n]) for n in one.nodes], one.reliability) for one in kept]
+        says = {int(self._graph.first_entity + one) for one in self._retrieved.signals.named}
+        writer = PathWriter(self._retrieved.query, {*says, *(asked if says else ())})
+        return [writer.path([int(nodes[n]) for n in one.nodes], one.reliability) for one in kept]
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
         """One path to a passage from a source, without those that add nothing to another:
         a part of it, or what it states with titles and passages around."""
 
         def stated(path: FlowPath) -> bool:
-            return int(nodes[list(path.nodes)].min()) >= self._web.first_topic
+            return int(nodes[list(path.nodes)].min()) >= self._graph.first_topic
 
         kept: list[FlowPath] = []
         # That a name titles its passage is worth a line only where there is nothing else.
-        telling = [path for path in paths if not self._is_title(nodes[list(path.nodes)])]
-        for path in telling or paths:
+        informative = [path for path in paths if not self._is_title(nodes[list(path.nodes)])]
+        for path in informative or paths:
             inside = any(set(path.nodes) <= set(other.nodes) for other in kept)
             around = any(set(other.nodes) <= set(path.nodes) for other in kept if stated(other))
             if not inside and not around and len(kept) < limit:
@@ -114,36 +112,36 @@ class Pathways:
         self, nodes: Ints, passages: Sequence[int], named: Sequence[int]
     ) -> tuple[list[int], list[int]]:
         """The topics the question asks about, and all found of which something is stated."""
-        web = self._web
-        asked = [one for one in passages if web.first_entity + web.title_of[one] in named]
-        _, own, _ = web.graph.of(np.array(asked or passages[:1], np.int64))
+        graph = self._graph
+        asked = [one for one in passages if graph.first_entity + graph.title_of[one] in named]
+        _, own, _ = graph.adjacency.of(np.array(asked or passages[:1], np.int64))
         return (
-            np.unique(own[own >= web.first_topic]).tolist(),
-            nodes[nodes >= web.first_topic].tolist(),
+            np.unique(own[own >= graph.first_topic]).tolist(),
+            nodes[nodes >= graph.first_topic].tolist(),
         )
 
     def _is_title(self, nodes: Ints) -> bool:
-        web, chunk, name = self._web, int(nodes.min()), int(nodes.max())
-        is_mention = chunk < web.first_entity <= name < web.first_topic
-        return len(nodes) == 2 and is_mention and web.first_entity + web.title_of[chunk] == name
+        graph, chunk, name = self._graph, int(nodes.min()), int(nodes.max())
+        is_mention = chunk < graph.first_entity <= name < graph.first_topic
+        return len(nodes) == 2 and is_mention and graph.first_entity + graph.title_of[chunk] == name
 
 
-def found_graph(look: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
+def found_graph(retrieved: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
     """The graph of what was found: its nodes, and their arcs among each other."""
-    web = look.scene.web
-    chunks = np.union1d(look.numbers, passages)
-    counts, targets, weights = web.graph.of(chunks)
+    graph = retrieved.query.graph
+    chunks = np.union1d(retrieved.numbers, passages)
+    counts, targets, weights = graph.adjacency.of(chunks)
     source = np.repeat(chunks, counts)
     seen, times = np.unique(targets, return_counts=True)
-    named = web.first_entity + look.signals.named
-    titles = web.first_entity + web.title_of[chunks]
+    named = graph.first_entity + retrieved.signals.named
+    titles = graph.first_entity + graph.title_of[chunks]
     joins = (times > 1) | np.isin(seen, named) | np.isin(seen, titles)
-    joins |= seen >= web.first_topic
-    joins &= (seen >= web.first_entity) & ~web.barred[seen]
-    others = np.union1d(np.union1d(seen[joins], named), related_to(look, named))
-    counts, stated, weight = web.graph.of(others)
+    joins |= seen >= graph.first_topic
+    joins &= (seen >= graph.first_entity) & ~graph.barred[seen]
+    others = np.union1d(np.union1d(seen[joins], named), related_to(retrieved, named))
+    counts, stated, weight = graph.adjacency.of(others)
     # Their arcs to passages are known from the other side, and a frequent name has hundreds.
-    among = np.flatnonzero(stated >= web.first_entity)
+    among = np.flatnonzero(stated >= graph.first_entity)
     nodes = np.concatenate([chunks, others])  # all chunks stand before all others
     first = np.concatenate([source, np.repeat(others, counts)[among]])
     second = np.concatenate([targets, stated[among]])
@@ -157,17 +155,17 @@ def found_graph(look: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
     return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
 
 
-def related_to(look: Retrieved, named: Ints) -> Ints:
+def related_to(retrieved: Retrieved, named: Ints) -> Ints:
     """What is stated of the names in the question: entities and topics next to them."""
-    web = look.scene.web
-    _, targets, weights = web.graph.of(named)
-    stated = (targets >= web.first_entity) & ~web.barred[targets]
+    graph = retrieved.query.graph
+    _, targets, weights = graph.adjacency.of(named)
+    stated = (targets >= graph.first_entity) & ~graph.barred[targets]
     targets, weights = targets[stated], weights[stated]
     return np.unique(targets[np.lexsort((targets, -weights))][:RELATED_AT_MOST])
 
 
-def sources_of(look: Retrieved, passages: Ints) -> list[int]:
+def sources_of(retrieved: Retrieved, passages: Ints) -> list[int]:
     """Where paths start: the names of the question, rarest first, else the best passage."""
-    web, named = look.scene.web, look.signals.named
-    rarest = named[np.lexsort((named, web.frequency[named]))][:SOURCES_AT_MOST]
-    return [int(web.first_entity + one) for one in rarest] or [int(passages[0])]
+    graph, named = retrieved.query.graph, retrieved.signals.named
+    rarest = named[np.lexsort((named, graph.frequency[named]))][:SOURCES_AT_MOST]
+    return [int(graph.first_entity + one) for one in rarest] or [int(passages[0])]

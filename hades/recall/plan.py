@@ -22,28 +22,28 @@ from hades.domain.answer import Note
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 
-Door = Literal["meaning", "words", "names"]
-DOORS: tuple[Door, ...] = ("meaning", "words", "names")
+RetrieverName = Literal["meaning", "words", "names"]
+RETRIEVERS: tuple[RetrieverName, ...] = ("meaning", "words", "names")
 
 HOPS_AT_MOST = 5
 TOKENS_AT_MOST = 200_000
 LATENCY_MS_AT_MOST = 600_000
 
 
-class _Part(BaseModel):
+class _PlanPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Retriever(_Part):
+class Retriever(_PlanPart):
     """Seeds: where the question enters the memory."""
 
     k: int = Field(default=6, ge=1, le=8, description="seeds for paths")
     mmr: float = Field(default=0.4, ge=0, le=1, description="how much seeds must differ")
-    doors: tuple[Door, ...] = Field(default=DOORS, min_length=1)
+    retrievers: tuple[RetrieverName, ...] = Field(default=RETRIEVERS, min_length=1)
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
-class Graph(_Part):
+class Graph(_PlanPart):
     """Walks and paths between what was found."""
 
     walk: bool = Field(default=True, description="personalised PageRank")
@@ -57,7 +57,7 @@ class Graph(_Part):
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
-class Reranker(_Part):
+class Reranker(_PlanPart):
     """The ranker over the candidates."""
 
     on: bool = True
@@ -65,7 +65,7 @@ class Reranker(_Part):
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
-class Budget(_Part):
+class Budget(_PlanPart):
     """What the whole question may cost."""
 
     docs_max: int = Field(default=160, ge=1, le=10_000, description="documents looked at")
@@ -75,7 +75,7 @@ class Budget(_Part):
     )
 
 
-class Plan(_Part):
+class Plan(_PlanPart):
     """A plan for one question."""
 
     q: int = Field(default=2, ge=1, le=4, description="the question and the parts it is split into")
@@ -101,7 +101,7 @@ class Plan(_Part):
                 return validated(repaired)
             except ValidationError as error:
                 for problem in error.errors():
-                    _mend(repaired, dict(problem), notes)
+                    _clamp(repaired, dict(problem), notes)
                 told = (*data.get("reasons", ()), *(str(note) for note in notes))
                 repaired["reasons"] = tuple(dict.fromkeys(told))
 
@@ -132,7 +132,7 @@ _CLAMPED = f"plan: {Reason.CLAMPED.value} ("
 _BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
 
 
-def _mend(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> None:
+def _clamp(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> None:
     """Clamp what is out of range; anything else wrong with a plan is an error."""
     where = [str(part) for part in problem["loc"]]
     name = ".".join(where)

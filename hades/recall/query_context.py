@@ -1,4 +1,4 @@
-"""The scene of a question: the memory at its moment, narrowed to what may be shown."""
+"""Query context: the memory at the moment of a question, narrowed to what may be shown."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.times import AsOf
+from hades.graph.arrays import Flags, Floats, Floats32
 from hades.index.graph_view import GraphView, is_at
 from hades.index.indexes import Indexes
-from hades.index.terms import Terms
+from hades.index.terms import ChunkTerms
 from hades.store.store import Store
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 WORDS_FOUND_AT_MOST = 400
 """Passages whose BM25 counts; beyond them it is next to nothing."""
@@ -23,22 +20,22 @@ WORDS_FOUND_AT_MOST = 400
 
 @dataclass(frozen=True, slots=True)
 class QueryContext:
-    """Everything a question may look at: a picture, whatever is written meanwhile."""
+    """Everything a question may look at; it does not change when something is written."""
 
     store: Store
     space: int
     as_of: AsOf
-    catalogue: Indexes
-    terms: Terms
-    web: GraphView
-    mask: npt.NDArray[np.bool_]
+    indexes: Indexes
+    terms: ChunkTerms
+    graph: GraphView
+    mask: Flags
     """Chunks that are there and pass the filters, by number."""
     topics: Sequence[int] | None
     """The topics the filters leave, None: all."""
 
-    def cosine(self, vector: npt.NDArray[np.float32]) -> Floats:
+    def cosine(self, vector: Floats32) -> Floats:
         """How near each chunk is; what has no vector is as far as the farthest."""
-        near = self.catalogue.near(vector, self.mask).astype(float)
+        near = self.indexes.near(vector, self.mask).astype(float)
         known = np.isfinite(near)
         if not known.all():
             near[~known] = near[known].min() if known.any() else 0.0
@@ -47,17 +44,17 @@ class QueryContext:
     def words(self, question: str) -> Floats:
         """BM25 by chunk number."""
         scores = np.zeros(len(self.mask))
-        best = self.catalogue.saying(
+        best = self.indexes.saying(
             question, self.space, self.as_of, WORDS_FOUND_AT_MOST, self.topics
         )
         if best:
             ids = np.array([chunk for chunk, _ in best], np.int64)
-            at = np.searchsorted(self.web.chunks, ids)
-            # Another process may have brought the words further than this picture.
-            there = is_at(self.web.chunks, at, ids)
+            at = np.searchsorted(self.graph.chunks, ids)
+            # Another process may have brought the words further than this snapshot.
+            there = is_at(self.graph.chunks, at, ids)
             scores[at[there]] = np.array([score for _, score in best])[there]
         return np.where(self.mask, scores, 0.0)
 
     def lookup(self, keys: Sequence[str]) -> list[tuple[str, int]]:
         """The entities that go by keys at this moment."""
-        return self.store.mentions.named(self.space, keys, self.catalogue.moment(self.as_of)[1])
+        return self.store.mentions.named(self.space, keys, self.indexes.moment(self.as_of)[1])

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.errors import Corrupt
+from hades.graph.arrays import Flags, Floats, Floats32
 from hades.recall.features import FEATURES
 
-Floats = npt.NDArray[np.float64]
-Table = npt.NDArray[np.float32]
+Table = Floats32
 
 PLAIN: tuple[str, ...] = ("prior", "second_hop", "second_hop_rank")
 TURNS: tuple[str, ...] = (
@@ -67,11 +66,11 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TrainingQuestion:
     """A question to learn from: its candidates' features and which are wanted."""
 
     features: Table
-    wanted: npt.NDArray[np.bool_]
+    wanted: Flags
     weight: float = 1.0
     """How much it counts: less where a set has many, so that every set is heard."""
 
@@ -98,9 +97,9 @@ class Ranker:
         return np.asarray(standardised(columns) @ self.weights[kind], float)
 
     @classmethod
-    def train(cls, questions: Sequence[Asked]) -> Ranker:
+    def train(cls, questions: Sequence[TrainingQuestion]) -> Ranker:
         """Learn from questions whose answers are known."""
-        by_kind: dict[str, list[Asked]] = {kind: [] for kind in _COLUMNS}
+        by_kind: dict[str, list[TrainingQuestion]] = {kind: [] for kind in _COLUMNS}
         for one in questions:
             by_kind[kind_of(one.features)].append(one)
         prior_first = np.append(PLAIN_START[0], np.zeros(len(TURNS) - 1))
@@ -116,7 +115,7 @@ class Ranker:
         model.belief = model._fit_belief(questions)
         return model
 
-    def _fit_belief(self, questions: Sequence[Asked]) -> Floats:
+    def _fit_belief(self, questions: Sequence[TrainingQuestion]) -> Floats:
         tables, wanted = [], []
         for one in questions:
             kind = kind_of(one.features)
@@ -198,7 +197,7 @@ def _by_name(names: Sequence[str], weights: Floats) -> dict[str, float]:
 
 
 def _fit_ranking(
-    questions: Sequence[Asked],
+    questions: Sequence[TrainingQuestion],
     columns: list[int],
     shrinkage: float,
     start: Floats,
@@ -211,7 +210,7 @@ def _fit_ranking(
     return _fit(x, y, _shares(questions), shrinkage, start, signs)[:-1]
 
 
-def _shares(questions: Sequence[Asked]) -> Floats:
+def _shares(questions: Sequence[TrainingQuestion]) -> Floats:
     """What each candidate of each question counts; 1 in all."""
     shares = np.concatenate([np.full(len(one.wanted), one.weight) for one in questions])
     return shares / max(1e-12, float(shares.sum()))

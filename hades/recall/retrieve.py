@@ -1,4 +1,4 @@
-"""A look at the memory for one question: signals, candidates, ranking.
+"""Retrieval for one question: seeds, walks, candidates, ranking.
 
 Each step is a stage of the run: it has its own time, can be switched off by the plan, and
 degrades with a reason. What is left is still an answer, by what is known so far.
@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import Reason
 from hades.errors import HadesError
+from hades.graph.arrays import Floats, Floats32, Ints
 from hades.graph.beam import BeamPath
 from hades.models.encoder import Encoder
 from hades.recall import candidates
@@ -24,9 +24,6 @@ from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
 from hades.recall.signals import PRIOR_SEEDS, Signals, best, prior_of, walks
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 RANKED_FROM_CANDIDATES = 20
 """The ranker compares candidates by their deviations, and learned with about 120 of them; with
@@ -38,8 +35,8 @@ RECENT_WEIGHT = 1.0
 points of the ranker, whose scores lie some three apart; without it, as much as all the rest
 together. A judgement: no set of questions asks for that."""
 DAY_MICROSECONDS = 86_400_000_000
-FOUND_BY_DOOR = 50
-"""A door led to a passage that is among so many of its best."""
+FOUND_BY_RETRIEVER = 50
+"""A retriever found a passage that is among so many of its best."""
 
 
 SAME_TITLE = 2.0
@@ -52,9 +49,9 @@ class Retrieved:
     """What was found for a question."""
 
     question: str
-    scene: QueryContext
+    query: QueryContext
     signals: Signals
-    vector: npt.NDArray[np.float32] | None
+    vector: Floats32 | None
     terms: list[str]
     strong: Ints
     numbers: Ints
@@ -62,12 +59,12 @@ class Retrieved:
     scores: Floats
     belief: Floats
     linked: bool = False
-    features: npt.NDArray[np.float32] | None = None
+    features: Floats32 | None = None
     """Of the candidates, in their order; None when the ranker was off."""
     recency: Floats | None = None
     """Of the candidates, 0 to 1; None when the question does not ask for what is recent."""
     least: dict[str, float] = field(default_factory=dict)
-    """By door: what a passage must score to be among its best."""
+    """By retriever: what a passage must score to be among its best."""
     naming: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     """The passages that say a name of the question."""
     beam: tuple[BeamPath, ...] = ()
@@ -75,13 +72,13 @@ class Retrieved:
     """What the beam came to."""
 
 
-Encoded = tuple[npt.NDArray[np.float32] | None, str]
+Encoded = tuple[Floats32 | None, str]
 """A question as a vector, or why there is none."""
 
 
 def encoding(run: Run, encoder: Encoder, question: str) -> Callable[[], Encoded] | None:
     """Begin to encode a question: it takes as long as all that is looked up meanwhile."""
-    if "meaning" not in run.plan.retriever.doors:
+    if "meaning" not in run.plan.retriever.retrievers:
         return None
 
     def encode() -> Encoded:
@@ -90,70 +87,68 @@ def encoding(run: Run, encoder: Encoder, question: str) -> Callable[[], Encoded]
         except HadesError as error:
             return None, str(error)
 
-    return run.beside(encode)
+    return run.in_background(encode)
 
 
-def enter(
-    run: Run, scene: QueryContext, encoded: Callable[[], Encoded] | None, question: str
+def find_seeds(
+    run: Run, query: QueryContext, encoded: Callable[[], Encoded] | None, question: str
 ) -> Retrieved:
-    """The doors: meaning, words, names; and the prior they make."""
+    """Ask the retrievers (meaning, words, names) and make the prior of what they say."""
     plan = run.plan.retriever
-    nothing = np.zeros(len(scene.mask))
+    nothing = np.zeros(len(query.mask))
     with run.stage("seeds", plan.timeout_ms) as stage:
-        words = scene.words(question) if "words" in plan.doors else nothing
+        words = query.words(question) if "words" in plan.retrievers else nothing
         named = np.zeros(0, np.int64)
-        if "names" in plan.doors and not _late(stage, "names"):
-            named = names_in(question, scene.web, scene.lookup)
+        if "names" in plan.retrievers and not _late(stage, "names"):
+            named = names_in(question, query.graph, query.lookup)
         vector = None
         if encoded is not None and not _late(stage, "meaning"):
-            vector = _vector(stage, scene, encoded)
-        cosine = nothing if vector is None else scene.cosine(vector)
+            vector = _vector(stage, query, encoded)
+        cosine = nothing if vector is None else query.cosine(vector)
         signals = Signals(
-            scene.mask, cosine, words, nothing, named, nothing, nothing, nothing, nothing
+            query.mask, cosine, words, nothing, named, nothing, nothing, nothing, nothing
         )
-        signals.prior = prior_of(scene.web, signals)
-        signals.top = best(signals.prior, scene.mask, PRIOR_SEEDS)
-        if "names" in plan.doors and not len(named):
+        signals.prior = prior_of(query.graph, signals)
+        signals.top = best(signals.prior, query.mask, PRIOR_SEEDS)
+        if "names" in plan.retrievers and not len(named):
             stage.note(Reason.NOTHING_NAMED)
         empty, none = np.zeros(0), np.zeros(0, np.int64)
-        terms = scene.catalogue.terms(question)
-        look = Retrieved(question, scene, signals, vector, terms, none, none, empty, empty)
-        look.least = {"meaning": nth_best(cosine), "words": nth_best(words)}
-        stage.found = _found_by_doors(look)
-    return look
+        terms = query.indexes.words.terms(question)
+        retrieved = Retrieved(question, query, signals, vector, terms, none, none, empty, empty)
+        retrieved.least = {"meaning": nth_best(cosine), "words": nth_best(words)}
+        stage.found = _found_by_retrievers(retrieved)
+    return retrieved
 
 
 def nth_best(scores: Floats) -> float:
-    """What a passage must score to be among a door's best."""
+    """What a passage must score to be among a retriever's best."""
     found = scores[scores > 0]
-    if len(found) < FOUND_BY_DOOR:
+    if len(found) < FOUND_BY_RETRIEVER:
         return 0.0
-    return float(np.partition(found, -FOUND_BY_DOOR)[-FOUND_BY_DOOR])
+    return float(np.partition(found, -FOUND_BY_RETRIEVER)[-FOUND_BY_RETRIEVER])
 
 
-def _found_by_doors(look: Retrieved) -> int:
-    """How many passages the doors lead to, all together."""
-    signals, web = look.signals, look.scene.web
+def _found_by_retrievers(retrieved: Retrieved) -> int:
+    """How many passages the retrievers found together."""
+    signals, graph = retrieved.signals, retrieved.query.graph
     found = np.zeros(len(signals.mask), np.bool_)
     for scores, least in ((signals.cosine, "meaning"), (signals.words, "words")):
-        found |= (scores > 0) & (scores >= look.least[least])
-    _, mentioning, _ = web.graph.of(web.first_entity + signals.named)
-    look.naming = np.unique(mentioning[mentioning < web.first_entity])
-    found[look.naming] = True
+        found |= (scores > 0) & (scores >= retrieved.least[least])
+    _, mentioning, _ = graph.adjacency.of(graph.first_entity + signals.named)
+    retrieved.naming = np.unique(mentioning[mentioning < graph.first_entity])
+    found[retrieved.naming] = True
     return int((found & signals.mask).sum())
 
 
-def _late(stage: Stage, door: str) -> bool:
+def _late(stage: Stage, retriever: str) -> bool:
     if stage.is_over():
-        stage.stop(Reason.TIMEOUT, f"without {door}")
+        stage.stop(Reason.TIMEOUT, f"without {retriever}")
         return True
     return False
 
 
-def _vector(
-    stage: Stage, scene: QueryContext, encoded: Callable[[], Encoded]
-) -> npt.NDArray[np.float32] | None:
-    if not len(scene.catalogue.vectors):
+def _vector(stage: Stage, query: QueryContext, encoded: Callable[[], Encoded]) -> Floats32 | None:
+    if not len(query.indexes.vectors):
         stage.note(Reason.NO_EMBEDDINGS)
         return None
     vector, why = encoded()
@@ -163,39 +158,45 @@ def _vector(
 
 
 @contextmanager
-def wandering(run: Run, look: Retrieved) -> Iterator[None]:
-    """The walks through the graph, beside what is done inside."""
-    plan, web = run.plan.graph, look.scene.web
+def walking(run: Run, retrieved: Retrieved) -> Iterator[None]:
+    """Run the walks through the graph, in the background of what is done inside."""
+    plan, graph = run.plan.graph, retrieved.query.graph
     with run.stage("walk", plan.timeout_ms) as stage:
         walked = None
         if not plan.walk:
             stage.note(Reason.SWITCHED_OFF)
-        elif not web.graph.arcs_count:
+        elif not graph.adjacency.arcs_count:
             stage.note(Reason.EMPTY_GRAPH)
         elif not _late(stage, "the walk"):
-            walked = walks(web, look.signals, plan.damping, stage.is_over, run.beside)
+            walked = walks(graph, retrieved.signals, plan.damping, stage.is_over, run.in_background)
         yield
         if walked is not None:
             walked()
-            for reason in dict.fromkeys(look.signals.capped):
-                stage.stop(reason, "walk")
-            stage.found = int((look.signals.walked > 0).sum())
-            stage.added = int(((look.signals.walked > 0) & (look.signals.prior <= 0)).sum())
+            for reason in dict.fromkeys(retrieved.signals.capped):
+                stage.stop(reason, "the walk is not complete")
+            stage.found = int((retrieved.signals.walked > 0).sum())
+            stage.added = int(
+                ((retrieved.signals.walked > 0) & (retrieved.signals.prior <= 0)).sum()
+            )
 
 
-def choose(run: Run, look: Retrieved, ranker: Ranker, limit: int, *, recent: bool = False) -> None:
+def rank(
+    run: Run, retrieved: Retrieved, ranker: Ranker, limit: int, *, recent: bool = False
+) -> None:
     """Candidates from all signals, ranked; `limit` are kept. `recent`: newer ones are preferred."""
     plan = run.plan.reranker
     with run.stage("rank", plan.timeout_ms) as stage:
-        signals = look.signals
-        look.strong = np.array(run.look_at(candidates.strongest(signals).tolist(), stage), np.int64)
-        second = candidates.second_hop(look.scene, look.vector, look.strong)
+        signals = retrieved.signals
+        retrieved.strong = np.array(
+            run.look_at(candidates.strongest(signals).tolist(), stage), np.int64
+        )
+        second = candidates.second_hop(retrieved.query, retrieved.vector, retrieved.strong)
         chosen = list(
             dict.fromkeys(
                 [
-                    *look.beamed,
-                    *candidates.gathered(signals, second, look.least),
-                    *_by_parts(look, run.plan.q, "words" in run.plan.retriever.doors),
+                    *retrieved.beamed,
+                    *candidates.gathered(signals, second, retrieved.least),
+                    *_by_parts(retrieved, run.plan.q, "words" in run.plan.retriever.retrievers),
                 ]
             )
         )
@@ -206,10 +207,10 @@ def choose(run: Run, look: Retrieved, ranker: Ranker, limit: int, *, recent: boo
             return
         few = len(numbers) < RANKED_FROM_CANDIDATES
         if plan.on and not few and not _late(stage, "the ranker"):
-            look.features = candidates.read(
-                look.scene, signals, numbers, look.strong, second, look.terms
+            retrieved.features = candidates.read(
+                retrieved.query, signals, numbers, retrieved.strong, second, retrieved.terms
             )
-            ranked = ranker.rank(look.features)
+            ranked = ranker.rank(retrieved.features)
         else:
             if not plan.on:
                 stage.note(Reason.SWITCHED_OFF)
@@ -218,31 +219,35 @@ def choose(run: Run, look: Retrieved, ranker: Ranker, limit: int, *, recent: boo
             ranked = _unranked(signals, numbers)
         scores, recency = ranked.scores, None
         if recent:
-            recency = _recency(look.scene, numbers)
+            recency = _recency(retrieved.query, numbers)
             scores = scores + RECENT_WEIGHT * recency
         if ranked.linked:
-            scores = scores - SAME_TITLE * _better_of_title(look.scene, numbers, scores)
+            scores = scores - SAME_TITLE * _better_of_title(retrieved.query, numbers, scores)
         order = np.lexsort((numbers, -scores))[:limit]
-        look.linked = ranked.linked
-        look.numbers, look.scores, look.belief = numbers[order], scores[order], ranked.belief[order]
-        look.recency = None if recency is None else recency[order]
-        if look.features is not None:
-            look.features = look.features[order]
+        retrieved.linked = ranked.linked
+        retrieved.numbers, retrieved.scores, retrieved.belief = (
+            numbers[order],
+            scores[order],
+            ranked.belief[order],
+        )
+        retrieved.recency = None if recency is None else recency[order]
+        if retrieved.features is not None:
+            retrieved.features = retrieved.features[order]
         stage.cut += len(numbers) - len(order)
 
 
-def _by_parts(look: Retrieved, parts: int, by_words: bool) -> list[int]:
+def _by_parts(retrieved: Retrieved, parts: int, by_words: bool) -> list[int]:
     """What the sides of a comparison, or the questions of a pair, find each for itself."""
     found: list[int] = []
-    for part in split_question(look.question, parts)[1:] if by_words else ():
-        scores = look.scene.words(part)
-        found += best(scores, look.scene.mask, candidates.BY_DOOR).tolist()
+    for part in split_question(retrieved.question, parts)[1:] if by_words else ():
+        scores = retrieved.query.words(part)
+        found += best(scores, retrieved.query.mask, candidates.BY_RETRIEVER).tolist()
     return found
 
 
-def _better_of_title(scene: QueryContext, numbers: Ints, scores: Floats) -> Floats:
+def _better_of_title(query: QueryContext, numbers: Ints, scores: Floats) -> Floats:
     """How many better candidates each has under its own title."""
-    title = scene.web.title_of[numbers]
+    title = query.graph.title_of[numbers]
     order = np.lexsort((numbers, -scores, title))
     head = np.concatenate([[True], title[order][1:] != title[order][:-1]])
     place = np.arange(len(order)) - np.flatnonzero(head)[np.cumsum(head) - 1]
@@ -251,9 +256,9 @@ def _better_of_title(scene: QueryContext, numbers: Ints, scores: Floats) -> Floa
     return better
 
 
-def _recency(scene: QueryContext, numbers: Ints) -> Floats:
+def _recency(query: QueryContext, numbers: Ints) -> Floats:
     """What changed on the newest day is 1, on the oldest 0, in between by the order of days."""
-    days = scene.catalogue.since(numbers, scene.as_of) // DAY_MICROSECONDS
+    days = query.indexes.since(numbers, query.as_of) // DAY_MICROSECONDS
     known, place = np.unique(days, return_inverse=True)
     return place / max(1, len(known) - 1)
 

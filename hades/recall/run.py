@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from hades.domain.answer import Note, StageReport
 from hades.domain.graph import Reason
-from hades.recall.background import Result, beside
 from hades.recall.plan import Plan
 from hades.settings import cores
 
+Result = TypeVar("Result")
 Clock = Callable[[], float]
 """Seconds that only grow."""
 
@@ -29,6 +31,8 @@ class Stage:
     name: str
     ends: float
     run: Run
+    limit_ms: int
+    """How long it may take."""
     reads: int = 0
     found: int = 0
     added: int = 0
@@ -45,6 +49,8 @@ class Stage:
     def stop(self, reason: Reason, detail: str = "") -> None:
         """Say that it ended early."""
         self.early_stop = True
+        if reason is Reason.TIMEOUT:
+            detail = f"after {self.limit_ms} ms, {detail}"
         self.note(reason, detail)
 
     def trim(self, reason: Reason, count: int, detail: str) -> None:
@@ -70,26 +76,30 @@ class Run:
     """The documents looked at, by number; never more than the plan's `docs_max`."""
     started: float = 0.0
     under_way: int = 0
-    """Calls that run beside this one."""
+    """Calls in other threads."""
 
     def __post_init__(self) -> None:
         self.started = self.clock()
 
-    def beside(self, call: Callable[[], Result]) -> Callable[[], Result]:
-        """Begin a call beside what follows; what is given back waits for it.
+    def in_background(self, call: Callable[[], Result]) -> Callable[[], Result]:
+        """Start a call in a thread; the function returned waits for its result.
 
-        Where no core is left for it, it is done when it is waited for: threads that share a
-        core take turns of milliseconds. So it is with a clock that is not the machine's, which
-        is asked in one order only.
+        The encoder and the walks release the interpreter, so on a second core they cost a
+        question next to nothing. Where no core is left the call is made when its result is
+        wanted: threads that share a core take turns of milliseconds. So it is with a clock
+        of a test, which is asked in one order only.
         """
         if self.clock is not time.perf_counter or self.under_way + 1 >= cores():
             return call
         self.under_way += 1
-        waiting = beside(call)
+        # A pool for one call: starting it takes 0.1 ms, and a fork inherits no dead threads.
+        pool = ThreadPoolExecutor(1, thread_name_prefix="hades-recall")
+        waiting = pool.submit(call)
+        pool.shutdown(wait=False)
 
         def wait() -> Result:
             try:
-                return waiting()
+                return waiting.result()
             finally:
                 self.under_way -= 1
 
@@ -107,7 +117,7 @@ class Run:
         ends = self.started + self.plan.budget.latency_ms / 1000
         if timeout_ms is not None:
             ends = min(ends, begun + timeout_ms / 1000)
-        stage = Stage(name, ends, self)
+        stage = Stage(name, ends, self, max(0, round((ends - begun) * 1000)))
         before, reported = len(self.seen), len(self.reports)
         yield stage
         inside = sum(report.reads for report in self.reports[reported:])

@@ -1,4 +1,4 @@
-"""Plain search: three doors into a memory, and what they find together.
+"""Plain search: three retrievers, and what they find together.
 
 Meaning (vectors), words (BM25) and names each know something the others miss. Scores of
 meaning and words are brought to one scale within a question and averaged; names count on
@@ -8,28 +8,39 @@ their own, since most questions name few things.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from types import MappingProxyType
 
 from hades.domain.names import name_key, words
 from hades.domain.times import AsOf
 from hades.domain.trace import Hit
 from hades.errors import InvalidInput
+from hades.graph.arrays import Flags
 from hades.index.indexes import Indexes
-from hades.index.vectors import Mask
 from hades.models.encoder import Encoder, load_encoder
+from hades.recall.plan import RETRIEVERS, RetrieverName
 from hades.store.records import Progress
 from hades.store.store import Store
 
-Door = Literal["meaning", "words", "names"]
-DOORS: tuple[Door, ...] = ("meaning", "words", "names")
-
 OVERFETCH = 5
-"""Each door looks for so many times the wanted number, so that the mean has both scores."""
+"""Each retriever looks for so many times the wanted number, so that the mean has both scores."""
 NAME_WORDS_AT_MOST = 8
 QUESTION_WORDS_AT_MOST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a question may look at."""
+
+    space: int
+    space_name: str
+    as_of: AsOf
+    tag: str | None = None
+    kind: str | None = None
+    glob: str | None = None
 
 
 class Finder:
@@ -48,14 +59,14 @@ class Finder:
         return load_encoder(self._encoder_setting)
 
     @cached_property
-    def catalogue(self) -> Indexes:
+    def indexes(self) -> Indexes:
         """The indexes, as they were saved."""
         return Indexes(self._store, self.encoder.model, self.encoder.dims)
 
     def forget(self) -> None:
         """Let go of the indexes: their files are gone."""
         with self._catching_up:
-            self.__dict__.pop("catalogue", None)
+            self.__dict__.pop("indexes", None)
 
     @contextmanager
     def caught_up(
@@ -63,68 +74,64 @@ class Finder:
     ) -> Iterator[Indexes]:
         """The indexes up to date with the store, which `moment` holds from here on.
 
-        One thread at a time, so that no snapshot is older than the indexes. What is looked
-        at afterwards must be held (`Indexes.held`): the next to ask brings them further.
+        One thread at a time, so that no snapshot is older than the indexes. Take a
+        snapshot of what is used afterwards: the next to ask brings the indexes further.
         """
         with self._catching_up:
             moment.enter_context(self._store.snapshot())
-            self.catalogue.catch_up(on_progress)
-            yield self.catalogue
+            self.indexes.catch_up(on_progress)
+            yield self.indexes
 
     def saying(self, space: int, names: Sequence[str]) -> set[int]:
         """The chunks of a space that say one of these names, whenever they were there."""
         with self._catching_up:
-            self.catalogue.catch_up()
-            held = self.catalogue.held()
-        return held.naming(space, names)
+            self.indexes.catch_up()
+            held = self.indexes.snapshot()
+        return {chunk for name in names for chunk in held.words.saying(name, space)}
 
     def search(
         self,
-        space: int,
+        where: Where,
         question: str,
-        as_of: AsOf,
         *,
         limit: int,
-        doors: Sequence[Door],
-        tag: str | None,
-        kind: str | None,
-        glob: str | None,
+        retrievers: Sequence[RetrieverName],
         on_progress: Progress | None,
     ) -> list[Hit]:
         """The best passages for a question at a moment, best first."""
+        space, as_of = where.space, where.as_of
         with ExitStack() as moment:
-            with self.caught_up(moment, on_progress) as indexes:
-                mask, catalogue = indexes.visible(space, as_of), indexes.held()
-            topics = self.topics(space, as_of, tag, kind, glob)
+            with self.caught_up(moment, on_progress) as current:
+                mask, indexes = current.visible(space, as_of), current.snapshot()
+            topics = self.topics(where)
             if topics is not None:
-                mask = mask & catalogue.of_topics(topics)
+                mask = mask & indexes.of_topics(topics)
             found: dict[str, dict[int, float]] = {}
-            wanted = min(limit, len(catalogue.chunks)) * OVERFETCH
-            if "meaning" in doors:
+            wanted = min(limit, len(indexes.chunks)) * OVERFETCH
+            if "meaning" in retrievers:
                 vector = self.encoder.encode([question])[0]
-                found["meaning"] = dict(catalogue.nearest(vector, mask, wanted))
-            if "words" in doors:
-                best = catalogue.saying(question, space, as_of, wanted, topics)
+                found["meaning"] = dict(indexes.nearest(vector, mask, wanted))
+            if "words" in retrievers:
+                best = indexes.saying(question, space, as_of, wanted, topics)
                 found["words"] = dict(best)
-            if "names" in doors:
-                known = catalogue.moment(as_of)[1]
-                found["names"] = self._by_name(space, question, catalogue, mask, known)
+            if "names" in retrievers:
+                known = indexes.moment(as_of)[1]
+                found["names"] = self._by_name(space, question, indexes, mask, known)
             return self._hits(found, as_of, limit)
 
-    def topics(
-        self, space: int, as_of: AsOf, tag: str | None, kind: str | None, glob: str | None
-    ) -> list[int] | None:
+    def topics(self, where: Where) -> list[int] | None:
         """The topics filters leave; None: there is no filter."""
         chosen: set[int] | None = None
-        if tag is not None:
-            chosen = set(self._store.changefeed.tagged(space, tag, *self._store.moment(as_of)))
-        if kind is not None or glob is not None:
-            like = set(self._store.changefeed.topics_like(space, glob, kind))
+        feed = self._store.changefeed
+        if where.tag is not None:
+            chosen = set(feed.tagged(where.space, where.tag, *self._store.moment(where.as_of)))
+        if where.kind is not None or where.glob is not None:
+            like = set(feed.topics_like(where.space, where.glob, where.kind))
             chosen = like if chosen is None else chosen & like
         return None if chosen is None else sorted(chosen)
 
     def _by_name(
-        self, space: int, question: str, catalogue: Indexes, mask: Mask, known: int
+        self, space: int, question: str, indexes: Indexes, mask: Flags, known: int
     ) -> dict[int, float]:
         """Chunks that mention what the question names; a rarer name counts for more."""
         row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
@@ -135,7 +142,7 @@ class Finder:
         }
         keys |= {name_key(key) for key in keys}
         mentioned = self._store.mentions.mentioned(space, sorted(keys), known)
-        there = catalogue.among(mask, [chunk for _, chunk in mentioned])
+        there = indexes.among(mask, [chunk for _, chunk in mentioned])
         chunks: dict[int, list[int]] = {}
         for (entity, chunk), is_there in zip(mentioned, there, strict=True):
             if is_there:
@@ -153,23 +160,23 @@ class Finder:
             for chunk, score in scores.items():
                 total[chunk] = total.get(chunk, 0.0) + score / max(1, len(scaled))
         best = sorted(total, key=lambda chunk: (-total[chunk], chunk))[:limit]
-        chunks = self._store.chunks.find(best, as_of)
+        return self.hits({one: round(total[one], 6) for one in best}, as_of, found)
+
+    def hits(
+        self,
+        scores: dict[int, float],
+        as_of: AsOf,
+        found: Mapping[str, Mapping[int, float]] = MappingProxyType({}),
+    ) -> list[Hit]:
+        """Chunks with their scores as hits, in the order given; `found` is by retriever."""
+        chunks = self._store.chunks.find(list(scores), as_of)
         return [
             Hit(
                 chunk=chunks[one].chunk,
-                score=round(total[one], 6),
-                doors={door: scores[one] for door, scores in found.items() if one in scores},
+                score=score,
+                retrievers={name: own[one] for name, own in found.items() if one in own},
                 line=chunks[one].line,
             )
-            for one in best
-            if one in chunks
-        ]
-
-    def hits(self, scores: dict[int, float], as_of: AsOf) -> list[Hit]:
-        """Chunks with their scores as hits, in the order given."""
-        chunks = self._store.chunks.find(list(scores), as_of)
-        return [
-            Hit(chunks[one].chunk, score, {}, chunks[one].line)
             for one, score in scores.items()
             if one in chunks
         ]
@@ -183,16 +190,16 @@ def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:
     return {chunk: (score - low) / (high - low) for chunk, score in scores.items()}
 
 
-def chosen_doors(door: str | Iterable[str] | None) -> tuple[Door, ...]:
-    """The doors somebody asked for; meaning and words unless said."""
-    if door is None:
+def chosen_retrievers(retriever: str | Iterable[str] | None) -> tuple[RetrieverName, ...]:
+    """The retrievers somebody asked for; meaning and words unless said."""
+    if retriever is None:
         return ("meaning", "words")
-    if not isinstance(door, str | Iterable):
-        raise InvalidInput(f"A door is {', '.join(DOORS)}, not {door!r}.")
-    asked = (door,) if isinstance(door, str) else tuple(door)
+    if not isinstance(retriever, str | Iterable):
+        raise InvalidInput(f"A retriever is {', '.join(RETRIEVERS)}, not {retriever!r}.")
+    asked = (retriever,) if isinstance(retriever, str) else tuple(retriever)
     if not asked:
-        raise InvalidInput(f"Name at least one door: {', '.join(DOORS)}.")
+        raise InvalidInput(f"Name at least one retriever: {', '.join(RETRIEVERS)}.")
     for one in asked:
-        if one not in DOORS:
-            raise InvalidInput(f"There is no door {one!r}: {', '.join(DOORS)}.")
-    return tuple(one for one in DOORS if one in asked)
+        if one not in RETRIEVERS:
+            raise InvalidInput(f"There is no retriever {one!r}: {', '.join(RETRIEVERS)}.")
+    return tuple(one for one in RETRIEVERS if one in asked)

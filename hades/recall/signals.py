@@ -1,4 +1,4 @@
-"""Signals: what the doors and the walks say of every passage, for one question.
+"""Signals: what the retrievers and the walks say of every passage, for one question.
 
 The prior is what meaning and words say together. A passage lends to its neighbours in the
 same document: the turn after a question, the paragraph after a heading (LoCoMo turn recall
@@ -13,14 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import Reason
+from hades.graph.arrays import Flags, Floats, Ints
 from hades.graph.ppr import Query, Walk, walk_many
 from hades.index.graph_view import GraphView
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 LEND, LEND_FAR = 0.4, 0.15
 """What a chunk lends to those one and two away in its document."""
@@ -35,7 +32,7 @@ EPSILON = 1e-5
 class Signals:
     """Scores by chunk number; what is not there has none."""
 
-    mask: npt.NDArray[np.bool_]
+    mask: Flags
     cosine: Floats
     """As the encoder says; the least of all where there is no vector."""
     words: Floats
@@ -62,7 +59,7 @@ def minmax(scores: Floats) -> Floats:
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 
 
-def scaled(scores: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
+def scaled(scores: Floats, mask: Flags) -> Floats:
     """What the mask lets through on a scale of 0 to 1, the rest 0."""
     if mask.all():
         return minmax(scores)
@@ -71,36 +68,36 @@ def scaled(scores: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
     return made
 
 
-def lent(web: GraphView, scores: Floats) -> Floats:
+def lent(graph: GraphView, scores: Floats) -> Floats:
     """Scores joined with those up to two turns away in the same conversation.
 
     Squares are added, so one strong neighbour counts for more than two weak ones. Passages
     of other documents keep their own: each says its own thing (lending there costs 4 points
     of SciFact's nDCG, whose abstracts are cut in two or three).
     """
-    if not len(web.turns):
+    if not len(graph.turns):
         return np.maximum(scores, 0)
     square = np.maximum(scores, 0) ** 2
-    square[web.turns] = _joined(web, square, web.turns)
+    square[graph.turns] = _joined(graph, square, graph.turns)
     joined: Floats = np.sqrt(square, out=square)
     return joined
 
 
-def lent_to(web: GraphView, scores: Floats, chunks: Ints) -> Floats:
+def lent_to(graph: GraphView, scores: Floats, chunks: Ints) -> Floats:
     """The same, of some chunks only."""
     square = np.maximum(scores, 0) ** 2
     own = square[chunks]
-    spoken = web.spoken[chunks]
-    own[spoken] = _joined(web, square, chunks[spoken])
+    spoken = graph.spoken[chunks]
+    own[spoken] = _joined(graph, square, chunks[spoken])
     joined: Floats = np.sqrt(own, out=own)
     return joined
 
 
-def _joined(web: GraphView, square: Floats, chunks: Ints) -> Floats:
+def _joined(graph: GraphView, square: Floats, chunks: Ints) -> Floats:
     """The squares of chunks and, in part, of their neighbours."""
-    before, after = web.previous[chunks], web.next[chunks]
+    before, after = graph.previous[chunks], graph.next[chunks]
     near = _at(square, before) + _at(square, after)
-    far = _at(square, _step(web.previous, before)) + _at(square, _step(web.next, after))
+    far = _at(square, _step(graph.previous, before)) + _at(square, _step(graph.next, after))
     joined: Floats = square[chunks] + LEND * near + LEND_FAR * far
     return joined
 
@@ -113,18 +110,18 @@ def _step(to: Ints, chunks: Ints) -> Ints:
     return np.where(chunks >= 0, to[chunks], -1)
 
 
-def prior_of(web: GraphView, signals: Signals) -> Floats:
+def prior_of(graph: GraphView, signals: Signals) -> Floats:
     """Meaning and words on one scale, lent to the neighbours in a document."""
     mask = signals.mask
     signals.scaled = scaled(signals.cosine, mask), scaled(signals.words, mask)
     if not signals.cosine.any() and not signals.words.any():
         return np.zeros(len(mask))
-    joined = lent(web, (signals.scaled[0] + signals.scaled[1]) / 2)
+    joined = lent(graph, (signals.scaled[0] + signals.scaled[1]) / 2)
     joined[~mask] = 0
     return scaled(joined, mask)
 
 
-def best(scores: Floats, mask: npt.NDArray[np.bool_], limit: int, least: float = 0.0) -> Ints:
+def best(scores: Floats, mask: Flags, limit: int, least: float = 0.0) -> Ints:
     """The numbers of the best scores above nothing, best first; ties go to the older.
 
     `least` is a score that at least so many reach, where one is known.
@@ -137,41 +134,46 @@ def best(scores: Floats, mask: npt.NDArray[np.bool_], limit: int, least: float =
 
 
 def walks(
-    web: GraphView,
+    graph: GraphView,
     signals: Signals,
     damping: float,
     deadline: Callable[[], bool] | None,
-    beside: Callable[[Callable[[], Any]], Callable[[], Any]],
+    background: Callable[[Callable[[], Any]], Callable[[], Any]],
 ) -> Callable[[], None]:
     """Begin the walks: from the names, from the prior, and the far one.
 
     What is given back waits for them and fills them in.
     """
-    barred = web.barred
-    if signals.mask is not web.visible:
+    barred = graph.barred
+    if signals.mask is not graph.visible:
         barred = barred.copy()
         barred[: len(signals.mask)] |= ~signals.mask
     named, prior = signals.named, signals.prior
     top = np.sort(signals.top)
     by_prior = prior[top] ** PRIOR_POWER
     by_prior = by_prior / max(1e-12, by_prior.sum())
-    by_name = 1.0 / np.maximum(1, web.frequency[named])
+    by_name = 1.0 / np.maximum(1, graph.frequency[named])
     by_name = by_name / max(1e-12, by_name.sum())
 
-    at = web.first_entity + named
+    at = graph.first_entity + named
 
     def go(queries: list[Query], damping: float) -> list[Walk]:
         return walk_many(
-            web.graph, queries, damping=damping, epsilon=EPSILON, barred=barred, deadline=deadline
+            graph.adjacency,
+            queries,
+            damping=damping,
+            epsilon=EPSILON,
+            barred=barred,
+            deadline=deadline,
         )
 
     both = np.concatenate([at, top]), np.concatenate([by_name, PRIOR_SHARE * by_prior])
-    far = beside(lambda: go([both], DAMPING_FAR))
-    near = beside(lambda: go([(at, by_name), (top, by_prior)], damping))
+    far = background(lambda: go([both], DAMPING_FAR))
+    near = background(lambda: go([(at, by_name), (top, by_prior)], damping))
 
     def wait() -> None:
         walks = [*near(), *far()]
-        names, prior, signals.far = (_by_chunk(web, one) for one in walks)
+        names, prior, signals.far = (_by_chunk(graph, one) for one in walks)
         share = PRIOR_SHARE / (1 + PRIOR_SHARE)
         signals.walked_names, signals.walked_prior = names, prior
         signals.walked = names * (1 - share) + prior * share if len(named) else prior
@@ -180,8 +182,8 @@ def walks(
     return wait
 
 
-def _by_chunk(web: GraphView, found: Walk) -> Floats:
-    scores = np.zeros(len(web.chunks))
-    chunk = found.nodes < web.first_entity
+def _by_chunk(graph: GraphView, found: Walk) -> Floats:
+    scores = np.zeros(len(graph.chunks))
+    chunk = found.nodes < graph.first_entity
     scores[found.nodes[chunk]] = found.scores[chunk]
     return scores

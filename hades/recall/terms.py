@@ -90,7 +90,7 @@ def _tells_apart(word: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class QuestionName:
     """Something a question names: as it is written, and the words to look for."""
 
     text: str
@@ -107,14 +107,14 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class QuestionTerms:
     """What a question is about."""
 
     weights: Mapping[str, float]
     """What to look for, and how much each counts."""
     said: frozenset[str]
     """All that the question itself says: no news in an answer."""
-    names: tuple[Name, ...]
+    names: tuple[QuestionName, ...]
     wanted: re.Pattern[str] | None
     """What a sentence must have to be of the kind that the question word asks for."""
     asks_whether: bool
@@ -132,45 +132,45 @@ class Terms:
         return told <= self.said and not (self.asks_whether and told == self.said)
 
 
-def terms_of(question: str) -> Terms:
+def terms_of(question: str) -> QuestionTerms:
     """What a question is about: its words, what it names, what its question word wants."""
     weights: dict[str, float] = {}
-    names: list[Name] = []
+    names: list[QuestionName] = []
     asked = words(question)
     for kind, group in groupby(enumerate(asked), lambda one: _kind(asked, one[0])):
         parts = [word for _, word in group]
-        if kind is _Kind.NAME:
+        if kind is _WordKind.NAME:
             looked_for = _joined(parts)
             weights |= dict.fromkeys(looked_for, NAME_WEIGHT)
             # `turned 30` names nothing, though it should be said as it stands.
             if not (parts[-1].isdigit() and all(part.islower() for part in parts[:-1])):
-                names.append(Name(" ".join(parts), looked_for))
-        elif kind is not _Kind.STOP:
-            weight = NAME_WEIGHT if kind is _Kind.NUMBER else 1.0
+                names.append(QuestionName(" ".join(parts), looked_for))
+        elif kind is not _WordKind.STOP:
+            weight = NAME_WEIGHT if kind is _WordKind.NUMBER else 1.0
             weights |= {stem(part): weight for part in parts}
     wanted = next((has for asks, has in _CUES if asks.search(question)), None)
     whether = bool(asked) and asked[0].casefold() in _WHETHER
-    return Terms(weights, said(question), tuple(names), wanted, whether)
+    return QuestionTerms(weights, said(question), tuple(names), wanted, whether)
 
 
-class _Kind(Enum):
+class _WordKind(Enum):
     STOP = "stop"
     PLAIN = "plain"
     NUMBER = "number"
     NAME = "name"
 
 
-def _kind(asked: Sequence[str], at: int) -> _Kind:
+def _kind(asked: Sequence[str], at: int) -> _WordKind:
     word = asked[at]
     if word.casefold() in STOP_WORDS:
-        return _Kind.STOP
+        return _WordKind.STOP
     if _belongs(asked, at) or _belongs(asked, at + 1):
-        return _Kind.NAME
+        return _WordKind.NAME
     if word.isdigit():
-        return _Kind.NUMBER
+        return _WordKind.NUMBER
     # A capital at the beginning is everybody's.
     capital = word != word.lower() and (at > 0 or not word[1:].islower())
-    return _Kind.NAME if capital else _Kind.PLAIN
+    return _WordKind.NAME if capital else _WordKind.PLAIN
 
 
 def _belongs(asked: Sequence[str], at: int) -> bool:

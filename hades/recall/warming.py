@@ -16,10 +16,10 @@ from hades.store.records import Progress
 def load_kernels() -> None:
     """Compile the kernels, or load them from where they were kept."""
     from hades.graph import ppr
-    from hades.index import scan
+    from hades.index import vectors
 
-    ppr.warm()
-    scan.warm()
+    ppr.kernel.wait()
+    vectors.kernel.wait()
 
 
 def timed(

@@ -17,7 +17,7 @@ from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
 from hades.domain.graph import Reason
 from hades.domain.trace import State
 from hades.errors import NotFound
-from hades.recall.engine import Where
+from hades.recall.search import Where
 from hades.store.store import Store
 
 STAGE = "working memory"

@@ -15,7 +15,7 @@ from hades.cli import app
 from hades.domain.trace import Chunk, Hit
 from hades.errors import HadesError, InvalidInput
 from hades.evals import Index, Measured, load_set, measure, open_set
-from hades.evals.measure import SYSTEMS, Asked, ranking, score
+from hades.evals.measure import SYSTEMS, QuestionResult, ranking, score
 from hades.evals.metrics import expected_calibration_error
 from hades.evals.picture import can_draw, ladder
 from hades.evals.report import to_markdown, write_report
@@ -211,7 +211,7 @@ def test_facts_join_the_passage_they_were_read_in(coast: Path, tmp_path: Path) -
     with open_set(loaded, tmp_path / "cache", triples=True) as told:
         (edge,) = told.memory.edges("Quill Bay")
         assert (edge.source.name, edge.relation) == ("Tin Harbour", "in")
-        (hit,) = told.memory.search("Quill Bay", door="names")
+        (hit,) = told.memory.search("Quill Bay", retriever="names")
         assert told.id_of(hit.chunk) == "p4", "though the passage does not say so"
         assert told.index.edges > plain.index.edges
     (coast / "triples.jsonl").unlink()
@@ -250,8 +250,8 @@ def test_several_chunks_of_one_passage_count_once() -> None:
 
 def test_beliefs_and_times_become_scores() -> None:
     asked = [
-        Asked(("a", "x"), frozenset("a"), 10.0, 100, ((0.9, True), (0.3, False))),
-        Asked(("x", "b"), frozenset("b"), 30.0, 200, ((0.9, True), (0.3, False))),
+        QuestionResult(("a", "x"), frozenset("a"), 10.0, 100, ((0.9, True), (0.3, False))),
+        QuestionResult(("x", "b"), frozenset("b"), 30.0, 200, ((0.9, True), (0.3, False))),
     ]
     scores = score(asked)
     assert scores.values["mrr"] == 0.75
@@ -277,7 +277,7 @@ def test_full_recall_is_what_a_caller_would_get(coast: Path, tmp_path: Path) -> 
 
 
 def a_measurement(dataset: str = "2wiki") -> Measured:
-    asked = [Asked(("a", "x"), frozenset("a"), 10.0, 100, ((0.9, True),))]
+    asked = [QuestionResult(("a", "x"), frozenset("a"), 10.0, 100, ((0.9, True),))]
     return Measured(dataset, 1, Index(12.5, 7, 30), {"hybrid": score(asked)})
 
 

@@ -38,7 +38,7 @@ def test_replacing_rows_leaves_earlier_states_alone() -> None:
     before = graph.rows
     graph.replace({0: ([2, 2], [1, 1]), 5: ([0], [4])})
     assert rows(graph) == [{2: 2}, {0: 1, 2: 1}, {1: 1}, {}, {}, {0: 4}]
-    assert graph.row_of.tolist() == [0, -1, -1, -1, -1, 1]
+    assert graph.rows.row_of.tolist() == [0, -1, -1, -1, -1, 1]
     assert before.row_of.tolist() == [-1, -1, -1]
     assert 0 < graph.overlay_share < 1
     assert graph.compacted().overlay_share == 0

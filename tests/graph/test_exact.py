@@ -16,7 +16,7 @@ from hades.graph.ppr import walk
 
 @pytest.fixture(scope="module", autouse=True)
 def _kernel() -> None:
-    ppr.warm()
+    ppr.kernel.wait()
 
 
 @given(

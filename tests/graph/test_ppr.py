@@ -43,7 +43,7 @@ class Remote:
 
 @pytest.fixture(scope="module", autouse=True)
 def _kernel() -> None:
-    ppr.warm()
+    ppr.kernel.wait()
 
 
 @pytest.fixture
@@ -207,8 +207,8 @@ def test_a_first_question_does_not_load_the_kernel() -> None:
         "graph = Adjacency.undirected(2, [0], [1], [1])\n"
         "for _ in range(3): ppr.walk(graph, np.array([0]), np.ones(1))\n"
         "print('numba' in sys.modules)\n"
-        "ppr.warm()\n"
-        "print('numba' in sys.modules, ppr._kernel.is_ready())\n"
+        "ppr.kernel.wait()\n"
+        "print('numba' in sys.modules, ppr.kernel.is_ready())\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True", "True"]

@@ -7,7 +7,7 @@ import pytest
 
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Adjacency
-from hades.graph.reach import around, expand, walk_from_around, with_synonyms
+from hades.graph.reach import expand, walk_from_around, with_synonyms
 
 PYTHON, LEARNING, WEB, FLASK, PANDAS, LONELY = range(6)
 
@@ -42,12 +42,6 @@ def test_barred_nodes_are_not_reached(topics: Adjacency) -> None:
     assert expand(topics, np.array([PYTHON]), 3, 10, barred).nodes.tolist() == [
         *(PYTHON, LEARNING, PANDAS)
     ]
-
-
-def test_around_gives_the_arcs_among_the_nodes(topics: Adjacency) -> None:
-    found = around(topics, PYTHON, hops=1, limit=10)
-    arcs = set(zip(found.sources.tolist(), found.targets.tolist(), strict=True))
-    assert arcs == {(PYTHON, LEARNING), (LEARNING, PYTHON), (PYTHON, WEB), (WEB, PYTHON)}
 
 
 def test_synonyms_join_the_seeds_by_similarity() -> None:

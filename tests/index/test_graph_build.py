@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from hypothesis import strategies as st
 
 import hades
 from hades.domain.times import NOW
-from hades.index import graph_cache as webs
-from hades.index import indexes as catalogue_
+from hades.index import graph_cache
+from hades.index import indexes as indexes_
 from hades.index import tables as tables_
-from hades.index.graph_build import weave
+from hades.index.graph_build import build_graph
 from hades.index.graph_view import GraphView
 from hades.index.tables import Tables
 
@@ -35,16 +36,16 @@ writes = st.one_of(
 )
 
 
-def web_of(view: hades.View) -> GraphView:
-    with view._engine.scene(view._where()) as scene:
-        return scene.web
+def graph_of(view: hades.View) -> GraphView:
+    with view._engine.query_context(view._where()) as query:
+        return query.graph
 
 
-def arcs(web: GraphView) -> dict[tuple[int, int], float]:
-    """Every arc by the nodes themselves: numbers may differ between two webs."""
-    one, two, weight = web.graph.arcs()
+def arcs(graph: GraphView) -> dict[tuple[int, int], float]:
+    """Every arc by the nodes themselves: numbers may differ between two graphs."""
+    one, two, weight = graph.adjacency.arcs()
     return {
-        (web.node(int(a)), web.node(int(b))): round(float(w), 5)
+        (graph.node(int(a)), graph.node(int(b))): round(float(w), 5)
         for a, b, w in zip(one, two, weight, strict=True)
     }
 
@@ -65,21 +66,33 @@ def write(memory: hades.Memory, what: str, one: str, two: str) -> None:
         pass  # nothing to forget, to end or to split
 
 
-@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
-@given(st.lists(writes, min_size=1, max_size=12))
-def test_mending_gives_what_making_anew_gives(life: list[tuple[str, str, str]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        memory = hades.open(Path(folder) / "m.hades")
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some notes, indexed once: each life begins with a copy of them."""
+    folder = tmp_path_factory.mktemp("ground")
+    with hades.open(folder / "m.hades") as memory:
         for number in range(12):
             memory.remember(f"ground/{number}", f"# Ground {number}\n\nNothing but Mercury here.")
+        memory.recall("Mercury")
+    return folder
+
+
+@settings(max_examples=30, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(life=st.lists(writes, min_size=1, max_size=12))
+def test_a_repaired_graph_equals_one_built_anew(
+    ground: Path, life: list[tuple[str, str, str]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ground, folder, dirs_exist_ok=True)
+        memory = hades.open(Path(folder) / "m.hades")
         for step in life:
             write(memory, *step)
             memory._index_pending(None)
-            repaired = web_of(memory)
+            repaired = graph_of(memory)
             tables = Tables(memory._store, Path(folder) / "other")
-            catalogue = memory._finder.catalogue
-            tables.catch_up(catalogue.chunks["id"])
-            anew = weave(tables, catalogue.chunks["id"], repaired.moment)
+            indexes = memory._finder.indexes
+            tables.catch_up(indexes.chunks["id"])
+            anew = build_graph(tables, indexes.chunks["id"], repaired.moment)
             assert arcs(repaired) == arcs(anew)
             for field in ("frequency", "title_of", "previous", "next", "hub"):
                 assert np.array_equal(getattr(repaired, field), getattr(anew, field)), field
@@ -92,8 +105,8 @@ def test_the_graph_is_that_of_the_moment(memory: hades.Memory) -> None:
     memory._index_pending(None)
 
     def titles(view: hades.View) -> set[int]:
-        web = web_of(view)
-        return set(web.title_of[web.visible].tolist())
+        graph = graph_of(view)
+        return set(graph.title_of[graph.visible].tolist())
 
     assert len(titles(memory)) == 2
     assert len(titles(memory.at("2020-06-01"))) == 1
@@ -101,11 +114,11 @@ def test_the_graph_is_that_of_the_moment(memory: hades.Memory) -> None:
 
 def test_a_note_is_linked_from_texts_that_were_there_before(memory: hades.Memory) -> None:
     memory.remember("films/ed_wood", "# Ed Wood\n\nA film by tim burton, they say.")
-    before = web_of(memory)
+    before = graph_of(memory)
     memory.remember("people/burton", "# Tim Burton\n\nHe made films.")
     memory._index_pending(None)
-    after = web_of(memory)
-    assert after.graph.arcs_count > before.graph.arcs_count
+    after = graph_of(memory)
+    assert after.adjacency.arcs_count > before.adjacency.arcs_count
     title = int(after.title_of[after.visible].max())
     assert after.frequency[title] == 2
 
@@ -123,35 +136,37 @@ def test_now_is_what_is_asked_about_by_default(memory: hades.Memory) -> None:
     assert memory._where().as_of == NOW
 
 
-def test_a_saved_web_is_mended_by_what_was_written_since(
+def test_a_saved_graph_is_repaired_by_what_was_written_since(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webs, "SAVED_FROM_MENTIONS", 1)
+    monkeypatch.setattr(graph_cache, "SAVED_FROM_MENTIONS", 1)
     monkeypatch.setattr(tables_, "SAVED_AFTER_ROWS", 1)
     with hades.open(path) as memory:
         for number in range(30):
             memory.remember(f"ground/{number}", f"# Ground {number}\n\nNothing but Mercury here.")
         memory.recall("Mercury")
         folder = memory._store.index_folder
-        assert list(folder.glob("web*-*"))
-    monkeypatch.setattr(webs, "weave", None)  # from here on it is read, never made anew
+        assert list(folder.glob("graph*-*"))
+    monkeypatch.setattr(
+        graph_cache, "build_graph", None
+    )  # from here on it is read, never made anew
     with hades.open(path) as memory:
         assert memory.recall("What is on Ground 3?").passages
         memory.remember("films/ed_wood", "# Ed Wood\n\nA film about Mercury.")
         memory.forget("ground/3")
-        with memory._engine.scene(memory._where()) as scene:
-            repaired = scene.web
-        catalogue = memory._finder.catalogue
+        with memory._engine.query_context(memory._where()) as query:
+            repaired = query.graph
+        indexes = memory._finder.indexes
         tables = Tables(memory._store, path.parent / "other")
-        tables.catch_up(catalogue.chunks["id"])
-        anew = weave(tables, catalogue.chunks["id"], repaired.moment)
+        tables.catch_up(indexes.chunks["id"])
+        anew = build_graph(tables, indexes.chunks["id"], repaired.moment)
         assert arcs(repaired) == arcs(anew)
 
 
 def test_an_older_file_put_back_by_hand_drops_the_newer_indexes(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (tables_, catalogue_):
+    for module in (tables_, indexes_):
         monkeypatch.setattr(module, "SAVED_AFTER_ROWS", 1)
     with hades.open(path) as memory:
         memory.remember("a", "# First\n\nOf Mercury.")

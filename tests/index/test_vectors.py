@@ -1,4 +1,4 @@
-"""The nearest vectors: exact while they are few, by sketches first when they are many."""
+"""The nearest vectors, by an exact scan."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from hades.index import scan
-from hades.index.sketch import fewest_differ, sketch
-from hades.index.vectors import Vectors, quantise
+from hades.index.vectors import KERNEL_FROM_LOOKS, Vectors, kernel, quantise
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +21,10 @@ def many() -> Vectors:
 
 
 def test_the_scan_is_exact_with_and_without_the_kernel(many: Vectors) -> None:
-    scan.warm()
     generator = np.random.default_rng(2)
     numbers = np.arange(12_000)
     mask = generator.random(12_000) < 0.5
-    for _ in range(6):
+    for number in range(6):
         question = generator.normal(size=64).astype(np.float32)
         question /= np.linalg.norm(question)
         exact = many.full(numbers) @ question
@@ -38,9 +33,9 @@ def test_the_scan_is_exact_with_and_without_the_kernel(many: Vectors) -> None:
         found, near = many.nearest(question, numbers, mask, 10)
         assert found.tolist() == best.tolist()
         assert np.allclose(near, exact[best])
-        if many._kernel._loading is not None:
-            many._kernel._loading.join()
-    assert many._kernel.is_ready(len(many))
+        if number == KERNEL_FROM_LOOKS:
+            kernel.wait()
+    assert kernel.is_ready()
 
 
 def test_replacing_and_dropping() -> None:
@@ -74,65 +69,9 @@ def _spread(count: int, dims: int, seed: int) -> np.ndarray:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.mark.parametrize("kernel", [False, True])
-def test_many_vectors_are_narrowed_down_by_sketches(
-    monkeypatch: pytest.MonkeyPatch, kernel: bool
-) -> None:
-    monkeypatch.setattr("hades.index.vectors.SKETCH_FROM_ROWS", 10_000)
-    monkeypatch.setattr("hades.index.vectors.SKETCHED_AT_LEAST", 1_000)
-    scan.warm()
-    vectors = Vectors(200)
-    spread = _spread(20_000, 200, seed=4).astype(np.float16)
-    vectors.put_all(
-        (np.arange(n, n + 5_000), spread[n : n + 5_000]) for n in range(0, 20_000, 5000)
-    )
-    monkeypatch.setattr(vectors._kernel, "is_ready", lambda _rows: kernel)
-    numbers = np.arange(20_000)
-    mask = np.random.default_rng(5).random(20_000) < 0.5
-    found = 0
-    for question in _spread(40, 200, seed=6):
-        exact = spread.astype(np.float32) @ question
-        exact[~mask] = -np.inf
-        best = np.argsort(-exact)[:10]
-        rows, near = vectors.nearest(question, numbers, mask, 10)
-        assert mask[rows].all()
-        assert (np.diff(near) <= 0).all()
-        assert np.allclose(near, spread[rows].astype(np.float32) @ question, atol=1e-6)
-        found += len(set(rows.tolist()) & set(best.tolist()))
-    assert found / 400 >= 0.98
-    few = np.zeros(20_000, np.bool_)
-    few[[3, 70, 19_999]] = True
-    assert sorted(vectors.nearest(question, numbers, few, 10)[0].tolist()) == [3, 70, 19_999]
-    assert vectors.nearest(question, numbers, np.zeros(20_000, np.bool_), 10)[0].tolist() == []
-
-
-@given(
-    dims=st.integers(1, 130),
-    wanted=st.integers(1, 60),
-    share=st.floats(0, 1),
-    seed=st.integers(0, 2**16),
-)
-def test_the_kernel_and_numpy_choose_the_same_rows(
-    dims: int, wanted: int, share: float, seed: int
-) -> None:
-    generator = np.random.default_rng(seed)
-    bits = sketch(generator.normal(size=(50, dims)).astype(np.float32))
-    question = sketch(generator.normal(size=(1, dims)).astype(np.float32))[0]
-    numbers, mask = generator.permutation(50), generator.random(50) < share
-    slow, fast = (
-        fewest_differ(bits, question, numbers, mask, wanted, kernel=kernel).tolist()
-        for kernel in (False, True)
-    )
-    assert slow == fast
-    allowed = np.flatnonzero(mask[numbers])
-    assert set(slow) <= set(allowed.tolist())
-    assert len(slow) >= min(wanted, len(allowed))
-
-
 def test_saved_vectors_are_mapped_and_answer_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("hades.index.vectors.SKETCH_FROM_ROWS", 1)
     spread = _spread(500, 100, seed=7).astype(np.float16)
     made, read = Vectors(100), Vectors(100)
     made.put(np.arange(500), spread)
@@ -143,17 +82,14 @@ def test_saved_vectors_are_mapped_and_answer_the_same(
         for _ in range(2):
             ours, theirs = (v.nearest(question, numbers, mask, 5) for v in (made, read))
             assert ours[0].tolist() == theirs[0].tolist()
-    (tmp_path / "vectors.bits.npy").unlink()
-    with pytest.raises(OSError, match=r"vectors\.bits"):
+    (tmp_path / "vectors.codes.npy").unlink()
+    with pytest.raises(OSError, match=r"vectors\.codes"):
         read.load(tmp_path)
 
 
 def test_what_came_since_is_found_beside_what_was_saved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("hades.index.vectors.SKETCH_FROM_ROWS", 300)
-    monkeypatch.setattr("hades.index.vectors.SKETCHED_AT_LEAST", 50)
-    monkeypatch.setattr("hades.index.vectors.SKETCHED_EACH", 10)
     spread = _spread(500, 100, seed=9).astype(np.float16)
     vectors = Vectors(100)
     vectors.put(np.arange(400), spread[:400])

@@ -18,7 +18,7 @@ def test_the_mark_follows_the_newest_chunk(tmp_path: Path) -> None:
         memory.search("ferries")
         first = _mark(memory)
         memory.remember("b", "Trams leave at ten.")
-        assert memory.search("when do trams leave", door="meaning")[0].chunk.topic == "b"
+        assert memory.search("when do trams leave", retriever="meaning")[0].chunk.topic == "b"
         assert _mark(memory) == memory._store.mentions.last_chunk() > first > 0
 
 
@@ -31,7 +31,7 @@ def test_chunks_cut_before_a_kill_get_their_vectors_later(tmp_path: Path) -> Non
         memory.ingest(tmp_path / "b.md", phases=("nodes", "chunks"))
         assert _mark(memory) == before
     with hades.open(tmp_path / "m.hades") as memory:
-        assert len(memory.search("when do trams leave", door="meaning")) == 2
+        assert len(memory.search("when do trams leave", retriever="meaning")) == 2
         assert _mark(memory) > before
 
 

@@ -64,9 +64,9 @@ def test_history_answers_from_the_code_of_that_day(repo: Path, path: Path) -> No
     assert state.metadata["message"] == "LFU is better"
     with pytest.raises(hades.NotFound):
         memory.at("2024-06").get("proj/cache.py")
-    then = memory.at("2024-02").search("cache", door="words", kind="code")
+    then = memory.at("2024-02").search("cache", retriever="words", kind="code")
     assert ["LRU" in h.chunk.text for h in then] == [True]
-    assert memory.search("cache", door="words", kind="code") == []
+    assert memory.search("cache", retriever="words", kind="code") == []
     assert memory.get("proj/story.md").content.startswith("# Notes")
     change = memory.change
     memory.ingest(repo)
@@ -119,13 +119,13 @@ def test_moving_to_another_encoder(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "cats purr")
         memory.remember("b", "stocks fell")
-        before = memory.search("kitten", 1, door="meaning")
+        before = memory.search("kitten", 1, retriever="meaning")
         made = memory.reembed(f"folder:{MINILM_FOLDER}")
         assert made == 2
         assert memory.reembed(f"folder:{MINILM_FOLDER}") == 0
-        assert memory.search("kitten", 1, door="meaning")[0].chunk == before[0].chunk
+        assert memory.search("kitten", 1, retriever="meaning")[0].chunk == before[0].chunk
     with hades.open(path) as memory:
-        assert memory.search("kitten", 1, door="meaning")[0].chunk.topic == "a"
+        assert memory.search("kitten", 1, retriever="meaning")[0].chunk.topic == "a"
         assert memory._finder.encoder.model.startswith("minilm-")
         with pytest.raises(hades.InvalidInput):
             memory.reembed("nonsense")

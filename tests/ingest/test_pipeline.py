@@ -182,14 +182,14 @@ def test_a_renamed_file_keeps_its_trace(folder: Path, memory: hades.Memory) -> N
     assert memory.check() == []
 
 
-def test_search_by_every_door_and_at_any_time(folder: Path, path: Path) -> None:
+def test_search_by_every_retriever_and_at_any_time(folder: Path, path: Path) -> None:
     with hades.open(path) as memory:
         memory.ingest(folder)
         assert memory.search("who started the zebra project?")[0].chunk.topic == "docs/guide.md"
-        by_words = memory.search("installer", door="words")
+        by_words = memory.search("installer", retriever="words")
         assert [h.chunk.topic for h in by_words] == ["docs/guide.md"]
         assert by_words[0].line == 5
-        by_name = {h.chunk.topic for h in memory.search("Ann Lee", door="names")}
+        by_name = {h.chunk.topic for h in memory.search("Ann Lee", retriever="names")}
         assert by_name == {"docs/guide.md", "docs/lake.md"}
         assert memory.search("stripes", kind="code")[0].chunk.topic == "docs/tools.py"
         assert memory.search("stripes", glob="docs/lake*")[0].chunk.topic == "docs/lake.md"
@@ -197,8 +197,8 @@ def test_search_by_every_door_and_at_any_time(folder: Path, path: Path) -> None:
         time.sleep(0.01)
         (folder / "guide.md").write_text("# Zebra Guide\n\nNothing to run here.\n")
         memory.ingest(folder)
-        assert memory.search("installer", door="words") == []
-        then = memory.at(before).search("installer", door="words")
+        assert memory.search("installer", retriever="words") == []
+        then = memory.at(before).search("installer", retriever="words")
         assert [h.chunk.id for h in then] == ["docs/guide.md@1#1"]
         assert memory.at("2001").search("installer") == []
 
@@ -209,7 +209,7 @@ def test_notes_are_searched_as_they_are_remembered(memory: hades.Memory) -> None
     assert memory.search("which cache?")[0].chunk.topic == "notes/cache"
     assert [h.chunk.topic for h in memory.search("cache", tag="decision")] == ["notes/cache"]
     memory.remember("notes/cache", "No cache at all.")
-    assert memory.search("LRU", door="words") == []
+    assert memory.search("LRU", retriever="words") == []
     memory.forget("notes/cache")
     assert "notes/cache" not in {h.chunk.topic for h in memory.search("cache")}
 
@@ -233,18 +233,18 @@ def test_spaces_do_not_find_each_other(memory: hades.Memory) -> None:
     memory.create_space("b")
     other = memory.in_space("b")
     other.remember("b", "secret of b")
-    for door in ("meaning", "words", "names"):
-        assert "a" not in {h.chunk.topic for h in other.search("secret", door=door)}
+    for retriever in ("meaning", "words", "names"):
+        assert "a" not in {h.chunk.topic for h in other.search("secret", retriever=retriever)}
     assert [h.chunk.topic for h in memory.search("secret")] == ["a"]
 
 
 def test_what_is_purged_is_not_found(memory: hades.Memory) -> None:
     memory.remember("a", "Agent Xyzzy lives here")
     memory.remember("b", "nothing to see")
-    assert memory.search("Xyzzy", door="words")
+    assert memory.search("Xyzzy", retriever="words")
     memory.purge("a")
-    for door in ("meaning", "words", "names"):
-        assert "a" not in {h.chunk.topic for h in memory.search("Agent Xyzzy", door=door)}
+    for retriever in ("meaning", "words", "names"):
+        assert "a" not in {h.chunk.topic for h in memory.search("Agent Xyzzy", retriever=retriever)}
     assert memory.entities() == []
 
 
@@ -252,7 +252,7 @@ def test_lost_or_damaged_indexes_are_made_anew(folder: Path, path: Path) -> None
     with hades.open(path) as memory:
         memory.ingest(folder)
         expected = [h.chunk.id for h in memory.search("zebra")]
-        memory._finder.catalogue._save()
+        memory._finder.indexes._save()
     index = path.with_name(path.name + ".index")
     for damage in (
         lambda: shutil.rmtree(index),
@@ -268,18 +268,18 @@ def test_lost_or_damaged_indexes_are_made_anew(folder: Path, path: Path) -> None
 def test_another_process_sees_what_was_written(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "first words")
-        assert memory.search("first", door="words")
+        assert memory.search("first", retriever="words")
         worker = multiprocessing.get_context("spawn").Process(target=_remember, args=(path,))
         worker.start()
         worker.join()
         assert worker.exitcode == 0
-        assert [h.chunk.topic for h in memory.search("second", door="words")] == ["b"]
+        assert [h.chunk.topic for h in memory.search("second", retriever="words")] == ["b"]
 
 
 def _remember(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("b", "second words")
-        assert memory.search("second", door="words")
+        assert memory.search("second", retriever="words")
 
 
 def _ingest_slowly(path: Path, folder: Path) -> None:
@@ -377,7 +377,7 @@ def test_a_dry_run_writes_nothing(folder: Path, memory: hades.Memory) -> None:
         lambda m: m.ingest(".", phases=("nonsense",)),
         lambda m: m.search(""),
         lambda m: m.search("x", limit=0),
-        lambda m: m.search("x", door="window"),
+        lambda m: m.search("x", retriever="window"),
         lambda m: m.search("x", kind="nope"),
     ],
 )

@@ -19,8 +19,8 @@ def test_a_search_inside_a_batch_cannot_poison_the_index(memory: hades.Memory) -
         memory.remember("c", "gamma octopus")
         memory.search("octopus")
     memory.remember("d", "delta squid")
-    assert [h.chunk.topic for h in memory.search("squid", door="words")] == ["d"]
-    assert memory.search("octopus", door="words") == []
+    assert [h.chunk.topic for h in memory.search("squid", retriever="words")] == ["d"]
+    assert memory.search("octopus", retriever="words") == []
 
 
 def test_a_purge_leaves_other_handles_searching(path: Path) -> None:
@@ -28,38 +28,38 @@ def test_a_purge_leaves_other_handles_searching(path: Path) -> None:
         first.remember("a", "alpha")
         first.remember("b", "beta")
         for memory in (first, second):
-            assert memory.search("alpha", door="words")
+            assert memory.search("alpha", retriever="words")
         first.purge("b")
         for memory in (second, first, second):
-            assert [h.chunk.topic for h in memory.search("alpha", door="words")] == ["a"]
-            assert memory.search("beta", door="words") == []
+            assert [h.chunk.topic for h in memory.search("alpha", retriever="words")] == ["a"]
+            assert memory.search("beta", retriever="words") == []
         second.remember("c", "gamma")
-        assert first.search("gamma", door="words")
+        assert first.search("gamma", retriever="words")
 
 
 def test_a_purge_in_a_batch_leaves_no_word_in_the_index(path: Path) -> None:
     with hades.open(path) as memory, hades.open(path) as other:
         memory.remember("a", "the xylophonist")
         memory.remember("b", "beta")
-        assert memory.search("xylophonist", door="words")
+        assert memory.search("xylophonist", retriever="words")
         with memory.batch():
             memory.purge("a")
             thread = threading.Thread(target=other.search, args=("xylophonist",))
             thread.start()
             thread.join()
-        assert memory.search("xylophonist", door="words") == []
-        searcher = memory._finder.catalogue._words._searcher
+        assert memory.search("xylophonist", retriever="words") == []
+        searcher = memory._finder.indexes.words._searcher
         assert searcher.doc_freq("exact", "xylophonist") == 0
 
 
 def test_a_plan_that_came_true_is_found(memory: hades.Memory, clock: HeldClock) -> None:
     memory.remember("a", "apples are green")
     memory.remember("a", "zebras will run", valid_from="in 2 hours")
-    for door in ("meaning", "words"):
-        assert [h.chunk.version for h in memory.search("zebras apples", door=door)] == [1]
+    for retriever in ("meaning", "words"):
+        assert [h.chunk.version for h in memory.search("zebras apples", retriever=retriever)] == [1]
     clock.tick(3 * 3600)
-    for door in ("meaning", "words"):
-        assert [h.chunk.version for h in memory.search("zebras apples", door=door)] == [2]
+    for retriever in ("meaning", "words"):
+        assert [h.chunk.version for h in memory.search("zebras apples", retriever=retriever)] == [2]
 
 
 def test_history_twice_is_history_once(tmp_path: Path, path: Path) -> None:
@@ -143,8 +143,8 @@ def test_a_memory_does_not_take_itself_in(tmp_path: Path) -> None:
         lambda m: m.ingest(5),
         lambda m: m.ingest(""),
         lambda m: m.ingest("a\0b"),
-        lambda m: m.search("x", door=5),
-        lambda m: m.search("x", door=[]),
+        lambda m: m.search("x", retriever=5),
+        lambda m: m.search("x", retriever=[]),
     ],
 )
 def test_strange_calls_are_refused(memory: hades.Memory, wrong) -> None:
@@ -163,5 +163,5 @@ def test_a_title_with_a_parenthesis_is_one_entity_under_two_names(
     memory.ingest(tmp_path / "films.jsonl")
     film = next(e for e in memory.entities() if e.name == "Ed Wood (film)")
     assert film.aliases == ("Ed Wood",)
-    found = {h.chunk.topic for h in memory.search("Ed Wood", door="names")}
+    found = {h.chunk.topic for h in memory.search("Ed Wood", retriever="names")}
     assert found == {"films/1", "films/2"}

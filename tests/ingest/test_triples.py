@@ -107,7 +107,7 @@ def test_the_passage_a_fact_was_read_in_mentions_both_ends(
     path.write_text(json.dumps({**fact, "source": "films/ed_wood"}), encoding="utf-8")
     assert memory.import_triples(path).added == 1
     for name in ("Ed Wood", "Tim Burton"):
-        (hit,) = memory.search(name, door="names")
+        (hit,) = memory.search(name, retriever="names")
         assert hit.chunk.topic == "films/ed_wood"
     change = memory.change
     assert memory.import_triples(path).unchanged == 1
@@ -122,4 +122,4 @@ def test_a_fact_from_an_unknown_source_is_still_a_fact(
     assert memory.import_triples(path).added == 1
     (edge,) = memory.edges("Paris")
     assert edge.target.name == "France"
-    assert memory.search("Paris", door="names") == []
+    assert memory.search("Paris", retriever="names") == []

@@ -52,7 +52,7 @@ def test_renamed_code_stands_under_its_new_name(folder: Path, memory: hades.Memo
     assert chunk.heading.startswith("docs/animals.py > stripes")
     (hit,) = memory.search("stripes", kind="code")
     assert hit.chunk.heading == chunk.heading
-    assert memory.search("tools", door="words") == []
+    assert memory.search("tools", retriever="words") == []
     assert "docs.animals.stripes" in {r.name for r in memory.related("docs.animals")}
     with pytest.raises(hades.NotFound):
         memory.get("docs/tools.py")

@@ -87,4 +87,4 @@ def test_a_missing_extra_is_told_in_a_sentence(path: Path, monkeypatch: pytest.M
         with pytest.raises(hades.Unavailable, match=r"hades-memory\[spacy\]"):
             memory.search("Paris")
     with hades.open(path, extractor="names") as memory:
-        assert memory.search("Paris", door="names")
+        assert memory.search("Paris", retriever="names")

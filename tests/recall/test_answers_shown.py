@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 
 import pytest
+from hades.cli.recall import read_plan
 from making import passage, path, recall
 from rich.console import Console
 from typer.testing import CliRunner
 
 import hades
 from hades.cli import answers, app
-from hades.cli.recall import read_plan
-from hades.domain.answer import Answer, Neighbour, Sentence
-from hades.domain.graph import Node
+from hades.domain.answer import Answer, Neighbour, Note, Sentence
+from hades.domain.graph import Node, Reason
 
 FOUND = recall(
     "Why was X rejected?",
@@ -36,25 +36,44 @@ def shown(draw: Callable[[Console], None]) -> str:
 
 def test_a_recall() -> None:
     lines = shown(lambda out: answers.recall(out, FOUND)).splitlines()
-    assert lines[0] == (
-        "lookup (no rule applies), execution  7 tokens  belief 0.80 (0.60–0.90)  8.0 ms"
-    )
-    assert lines[1] == (
-        "1. design/x@2:1–2  0.900  meaning graph  belief 0.80 (0.60–0.90)  2024-03-01"
-    )
+    assert lines[0] == "7 tokens  belief 0.80  8.0 ms"
+    assert lines[1] == "1. design/x@2:1–2  belief 0.80  2024-03-01"
     assert lines[2:4] == ["   Decision", "   It triggers [bold]Bug Y[/]. So it was rejected."]
     assert lines[5].endswith(" …")
     assert lines[6:] == [
         "paths",
-        "P1  0.70  design/x --[leads_to]--> Bug Y",
-        "pack: evicted (2 passages, 90 tokens)",
+        "P1  design/x --[leads_to]--> Bug Y",
+        "left out 2 passages, 90 tokens, to stay within the budget",
     ]
+
+
+def test_a_user_reads_only_the_reasons_that_affect_the_answer() -> None:
+    notes = (
+        Note(Reason.CAP_EXCEEDED, "beam", "822 arcs beyond the strongest"),
+        Note(Reason.NOTHING_NAMED, "seeds"),
+        Note(Reason.TIMEOUT, "walk", "after 200 ms, the walk is not complete"),
+        Note(Reason.NO_EMBEDDINGS, "seeds"),
+    )
+    found = replace(FOUND, reasons=notes)
+    plain = shown(lambda out: answers.recall(out, found)).splitlines()[-2:]
+    assert plain == [
+        "stopped after 200 ms, the walk is not complete",
+        "found by words and names only: there are no vectors yet",
+    ]
+    told = shown(lambda out: answers.recall(out, found, explain=True))
+    assert all(str(note) in told for note in notes)
 
 
 def test_the_stages_are_a_waterfall() -> None:
     lines = shown(lambda out: answers.recall(out, FOUND, explain=True)).splitlines()
     assert "   meaning +0.7  words +0.2" in lines
-    assert "          named in the question, belief 0.80 (0.60–0.90)" in lines
+    assert lines[0] == (
+        "lookup (no rule applies), execution  7 tokens  belief 0.80 (0.60–0.90)  8.0 ms"
+    )
+    assert lines[1] == (
+        "1. design/x@2:1–2  score 0.900  meaning graph  belief 0.80 (0.60–0.90)  2024-03-01"
+    )
+    assert "    named in the question, reliability 0.70, belief 0.80 (0.60–0.90)" in lines
     first, second = lines[-3:-1]
     assert first.startswith("seeds │████████        ")
     assert first.endswith("2.0 ms  found 12  added 12  reads 12  coverage 50%")
@@ -73,7 +92,7 @@ def test_an_answer_names_its_places() -> None:
     assert shown(lambda out: answers.answer(out, said)).splitlines() == [
         "So it was rejected. [1]",
         "",
-        "[1] design/x@2:1–2  2024-03-01  belief 0.80 (0.60–0.90)",
+        "[1] design/x@2:1–2  2024-03-01  belief 0.80",
     ]
     none = Answer("Why?", (), FOUND)
     assert shown(lambda out: answers.answer(out, none)) == "Nothing found answers this.\n"

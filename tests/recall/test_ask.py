@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import passage, recall, remember_story
+from making import passage, recall
 
 import hades
 from hades.domain.answer import Intent
@@ -86,13 +86,6 @@ def test_nothing_found_is_an_empty_answer() -> None:
     assert answer(recall("Who won the cup in 1998?", [DECISION, BUG])).sentences == ()
     assert answer(recall("Who fixed the kitchen sink?", [DECISION, BUG])).sentences == ()
     assert str(answer(recall("Why?"))) == "Nothing found answers this."
-
-
-@pytest.fixture
-def story(path: Path) -> hades.Memory:
-    memory = hades.open(path)
-    remember_story(memory)
-    return memory
 
 
 def test_a_neighbour_is_not_passed_off_as_the_answer(story: hades.Memory) -> None:

@@ -19,13 +19,6 @@ from hades.recall.engine import QUESTION_CHARACTERS_AT_MOST
 QUESTION = "Why was approach X rejected?"
 
 
-@pytest.fixture
-def story(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
-    clock.set("2024-03-01")
-    remember_story(memory)
-    return memory
-
-
 def reasons(found: Recall) -> set[Reason]:
     return {note.reason for note in found.reasons}
 
@@ -33,17 +26,18 @@ def reasons(found: Recall) -> set[Reason]:
 # Questions
 
 
-@pytest.mark.parametrize("empty", ["", "   ", "\n\t"])
-def test_an_empty_question_is_refused(story: hades.Memory, empty: str) -> None:
-    for call in (story.recall, story.ask, story.rank, story.search):
-        with pytest.raises(hades.InvalidInput, match="question is empty"):
-            call(empty)
+def test_an_empty_question_is_refused(story: hades.Memory) -> None:
+    for empty in ("", "   ", "\n\t"):
+        for call in (story.recall, story.ask, story.rank, story.search):
+            with pytest.raises(hades.InvalidInput, match="question is empty"):
+                call(empty)
 
 
-@pytest.mark.parametrize("wrong", [None, 7, ["why"]])
-def test_what_is_no_text_is_refused(story: hades.Memory, wrong: Any) -> None:
-    with pytest.raises(hades.InvalidInput):
-        story.recall(wrong)
+def test_what_is_no_text_is_refused(story: hades.Memory) -> None:
+    wrong: Any
+    for wrong in (None, 7, ["why"], "a\ud800b"):
+        with pytest.raises(hades.InvalidInput):
+            story.recall(wrong)
 
 
 def test_a_question_of_100_kilobytes_is_cut(story: hades.Memory) -> None:
@@ -54,31 +48,14 @@ def test_a_question_of_100_kilobytes_is_cut(story: hades.Memory) -> None:
     assert found.tokens == count_tokens([found.context])[0] <= found.plan["budget"]["tokens"]
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "🌊🌊",
-        "?!",
-        "the of and",
-        "\u200b?",
-        "x" * 3_000,
-        "SELECT * FROM topics; --",
-        "%_*",
-    ],
-)
-def test_a_question_that_says_nothing_gets_an_answer_with_reasons(
-    story: hades.Memory, question: str
-) -> None:
-    found = story.recall(question)
-    assert found.question == question
-    assert found.reasons
-    assert found.tokens <= found.plan["budget"]["tokens"]
-    story.ask(question)
-
-
-def test_a_character_no_text_has_is_refused(story: hades.Memory) -> None:
-    with pytest.raises(hades.InvalidInput):
-        story.recall("a\ud800b")
+def test_a_question_that_says_nothing_gets_an_answer_with_reasons(story: hades.Memory) -> None:
+    statement = "SELECT * FROM topics; --"
+    for question in ("🌊🌊", "?!", "the of and", "\u200b?", "x" * 3_000, statement, "%_*"):
+        found = story.recall(question)
+        assert found.question == question
+        assert found.reasons, question
+        assert found.tokens <= found.plan["budget"]["tokens"], question
+        story.ask(question)
 
 
 def test_a_language_without_spaces(memory: hades.Memory) -> None:
@@ -100,30 +77,31 @@ def test_a_very_long_word_is_cut_in_the_context(memory: hades.Memory) -> None:
 # Plans
 
 
-@pytest.mark.parametrize(
-    ("plan", "says"),
-    [
-        ({"hops": 2}, "no plan key 'hops'"),
-        ({"graph": {"hop": 2}}, "no plan key 'graph.hop'"),
-        ({"graph": 5}, "graph"),
-        ({"retriever": {"doors": []}}, "doors"),
-        ({"retriever": {"doors": ["window"]}}, "doors"),
-        ({"graph": {"damping": 1.5}}, "damping"),
-        ({"budget": {"tokens": "many"}}, "tokens"),
-        ({"final_context": None}, "final_context"),
-        ("fast", "A plan is an object"),
-        (["walk"], "A plan is an object"),
-    ],
-)
-def test_a_plan_that_makes_no_sense_is_refused(story: hades.Memory, plan: Any, says: str) -> None:
-    with pytest.raises(hades.InvalidInput, match=says):
-        story.recall(QUESTION, plan=plan)
+NO_PLANS: list[tuple[Any, str]] = [
+    ({"hops": 2}, "no plan key 'hops'"),
+    ({"graph": {"hop": 2}}, "no plan key 'graph.hop'"),
+    ({"graph": 5}, "graph"),
+    ({"retriever": {"retrievers": []}}, "retrievers"),
+    ({"retriever": {"retrievers": ["window"]}}, "retrievers"),
+    ({"graph": {"damping": 1.5}}, "damping"),
+    ({"budget": {"tokens": "many"}}, "tokens"),
+    ({"final_context": None}, "final_context"),
+    ("fast", "A plan is an object"),
+    (["walk"], "A plan is an object"),
+]
 
 
-@pytest.mark.parametrize("plan", ["fast", ["walk"], {"budget": 5}])
-def test_a_budget_does_not_hide_a_plan_that_makes_no_sense(story: hades.Memory, plan: Any) -> None:
-    with pytest.raises(hades.InvalidInput, match="plan"):
-        story.recall(QUESTION, plan=plan, budget=500)
+def test_a_plan_that_makes_no_sense_is_refused(story: hades.Memory) -> None:
+    for plan, says in NO_PLANS:
+        with pytest.raises(hades.InvalidInput, match=says):
+            story.recall(QUESTION, plan=plan)
+
+
+def test_a_budget_does_not_hide_a_plan_that_makes_no_sense(story: hades.Memory) -> None:
+    plan: Any
+    for plan in ("fast", ["walk"], {"budget": 5}):
+        with pytest.raises(hades.InvalidInput, match="plan"):
+            story.recall(QUESTION, plan=plan, budget=500)
 
 
 def test_a_plan_that_contradicts_itself_is_made_consistent(story: hades.Memory) -> None:
@@ -136,12 +114,11 @@ def test_a_plan_that_contradicts_itself_is_made_consistent(story: hades.Memory) 
     assert len(found.passages) <= 2
 
 
-@pytest.mark.parametrize("wrong", [{"mode": "fast"}, {"budget": 0}, {"kind": "poem"}, {"glob": ""}])
-def test_an_option_that_makes_no_sense_is_refused(
-    story: hades.Memory, wrong: dict[str, Any]
-) -> None:
-    with pytest.raises(hades.InvalidInput):
-        story.recall(QUESTION, **wrong)
+def test_an_option_that_makes_no_sense_is_refused(story: hades.Memory) -> None:
+    wrong: dict[str, Any]
+    for wrong in ({"mode": "fast"}, {"budget": 0}, {"kind": "poem"}, {"glob": ""}):
+        with pytest.raises(hades.InvalidInput):
+            story.recall(QUESTION, **wrong)
 
 
 def test_a_filter_that_leaves_nothing(story: hades.Memory) -> None:
@@ -174,13 +151,13 @@ def test_an_empty_memory_knows_nothing(memory: hades.Memory) -> None:
     assert not memory.ask(QUESTION).sentences
 
 
-@pytest.mark.parametrize("time", [{"time": "1999"}, {"known": "1999"}])
-def test_before_anything_was_known(story: hades.Memory, time: dict[str, str]) -> None:
-    found = story.at(**time).recall(QUESTION)
-    assert not found.passages
-    assert Reason.NOTHING_KNOWN in reasons(found)
-    assert found.belief.mean == 0
-    assert story.at(**time).paths("design/approach_x", "bugs/bug_y") == []
+def test_before_anything_was_known(story: hades.Memory) -> None:
+    for before in (story.at("1999"), story.at(known="1999")):
+        found = before.recall(QUESTION)
+        assert not found.passages
+        assert Reason.NOTHING_KNOWN in reasons(found)
+        assert found.belief.mean == 0
+        assert before.paths("design/approach_x", "bugs/bug_y") == []
 
 
 def test_a_graph_without_edges(memory: hades.Memory) -> None:
@@ -192,9 +169,9 @@ def test_a_graph_without_edges(memory: hades.Memory) -> None:
     assert reasons(found) >= {Reason.EMPTY_GRAPH, Reason.NOTHING_NAMED}
 
 
-def test_one_name_in_thousands_of_notes(memory: hades.Memory) -> None:
+def test_one_name_in_hundreds_of_notes(memory: hades.Memory) -> None:
     """A name in every passage leads nowhere; what differs still decides."""
-    page = "\n\n".join(f"# Day {n}\n\nApproach X was used on day number{n}." for n in range(3_000))
+    page = "\n\n".join(f"# Day {n}\n\nApproach X was used on day number{n}." for n in range(300))
     memory.remember("diary", page)
     memory.remember("design/y", "# Approach Y\n\nApproach Y replaced Approach X in Lisbon.")
     found = memory.recall("Which approach replaced Approach X in Lisbon?")

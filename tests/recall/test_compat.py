@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from conftest import HeldClock
-from making import T1, passage, path, recall, remember_story
+from making import T1, passage, path, recall
 
 import hades
 from hades.domain.answer import Recall
@@ -148,13 +147,6 @@ def test_passages_in_the_old_shape(view: Any) -> None:
 
 
 # The same calls over a memory
-
-
-@pytest.fixture
-def story(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
-    clock.set("2024-03-01")
-    remember_story(memory)
-    return memory
 
 
 def test_paths_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:

@@ -158,27 +158,23 @@ def test_what_changed_last_comes_first_when_asked_for_the_recent(
     assert "recency" not in memory.recall("Who visited the pump house?").passages[0].parts
 
 
-# Names of notes
+# EntityNames of notes
 
 
-@pytest.mark.parametrize(
-    ("topic", "asked"),
-    [
+def test_a_note_without_a_heading_is_titled_by_its_name(memory: hades.Memory) -> None:
+    for number in range(3):
+        memory.remember(f"other/thing{number}", f"rain fell on the roof, hour {number}.")
+    memory.remember("people/J. R. Smith", "it is not said here.")
+    memory.remember("plans/Harbour 2.0", "windows\r\nlines\r\nhere.")
+    memory.remember("design/approach_x", "nor is it here.")
+    for topic, asked in (
         ("design/approach_x", "What is approach X?"),
         ("people/J. R. Smith", "Who is J. R. Smith?"),
         ("plans/Harbour 2.0", "What is Harbour 2.0?"),
-    ],
-)
-@pytest.mark.parametrize("text", ["it is not said here.", "windows\r\nlines\r\nhere."])
-def test_a_note_without_a_heading_is_titled_by_its_name(
-    memory: hades.Memory, topic: str, asked: str, text: str
-) -> None:
-    for number in range(3):
-        memory.remember(f"other/thing{number}", f"rain fell on the roof, hour {number}.")
-    memory.remember(topic, text)
-    found = memory.recall(asked, plan={"final_context": 1})
-    assert topics(found) == [topic]
-    assert "names" in found.passages[0].doors
+    ):
+        found = memory.recall(asked, plan={"final_context": 1})
+        assert topics(found) == [topic]
+        assert "names" in found.passages[0].retrievers
 
 
 # Parts of a memory
@@ -288,12 +284,12 @@ def test_threads_ask_while_another_writes(story: hades.Memory) -> None:
     assert topics(found) == ["stream/0"]
 
 
-@pytest.mark.embedded("a scene is a part of the engine")
-def test_a_scene_stays_as_it_was(story: hades.Memory) -> None:
+@pytest.mark.embedded("a query is a part of the engine")
+def test_a_query_context_stays_as_it_was(story: hades.Memory) -> None:
     story.recall(QUESTION)
     engine, where = story._engine, story._where()
-    with engine.scene(where) as scene:
-        before = scene.words("approach X")
+    with engine.query_context(where) as query:
+        before = query.words("approach X")
         with ThreadPoolExecutor(1) as pool:  # another thread: this one holds a snapshot
 
             def write() -> Recall:
@@ -302,11 +298,11 @@ def test_a_scene_stays_as_it_was(story: hades.Memory) -> None:
                 return story.recall(QUESTION)
 
             assert pool.submit(write).result().passages
-        after = scene.words("approach X")
+        after = query.words("approach X")
         vector = engine.finder.encoder.encode(["approach X"])[0]
         assert before.tolist() == after.tolist()
-        assert len(scene.cosine(vector)) == len(scene.mask) == len(before)
-        assert set(story._store.chunks.find(scene.web.chunks.tolist(), where.as_of))
+        assert len(query.cosine(vector)) == len(query.mask) == len(before)
+        assert set(story._store.chunks.find(query.graph.chunks.tolist(), where.as_of))
 
 
 _WRITER = """

@@ -19,7 +19,7 @@ def test_text_of_an_undone_batch_never_comes_back(memory: hades.Memory, tmp_path
     memory.ingest(note)
     (hit,) = memory.search("who runs in the garden?")
     assert hit.chunk.text.startswith("Dogs run")
-    assert hit.doors["meaning"] > 0.3
+    assert hit.retrievers["meaning"] > 0.3
 
 
 def test_purging_a_merged_entity_leaves_other_handles_right(path: Path) -> None:
@@ -41,8 +41,8 @@ def test_an_alias_of_today_was_not_known_then(memory: hades.Memory) -> None:
     memory.search("Zeb")
     then = memory.log()[0].at
     memory.add_alias("Mister Zeb", "Zebulon")
-    assert memory.search("Zebulon", door="names")
-    assert not memory.at(known=then).search("Zebulon", door="names")
+    assert memory.search("Zebulon", retriever="names")
+    assert not memory.at(known=then).search("Zebulon", retriever="names")
 
 
 def test_what_was_related_later_joins_nothing_in_what_was_known(memory: hades.Memory) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hades.graph.beam import _most_common
 from hades.index.graph_view import GraphView
 from hades.recall.candidates import strongest
-from hades.recall.retrieve import FOUND_BY_DOOR, nth_best
+from hades.recall.retrieve import FOUND_BY_RETRIEVER, nth_best
 from hades.recall.signals import LEND, LEND_FAR, PRIOR_SEEDS, Signals, best, lent, lent_to
 
 SCORES = st.lists(st.sampled_from([-0.5, 0.0, 0.1, 0.25, 0.7, 1.0]), min_size=1, max_size=80)
@@ -20,7 +20,7 @@ SCORES = st.lists(st.sampled_from([-0.5, 0.0, 0.1, 0.25, 0.7, 1.0]), min_size=1,
 
 @dataclass(frozen=True)
 class Documents:
-    """Chunks in documents of these lengths, as a web knows them."""
+    """Chunks in documents of these lengths, as a graph knows them."""
 
     previous: Any
     next: Any
@@ -55,11 +55,11 @@ def _lent_slowly(lengths: list[int], scores: Any) -> list[float]:
 def test_a_turn_lends_to_those_up_to_two_away(lengths: list[int], data: st.DataObject) -> None:
     size = sum(lengths)
     scores = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=size, max_size=size)))
-    web = cast(GraphView, _documents(lengths))
-    joined = lent(web, scores)
+    graph = cast(GraphView, _documents(lengths))
+    joined = lent(graph, scores)
     assert np.allclose(joined, _lent_slowly(lengths, scores), atol=1e-12)
     some = np.arange(0, size, 2)
-    assert np.array_equal(lent_to(web, scores, some), joined[some])
+    assert np.array_equal(lent_to(graph, scores, some), joined[some])
 
 
 @given(SCORES, SCORES)
@@ -89,7 +89,7 @@ def test_the_best_are_those_of_a_full_sort(scores: list[float], limit: int) -> N
 def test_the_best_of_a_door_are_those_that_few_surpass(scores: list[float]) -> None:
     found = np.array(scores)
     for score in scores:
-        is_best = score > 0 and sum(other > score for other in scores) < FOUND_BY_DOOR
+        is_best = score > 0 and sum(other > score for other in scores) < FOUND_BY_RETRIEVER
         assert (score > 0 and score >= nth_best(found)) == is_best
 
 

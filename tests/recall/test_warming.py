@@ -21,7 +21,7 @@ def test_a_warm_memory_answers_as_a_cold_one_does(tmp_path: Path) -> None:
         warm = memory.recall("Where does the Aurora sail from?")
         assert list(spent) == ["kernels", "encoder", "indexes"]
         assert told[0] == "warming kernels"
-        assert ppr._kernel.is_ready()
+        assert ppr.kernel.is_ready()
         assert (warm.context, warm.passages) == (cold.context, cold.passages)
 
 

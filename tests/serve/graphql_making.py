@@ -12,11 +12,10 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor.executor import Executor
-from hades.serve.graphql import mounted
 
-ANN = Caller("key:ann", Role.WRITER)
 CALLERS = {
     "ann": Caller("key:ann", Role.READER),
     "eve": Caller("key:eve", Role.READER, frozenset({"work"})),
@@ -36,9 +35,9 @@ def gated(app: ASGIApp) -> ASGIApp:
 
 
 @contextmanager
-def served(desk: Executor, **options: Any) -> Iterator[httpx.Client]:
+def served(executor: Executor) -> Iterator[httpx.Client]:
     """A client of a server that stops at the end."""
-    app = gated(mounted(desk, **options))
+    app = gated(build(executor, mcp=False))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -52,12 +51,12 @@ def served(desk: Executor, **options: Any) -> Iterator[httpx.Client]:
     finally:
         server.should_exit = True
         thread.join()
-        desk.close()
+        executor.close()
 
 
 def ask(client: httpx.Client, query: str, **variables: Any) -> dict[str, Any]:
     """The data of an answer without errors."""
-    answer = client.post("/", json={"query": query, "variables": variables})
+    answer = client.post("/graphql", json={"query": query, "variables": variables})
     told: dict[str, Any] = answer.json()
     assert answer.status_code == 200, told
     assert "errors" not in told, told
@@ -66,9 +65,17 @@ def ask(client: httpx.Client, query: str, **variables: Any) -> dict[str, Any]:
 
 
 def refused(client: httpx.Client, query: str, **variables: Any) -> str:
-    """The one sentence with which a query is refused before it is executed."""
-    answer = client.post("/", json={"query": query, "variables": variables})
-    (error,) = answer.json()["errors"]
+    """The first sentence with which a query is refused before it is executed."""
+    answer = client.post("/graphql", json={"query": query, "variables": variables})
+    error = answer.json()["errors"][0]
     assert (answer.status_code, error["extensions"]["code"]) == (400, "InvalidInput"), error
     assert "data" not in answer.json()
+    return str(error["message"])
+
+
+def failed(client: httpx.Client, query: str, **variables: Any) -> str:
+    """The sentence of the one field that failed, in a query that was executed."""
+    answer = client.post("/graphql", json={"query": query, "variables": variables})
+    (error,) = answer.json()["errors"]
+    assert error["path"], error
     return str(error["message"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from hades.serve.auth.caller import Role
 from tests.serve.served_making import Served
 
+pytest_plugins = ["served_fixtures"]
+
 ASKED = {"query": '{ space { topic(name: "a") { state { content } } } }'}
 
 

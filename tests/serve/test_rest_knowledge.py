@@ -49,7 +49,7 @@ def test_edges_come_in_pages(ask: Asker) -> None:
         ask.post(f"{S}/edges", {"source": "a", "relation": "r", "target": f"t{number}"})
     page = ask.get(f"{S}/edges?relation=r&limit=2").json()
     seen = [edge["target"]["name"] for edge in page["items"]]
-    ask.post(f"{S}/edges/end", {"edge": page["items"][1]["id"]})
+    ask.post(f"{S}/edges/end", {"source": page["items"][1]["id"]})
     ask.post(f"{S}/edges", {"source": "a", "relation": "r", "target": "t5"})
     while page["next"]:
         page = ask.get(f"{S}/edges?relation=r&limit=2&cursor={page['next']}").json()
@@ -68,8 +68,8 @@ def test_facts_are_told_ended_and_changed(ask: Asker) -> None:
     ended = ask.post(f"{S}/edges/end", {"source": "ann", "relation": "lives_in"}).json()
     assert ended["items"][0]["valid_to"] is not None
     assert ask.post(f"{S}/edges/end", {}).status_code == 422
-    assert ask.post(f"{S}/edges/end", {"edge": 1, "source": "a"}).status_code == 422
-    assert ask.post(f"{S}/edges/end", {"edge": 99}).status_code == 404
+    assert ask.post(f"{S}/edges/end", {"source": "a"}).status_code == 422
+    assert ask.post(f"{S}/edges/end", {"source": 99}).status_code == 404
     missing = ask.post(f"{S}/edges/change", {"subject": "ann", "relation": "nothing"})
     assert missing.status_code == 404
 
@@ -147,7 +147,7 @@ def test_what_was_just_written_is_found(ask: Asker) -> None:
         {"question": "x", "limit": 0},
         {"question": "x", "limit": 10**6},
         {"question": "x", "limit": True},
-        {"question": "x", "door": "window"},
+        {"question": "x", "retriever": "window"},
         {"question": "x", "kind": "novel"},
         {"question": "x", "as_of": "once upon a time"},
         {"question": "x" * 100_001},
@@ -173,7 +173,7 @@ def test_the_graph_is_explored(ask: Asker) -> None:
     assert paths[0]["steps"][-1]["target"]["name"] == "refactoring/q1"
     near = ask.get(f"{S}/neighbours/design/approach_x").json()["items"]
     assert "refactoring/q1" in {one["node"]["name"] for one in near}
-    drawn = ask.get(f"{S}/subgraph?name=design/approach_x&name=lunch&hops=1").json()
+    drawn = ask.get(f"{S}/subgraph?names=design/approach_x&names=lunch&hops=1").json()
     assert {"design/approach_x", "lunch"} <= {node["name"] for node in drawn["nodes"]}
     mind = ask.get(f"{S}/working-memory/design/approach_x?budget=300").json()
     assert mind["items"][0]["why"] == "latest"

@@ -11,8 +11,8 @@ import pytest
 from rest_making import Asker, S, asking
 
 import hades
+from hades.client.connection import encode_cursor
 from hades.domain.plain import plain
-from hades.serve.rest.paging import encode
 from hades.store.edge_pages import edge_place
 
 CODE = "from engine import warm_up\n\ndef load_all():\n    return warm_up()\n"
@@ -140,7 +140,7 @@ def test_what_is_written_between_pages_moves_nothing(ask: Asker, path: Path) -> 
     ],
 )
 def test_a_cursor_that_is_none_is_refused_or_the_end(ask: Asker, what: str, key: Any) -> None:
-    answer = ask.get(f"{S}/{what}?cursor={encode(key)}")
+    answer = ask.get(f"{S}/{what}?cursor={encode_cursor(key)}")
     assert answer.status_code in (200, 422)
     if answer.status_code == 200:
         assert answer.json() == {"items": [], "next": None}

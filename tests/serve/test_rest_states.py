@@ -54,8 +54,8 @@ def test_chunks_are_there_once_they_are_indexed(ask: Asker) -> None:
 
 def test_only_an_admin_purges(ask: Asker) -> None:
     ask.put(f"{S}/states/secret", {"content": "x"})
-    assert ask.delete(f"{S}/states/secret?purge=true", caller=WRITER).status_code == 403
-    gone = ask.delete(f"{S}/states/secret?purge=true", caller=ADMIN)
+    assert ask.post(f"{S}/purge", {"name": "secret"}, caller=WRITER).status_code == 403
+    gone = ask.post(f"{S}/purge", {"name": "secret"}, caller=ADMIN)
     assert (gone.status_code, gone.json()["wiped"]) == (200, 1)
     assert ask.get(f"{S}/history/secret").status_code == 404
 
@@ -117,7 +117,7 @@ def test_a_write_for_another_state_than_the_current_one_is_refused(ask: Asker) -
 
 def test_a_topic_that_was_purged_and_made_anew_is_another(ask: Asker, clock: Any) -> None:
     etag = ask.put(f"{S}/states/a", {"content": "one"}).headers["etag"]
-    ask.delete(f"{S}/states/a?purge=true")
+    ask.post(f"{S}/purge", {"name": "a"})
     clock.tick()
     ask.put(f"{S}/states/a", {"content": "someone else's"})
     late = ask.put(f"{S}/states/a", {"content": "two"}, headers={"If-Match": etag})

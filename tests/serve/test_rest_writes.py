@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rest_making import ADMIN, WRITER, Asker, S, asking
+from rest_making import ADMIN, READER, WRITER, Asker, S, asking
 
 KEY = {"Idempotency-Key": "note-17"}
 
@@ -82,7 +82,7 @@ def test_every_kind_of_write_takes_a_key(ask: Asker) -> None:
         ("POST", f"{S}/entities/merge", {"keep": "b", "others": ["c"]}),
         ("POST", f"{S}/entities/split", {"name": "c"}),
         ("PUT", f"{S}/inverses/r", {"inverse": "q"}),
-        ("POST", f"{S}/edges/end", {"edge": 2}),
+        ("POST", f"{S}/edges/end", {"source": 2}),
         ("POST", f"{S}/proposals", {"subject": "a", "alias": "x", "confidence": 0.1}),
         ("POST", "/v1/spaces", {"name": "other"}),
         ("DELETE", "/v1/spaces/other", None),
@@ -98,48 +98,45 @@ def test_every_kind_of_write_takes_a_key(ask: Asker) -> None:
     assert ask.get(f"{S}/history/a").json()["items"][-1]["forgotten"] is True
 
 
-# Holds
+# Batches
 
 
-def _begin(ask: Asker, kind: str, **said: object) -> dict[str, str]:
-    begun = ask.post(f"{S}/holds", {"kind": kind}, **said)
-    assert begun.status_code == 201, begun.text
-    assert begun.json()["expires_s"] > 0
-    return {"Hades-Hold": begun.json()["hold"]}
+def _write(operation: str, **arguments: object) -> dict[str, object]:
+    return {"operation": operation, "arguments": arguments}
 
 
 def test_a_batch_is_all_or_nothing(ask: Asker) -> None:
-    hold = _begin(ask, "batch")
-    ask.put(f"{S}/states/a", {"content": "one"}, headers=hold)
-    assert ask.get(f"{S}/states/a", headers=hold).status_code == 200
-    assert ask.get(f"{S}/states/a").status_code == 404
-    assert ask.delete(f"{S}/holds/{hold['Hades-Hold']}").json()["committed"] is False
-    assert ask.get(f"{S}/states/a").status_code == 404
-    hold = _begin(ask, "batch")
-    ask.put(f"{S}/states/a", {"content": "one"}, headers={**hold, **KEY})
-    ask.put(f"{S}/states/b", {"content": "two"}, headers=hold)
-    assert ask.post(f"{S}/holds/{hold['Hades-Hold']}/commit").json()["committed"] is True
-    assert ask.get(f"{S}/states/a").status_code == 200
-    assert ask.get(f"{S}/states/a", headers=hold).status_code == 404
+    first = _write("remember", topic="a", content="one")
+    late = _write("remember", topic="b", content="two", expect_version=3)
+    refused = ask.post(f"{S}/batch", {"operations": [first, late]})
+    assert (refused.status_code, ask.get(f"{S}/topics").json()["items"]) == (409, [])
+    joined = _write("relate", source="a", relation="about", target="b")
+    done = ask.post(f"{S}/batch", {"operations": [first, joined]}, headers=KEY)
+    assert [one.get("version") for one in done.json()["items"]] == [1, None]
+    again = ask.post(f"{S}/batch", {"operations": [first, joined]}, headers=KEY)
+    assert (again.json(), _versions(ask, "a")) == (done.json(), 1)
+    assert again.headers["idempotent-replayed"] == "true"
 
 
-def test_a_snapshot_stays_at_its_moment(ask: Asker) -> None:
-    ask.put(f"{S}/states/a", {"content": "one"})
-    hold = _begin(ask, "snapshot")
-    ask.put(f"{S}/states/a", {"content": "two"})
-    assert ask.get(f"{S}/states/a", headers=hold).json()["content"] == "one"
-    assert ask.get(f"{S}/states/a").json()["content"] == "two"
-    assert ask.put(f"{S}/states/a", {"content": "x"}, headers=hold).status_code == 422
-    ask.delete(f"{S}/holds/{hold['Hades-Hold']}")
+def test_a_batch_says_which_write_is_wrong(ask: Asker) -> None:
+    good = _write("remember", topic="a", content="one")
+    for bad in (
+        _write("get", topic="a"),
+        _write("index"),
+        _write("remember", topic="a"),
+        _write("remember", topic="a", content=5),
+        _write("remember", topic="a", content="one", colour="red"),
+    ):
+        refused = ask.post(f"{S}/batch", {"operations": [good, bad]})
+        assert refused.status_code == 422, bad
+        assert "2" in refused.text or "operations.1" in refused.text
+    assert ask.get(f"{S}/topics").json()["items"] == []
 
 
-def test_a_hold_is_of_whoever_began_it(ask: Asker) -> None:
-    hold = _begin(ask, "snapshot")
-    assert ask.get(f"{S}/topics", headers=hold, caller=WRITER).status_code == 404
-    end = f"{S}/holds/{hold['Hades-Hold']}"
-    assert ask.delete(end, caller=WRITER).status_code == 404
-    assert ask.delete(end).status_code == 200
-    assert ask.delete(end).status_code == 200  # its answer may have been lost
-    assert ask.delete(end, caller=WRITER).status_code == 404
-    assert ask.get(f"{S}/topics", headers=hold).status_code == 404
-    assert ask.post(f"{S}/holds", {"kind": "lock"}).status_code == 422
+def test_a_batch_needs_what_its_writes_need(ask: Asker) -> None:
+    good, purge = _write("remember", topic="a", content="one"), _write("purge", name="a")
+    inverse = _write("set_inverse", relation="r", inverse="q")
+    for caller, writes in ((READER, [good]), (WRITER, [good, purge]), (WRITER, [good, inverse])):
+        assert ask.post(f"{S}/batch", {"operations": writes}, caller=caller).status_code == 403
+    assert ask.get(f"{S}/topics").json()["items"] == []
+    assert ask.post(f"{S}/batch", {"operations": [good]}, caller=WRITER).status_code == 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -12,10 +11,14 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor, Standing
-from hades.serve.telemetry.metrics import CALLS_SHOWN, SPACES_SHOWN, Metrics
-from hades.serve.telemetry.sizes import Sizes, Standings
+from hades.serve.executor.executor import Executor, ExecutorLoad
+from hades.serve.telemetry.metrics import (
+    CALLS_SHOWN,
+    SPACES_SHOWN,
+    ExecutorMetrics,
+    MemoryMetrics,
+    Metrics,
+)
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
@@ -54,7 +57,7 @@ def test_a_real_answer_fills_every_family_of_recall(path: Path) -> None:
         remember_story(memory)
         metrics.observe_recall(memory.recall("Why was approach X rejected?"), "default")
     stages = {dict(labels).get("stage") for name, labels in samples(metrics) if "stage_s" in name}
-    assert {"scene", "seeds", "walk", "rank", "paths", "pack"} <= stages
+    assert {"open", "seeds", "walk", "rank", "paths", "pack"} <= stages
 
 
 def test_calls_are_counted_by_name_mode_and_status() -> None:
@@ -93,41 +96,26 @@ def test_two_servers_in_one_process_do_not_mix() -> None:
     assert not [name for name, _ in samples(two) if name == "hades_calls_total"]
 
 
-def test_where_the_desk_stands_is_asked_at_each_look(path: Path) -> None:
-    metrics, desk = Metrics(), Executor.open(path)
-    metrics.watch(Standings(desk.standing, lambda: {"running": 1, "done": 4}))
-    assert value(metrics, "hades_line_waiting", line="read") == 0
-    assert value(metrics, "hades_line_running", line="write") == 0
-    assert value(metrics, "hades_refused_total", line="work") == 0
-    assert value(metrics, "hades_holds", kind="batch") == 0
-    assert value(metrics, "hades_breaker", line="read", state="closed") == 1
+def test_how_busy_the_executor_is_is_asked_at_each_look(path: Path) -> None:
+    metrics, executor = Metrics(), Executor.open(path)
+    seen = [executor.standing()]
+    metrics.registry.register(ExecutorMetrics(lambda: seen[0], lambda: {"running": 1, "done": 4}))
+    assert value(metrics, "hades_pool_waiting", pool="read") == 0
+    assert value(metrics, "hades_pool_running", pool="write") == 0
+    assert value(metrics, "hades_refused_total", pool="work") == 0
     assert value(metrics, "hades_jobs", status="done") == 4
-    ann = Caller("key:ann", Role.WRITER)
-
-    async def held() -> float:
-        hold = await desk.hold(ann, "default", "snapshot")
-        count = value(metrics, "hades_holds", kind="snapshot")
-        await desk.release(ann, hold, commit=False)
-        return count
-
-    assert asyncio.run(held()) == 1
-    desk.close()
-
-
-def test_an_open_breaker_is_seen() -> None:
-    stand = Standing({"read": 3}, {"read": 2}, {"read": 7}, {}, {"read": "open"})
-    metrics = Metrics()
-    metrics.watch(Standings(lambda: stand))
-    assert value(metrics, "hades_line_waiting", line="read") == 3
-    assert value(metrics, "hades_refused_total", line="read") == 7
-    assert value(metrics, "hades_breaker", line="read", state="open") == 1
-    assert value(metrics, "hades_breaker", line="read", state="closed") == 0
+    seen[0] = ExecutorLoad({"read": 3}, {"read": 2}, {"read": 7})
+    assert value(metrics, "hades_pool_waiting", pool="read") == 3
+    assert value(metrics, "hades_refused_total", pool="read") == 7
+    executor.close()
 
 
 def test_sizes_are_counted_seldom_and_only_after_a_write(memory: hades.Memory) -> None:
     now = [0.0]
     metrics = Metrics()
-    metrics.watch(Sizes(memory, metrics.shown_space, every_s=30, clock=lambda: now[0]))
+    metrics.registry.register(
+        MemoryMetrics(memory, metrics.shown_space, every_s=30, clock=lambda: now[0])
+    )
 
     def topics() -> float:
         return value(metrics, "hades_memory_topics", space="default")
@@ -148,7 +136,7 @@ def test_spaces_beyond_the_first_share_a_label(memory: hades.Memory) -> None:
         memory.create_space(f"s{number}")
         memory.in_space(f"s{number}").remember("a", "x")
     metrics = Metrics()
-    metrics.watch(Sizes(memory, metrics.shown_space))
+    metrics.registry.register(MemoryMetrics(memory, metrics.shown_space))
     shown = [dict(labels)["space"] for name, labels in samples(metrics) if name.endswith("_topics")]
     assert len(shown) == SPACES_SHOWN + 1
     assert value(metrics, "hades_memory_topics", space="other") == 6
@@ -156,7 +144,7 @@ def test_spaces_beyond_the_first_share_a_label(memory: hades.Memory) -> None:
 
 def test_cache_uses_are_those_of_the_engine(memory: hades.Memory) -> None:
     metrics = Metrics()
-    metrics.watch(Sizes(memory))
+    metrics.registry.register(MemoryMetrics(memory))
     assert not [name for name, _ in samples(metrics) if name == "hades_cache_uses_total"]
     remember_story(memory)
     for _ in range(3):
@@ -169,7 +157,7 @@ def test_cache_uses_are_those_of_the_engine(memory: hades.Memory) -> None:
 def test_a_memory_that_is_gone_takes_only_its_own_numbers_away(path: Path) -> None:
     memory = hades.open(path)
     metrics = Metrics()
-    metrics.watch(Sizes(memory))
+    metrics.registry.register(MemoryMetrics(memory))
     memory.close()
     names = {name for name, _ in samples(metrics)}
     assert "hades_info" in names

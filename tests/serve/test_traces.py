@@ -101,6 +101,7 @@ def serve(telemetry: Telemetry, headers: dict[str, str], status: int = 200) -> h
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         scope["route"] = Route()
+        assert scope["path"] == "/v1/spaces/secret/recall", "the app sees what was asked"
         telemetry.observe_recall(made_recall("What is secret?"), "default")
         await send({"type": "http.response.start", "status": status, "headers": []})
         await send({"type": "http.response.body", "body": b"{}"})
@@ -108,7 +109,9 @@ def serve(telemetry: Telemetry, headers: dict[str, str], status: int = 200) -> h
     async def asking() -> httpx.Response:
         transport = httpx.ASGITransport(telemetry.around(app))
         async with httpx.AsyncClient(transport=transport, base_url="http://hades") as client:
-            return await client.post("/v1/spaces/default/recall", headers=headers)
+            return await client.post(
+                "/v1/spaces/secret/recall?topic=secret", headers={"x": "secret", **headers}
+            )
 
     return asyncio.run(asking())
 
@@ -130,7 +133,7 @@ def test_a_request_its_answer_and_its_stages_are_one_trace(receiver: Receiver) -
     assert answer.parent_span_id == request.span_id
     assert seeds.parent_span_id == answer.span_id
     assert {span.trace_id for span in receiver.spans} == {request.trace_id}
-    assert about(request)["http.response.status_code"] == 200
+    assert about(request)["http.status_code"] == 200
     assert about(receiver.named("recall paths"))["hades.capped"] is True
     assert about(seeds)["hades.reads"] == 12
     assert about(answer)["hades.reasons"] == ["pack: evicted"]
@@ -164,6 +167,21 @@ def test_no_contents_unless_asked(receiver: Receiver) -> None:
     asked.close()
     told = about([span for span in receiver.spans if span.name == "recall"][-1])
     assert told["input.value"] == "What is secret?"
+
+
+def test_an_error_is_raised_again_and_its_sentence_stays_here(receiver: Receiver) -> None:
+    async def broken(_scope: Any, _receive: Any, _send: Any) -> None:
+        raise RuntimeError("no topic secret")
+
+    traces = traced(receiver)
+    app = traces.around(broken)
+    scope = {"type": "http", "method": "GET", "path": "/secret", "headers": [], "query_string": b""}
+    with pytest.raises(RuntimeError, match="no topic secret"):
+        asyncio.run(app(scope, None, None))  # type: ignore[arg-type,func-returns-value]
+    traces.close()
+    (span,) = receiver.spans
+    assert (span.name, span.status.code) == ("GET", 2)
+    assert b"secret" not in span.SerializeToString()
 
 
 def test_a_failure_is_marked(receiver: Receiver) -> None:

@@ -14,7 +14,7 @@ from hades.memory import Memory
 from hades.operations.declare import OPERATIONS, Operation, Role
 from hades.serve.problems import ERRORS_AT_MOST
 from hades.serve.rest.calls import Writes
-from hades.serve.rest.operations import require, run, wire_type
+from hades.serve.rest.operations import field_of, require, run
 from hades.serve.rest.routes import routes
 from hades.serve.rest.words import Body, Hint
 from hades.serve.wire import Page
@@ -93,11 +93,5 @@ def _arguments(operation: Operation, given: dict[str, Any], number: int) -> dict
 @cache
 def _model(name: str) -> type[BaseModel]:
     """All arguments of an operation, those of its path too."""
-    fields: dict[str, Any] = {
-        one.name: (
-            wire_type(one),
-            Field() if one.required or one.is_list else one.default,
-        )
-        for one in OPERATIONS[name].parameters
-    }
+    fields = {one.name: field_of(one) for one in OPERATIONS[name].parameters}
     return create_model(f"{name}_arguments", __base__=Body, **fields)

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from functools import reduce
 from operator import or_
-from types import UnionType
-from typing import Annotated, Any, Union, cast, get_args, get_origin
+from typing import Annotated, Any, cast, get_args, get_origin
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import Response
 
 from hades.errors import Denied
-from hades.operations.declare import OPERATIONS, Operation, Parameter
+from hades.operations.declare import OPERATIONS, Operation, Parameter, types_of
 from hades.serve.rest.calls import (
     AsOfTime,
     IdempotencyKey,
@@ -24,7 +23,7 @@ from hades.serve.rest.calls import (
     SpaceName,
     Writing,
 )
-from hades.serve.rest.paging import PAGE, Cursor, Limit, decode, page
+from hades.serve.rest.paging import PAGE, Cursor, Limit, after_of, page
 from hades.serve.rest.routes import routes
 from hades.serve.rest.words import NAME, Body, Hint, Number
 from hades.serve.wire import Page
@@ -78,7 +77,9 @@ def body_model(operation: Operation) -> type[BaseModel] | None:
     if operation.verb in _IN_QUERY:
         return None
     own = [one for one in operation.parameters if one.name not in operation.in_path]
-    fields: dict[str, Any] = {one.name: (wire_type(one), _default(one)) for one in own}
+    if not own:
+        return None
+    fields = {one.name: field_of(one) for one in own}
     if operation.timed:
         fields |= {name: (kind, None) for name, kind in _TIMES.items()}
     example = {one.name: one.about.example for one in own if one.about.example is not None}
@@ -94,14 +95,9 @@ def wire_type(parameter: Parameter) -> Any:
     if parameter.is_list:
         kind = _list_of(parameter)
     else:
-        kinds = [_wire(parameter, one) for one in _kinds(parameter.type)]
+        kinds = [_wire(parameter, one) for one in types_of(parameter.type)]
         kind = reduce(or_, [one for one in kinds if one is not None])
     return Annotated[kind, Field(description=parameter.about.help)]
-
-
-def _kinds(kind: Any) -> tuple[Any, ...]:
-    """The types of a union; of any other type, itself."""
-    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
 def _wire(parameter: Parameter, kind: Any) -> Any:
@@ -131,10 +127,11 @@ def _list_of(parameter: Parameter) -> Any:
     return Annotated[items, Field(max_length=LIST_AT_MOST)]
 
 
-def _default(parameter: Parameter) -> Any:
+def field_of(parameter: Parameter) -> Any:
+    """A parameter as a field of a pydantic model."""
     if parameter.is_list:
-        return Field()
-    return Field() if parameter.required else parameter.default
+        return wire_type(parameter), []  # the memory says what is missing
+    return wire_type(parameter), Field() if parameter.required else parameter.default
 
 
 def _endpoint(operation: Operation) -> Any:
@@ -153,10 +150,13 @@ def _endpoint(operation: Operation) -> Any:
         elif model is None and not (operation.cursor and one.name in ("after", "limit")):
             examples = None if one.about.example is None else [one.about.example]
             kind = Annotated[wire_type(one), Query(examples=examples)]
-            default = inspect.Parameter.empty if one.required or one.is_list else one.default
+            default = [] if one.is_list else one.default
             shown.append(inspect.Parameter(one.name, keyword, annotation=kind, default=default))
     if model is not None:
-        shown.append(inspect.Parameter("body", keyword, annotation=model))
+        may_lack = not any(field.is_required() for field in model.model_fields.values())
+        kind = model | None if may_lack else model
+        default = None if may_lack else inspect.Parameter.empty
+        shown.append(inspect.Parameter("body", keyword, annotation=kind, default=default))
     elif operation.timed:
         shown += [
             inspect.Parameter(name, keyword, annotation=kind, default=None)
@@ -187,7 +187,7 @@ async def _read(
 ) -> Response:
     reading = Reading(request, space).at(given.pop("as_of", None), given.pop("known_at", None))
     if operation.cursor is not None:
-        limit, after = given.pop("limit"), _decoded(operation, given.pop("cursor"))
+        limit, after = given.pop("limit"), after_of(operation, given.pop("cursor"))
         asked = {**given, "limit": limit + 1} | ({} if after is None else {"after": after})
         key = operation.cursor
         return await reading.answer(
@@ -221,16 +221,6 @@ def shown(operation: Operation, value: Any) -> Any:
     if isinstance(value, list):
         return {"items": value, "next": None}
     return {"value": value} if operation.returns is int else value
-
-
-def _decoded(operation: Operation, cursor: str | None) -> Any:
-    """What `after` is for a cursor."""
-    if cursor is None:
-        return None
-    kind = _kinds(next(one.type for one in operation.parameters if one.name == "after"))[0]
-    if get_origin(kind) is tuple:
-        return tuple(decode(cursor, *get_args(kind)))
-    return decode(cursor, kind)[0]
 
 
 def _response_model(returns: Any) -> Any:

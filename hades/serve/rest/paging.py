@@ -8,12 +8,13 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from fastapi import Query
 
 from hades.client.connection import encode_cursor
 from hades.errors import InvalidInput
+from hades.operations.declare import Operation, types_of
 
 Item = TypeVar("Item")
 
@@ -46,6 +47,16 @@ def decode(cursor: str, *kinds: type) -> list[Any]:
     if any(isinstance(part, int) and abs(part) >= NUMBER_BELOW for part in key):
         raise InvalidInput("That is no cursor of ours: give `next` of the page before.")
     return key
+
+
+def after_of(operation: Operation, cursor: str | None) -> Any:
+    """What an operation takes as `after` for a cursor; None: from the start."""
+    if cursor is None:
+        return None
+    kind = types_of(next(one.type for one in operation.parameters if one.name == "after"))[0]
+    if get_origin(kind) is tuple:
+        return tuple(decode(cursor, *get_args(kind)))
+    return decode(cursor, kind)[0]
 
 
 def page(items: Sequence[Item], limit: int, key: Callable[[Item], Iterable[Any]]) -> dict[str, Any]:

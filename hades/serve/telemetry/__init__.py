@@ -1,1 +1,1 @@
-"""Watching: what a server counts, traces, logs and says of its health."""
+"""Telemetry: what a server counts, traces, logs and says of its health."""

@@ -1,32 +1,30 @@
 """Health: three small pages for whoever watches over the server.
 
 `/healthz` answers as long as the process does. `/readyz` says whether calls would be served:
-it is warm, the storage answers, the breaker is closed. `/metrics` is for Prometheus. None of
-them stands in the line of calls: an overloaded server still says that it is.
+it is warm, and the storage answers. `/metrics` is for Prometheus. None of them waits for the
+executor: an overloaded server still says that it is.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor.executor import Executor
-from hades.serve.telemetry.metrics import CONTENT_TYPE, Metrics
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from hades.serve.telemetry.metrics import Metrics
 
 LOG = logging.getLogger(__name__)
 
-PATHS = ("/healthz", "/readyz", "/metrics")
 STORAGE_TIMEOUT_S = 2.0
+_NO_STORE = {"cache-control": "no-store"}
 
 
 @dataclass(slots=True)
@@ -35,7 +33,6 @@ class Readiness:
 
     storage: Callable[[], object]
     """Touches the storage; raises when it does not answer."""
-    breaker: Callable[[], str] = lambda: "closed"
     warm: bool = False
     """Set once kernels, encoder and indexes are loaded."""
     leaving: bool = False
@@ -49,8 +46,6 @@ class Readiness:
             found["server"] = "shutting down"
         if not self.warm:
             found["warm"] = "still loading"
-        if self.breaker() != "closed":
-            found["breaker"] = self.breaker()
         storage = await self._storage_problem()
         return {**found, "storage": storage} if storage else found
 
@@ -70,53 +65,30 @@ class Readiness:
         return "cannot be read"
 
 
-class Pages:
-    """The three pages as an ASGI app; `PATHS` are what it answers."""
-
-    def __init__(self, metrics: Metrics, readiness: Readiness) -> None:
-        self._metrics = metrics
-        self._readiness = readiness
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one of them."""
-        if scope["method"] not in ("GET", "HEAD"):
-            await _answer(send, 405, b"", {"allow": "GET, HEAD"})
-        elif scope["path"].endswith("/healthz"):
-            await _tell(send, 200, {"status": "alive"})
-        elif scope["path"].endswith("/readyz"):
-            problems = await self._readiness.problems()
-            told = {"status": "waiting" if problems else "ready", "problems": problems}
-            await _tell(send, 503 if problems else 200, told)
-        elif not may_look(scope):
-            await _tell(send, 403, {"detail": "Metrics need a key that may read every space."})
-        else:
-            body = await asyncio.to_thread(self._metrics.render)
-            await _answer(send, 200, body, {"content-type": CONTENT_TYPE})
+def readiness_of(executor: Executor, *, warm: bool = False) -> Readiness:
+    """Whether an executor would serve calls."""
+    return Readiness(storage=lambda: executor.memory.change, warm=warm)
 
 
-def readiness_of(desk: Executor, *, warm: bool = False) -> Readiness:
-    """Whether a desk would serve calls."""
+def health_routes(metrics: Metrics, readiness: Readiness) -> list[Route]:
+    """The three pages."""
 
-    def breaker() -> str:
-        states = desk.standing().breaker.values()
-        return next((state for state in states if state != "closed"), "closed")
+    async def healthz(_request: Request) -> Response:
+        return JSONResponse({"status": "alive"}, headers=_NO_STORE)
 
-    return Readiness(storage=lambda: desk.memory.change, breaker=breaker, warm=warm)
+    async def readyz(_request: Request) -> Response:
+        problems = await readiness.problems()
+        told = {"status": "waiting" if problems else "ready", "problems": problems}
+        return JSONResponse(told, 503 if problems else 200, headers=_NO_STORE)
 
+    # Not async: what the memory holds is counted here, which is done in a thread.
+    def shown_metrics(request: Request) -> Response:
+        caller = request.scope.get("hades.caller")
+        # They name spaces, so a key for some spaces is not enough.
+        if not isinstance(caller, Caller) or caller.role < Role.READER or caller.spaces is not None:
+            told = {"detail": "Metrics need a key that may read every space."}
+            return JSONResponse(told, 403, headers=_NO_STORE)
+        return Response(metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
-def may_look(scope: Mapping[str, Any]) -> bool:
-    """Whether metrics are theirs to see: they name spaces, so a key for some is not enough."""
-    caller = scope.get("hades.caller")
-    return isinstance(caller, Caller) and caller.role >= Role.READER and caller.spaces is None
-
-
-async def _tell(send: Send, status: int, what: Mapping[str, Any]) -> None:
-    headers = {"content-type": "application/json", "cache-control": "no-store"}
-    await _answer(send, status, json.dumps(what).encode(), headers)
-
-
-async def _answer(send: Send, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-    told = [(name.encode(), value.encode()) for name, value in headers.items()]
-    told.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": told})
-    await send({"type": "http.response.body", "body": body})
+    pages = {"/healthz": healthz, "/readyz": readyz, "/metrics": shown_metrics}
+    return [Route(path, page, include_in_schema=False) for path, page in pages.items()]

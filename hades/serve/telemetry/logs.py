@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
 from hades.errors import InvalidInput
-from hades.serve.auth import call_record as noted
+from hades.serve.auth import call_record
 
 Shape = Literal["auto", "json", "text"]
 LEVELS = ("debug", "info", "warning", "error")
@@ -33,7 +33,12 @@ _SECRETS = re.compile(
     """
 )
 MASKED = "[hidden]"
-QUIET = {"httpx": logging.WARNING, "urllib3": logging.WARNING, "opentelemetry": logging.ERROR}
+QUIET = {
+    "httpx": logging.WARNING,
+    "mcp": logging.WARNING,
+    "urllib3": logging.WARNING,
+    "opentelemetry": logging.ERROR,
+}
 """Libraries that would tell of every request they make, or try again."""
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 """What every record has; the rest was given by `extra`."""
@@ -44,10 +49,10 @@ def masked(text: str) -> str:
     return _SECRETS.sub(lambda found: (found[1] or "") + MASKED, text)
 
 
-def _request() -> str:
+def _request_id() -> str:
     """The id of the request that is being served, where there is one."""
-    note = noted.current.get()
-    return "" if note is None else note.request
+    record = call_record.current.get()
+    return "" if record is None else record.request
 
 
 class JsonLines(logging.Formatter):
@@ -61,8 +66,8 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": masked(record.getMessage()),
         }
-        if asked := _request():
-            line["request"] = asked
+        if request := _request_id():
+            line["request"] = request
         for name, value in vars(record).items():
             if name not in _OWN and name not in line:
                 line[name] = masked(value) if isinstance(value, str) else value
@@ -71,18 +76,20 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=lambda value: masked(str(value)))
 
 
-class Text(logging.Formatter):
+class TextLines(logging.Formatter):
     """A record for people: time, level, message, and the request it belongs to."""
 
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """The line; `format` puts the error below it."""
+        request = _request_id()
+        return super().formatMessage(record) + (f"  [{request}]" if request else "")
+
     def format(self, record: logging.LogRecord) -> str:
-        """The line, and the error below it."""
-        at = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
-        asked = _request()
-        text = f"{at} {record.levelname.lower():<7} {record.getMessage()}"
-        text += f"  [{asked}]" if asked else ""
-        if record.exc_info:
-            text += "\n" + self.formatException(record.exc_info)
-        return masked(text)
+        """Line and error without secrets."""
+        return masked(super().format(record))
 
 
 @contextmanager
@@ -96,21 +103,23 @@ def logging_to(
     if level not in LEVELS:
         raise InvalidInput(f"There is no log level {level!r}: {', '.join(LEVELS)}.")
     out = sys.stderr if stream is None else stream
-    plain = shape == "text" or (shape == "auto" and out.isatty())
+    is_text = shape == "text" or (shape == "auto" and out.isatty())
     handler = logging.StreamHandler(out)
-    handler.setFormatter(Text() if plain else JsonLines())
+    handler.setFormatter(TextLines() if is_text else JsonLines())
     root = logging.getLogger()
-    before = root.level
+    least = logging.getLevelNamesMapping()[level.upper()]
+    levels = {
+        root: least,
+        **{logging.getLogger(name): max(at, least) for name, at in QUIET.items()},
+    }
+    before = {logger: logger.level for logger in levels}
     root.addHandler(handler)
-    root.setLevel(level.upper())
-    levels = {name: logging.getLogger(name).level for name in QUIET}
-    for name, least in QUIET.items():
-        logging.getLogger(name).setLevel(max(least, root.level))
+    for logger, at in levels.items():
+        logger.setLevel(at)
     try:
         yield
     finally:
         handler.flush()
         root.removeHandler(handler)
-        root.setLevel(before)
-        for name, was in levels.items():
-            logging.getLogger(name).setLevel(was)
+        for logger, was in before.items():
+            logger.setLevel(was)

@@ -8,25 +8,39 @@ bounded set of values: what goes beyond is counted under `other`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.gc_collector import GCCollector
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    GCCollector,
+    Histogram,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
-from prometheus_client.platform_collector import PlatformCollector
-from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 import hades
 from hades.domain.answer import Recall
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+from hades.errors import HadesError
+from hades.memory import Memory
+from hades.serve.executor.executor import ExecutorLoad
 
 SPACES_SHOWN = 10
 """Spaces with series of their own; later ones are `other`. Each costs some 40 series."""
 CALLS_SHOWN = 160
 """Calls with series of their own: more than the endpoints and tools there are."""
 OTHER = "other"
+SIZES_EVERY_S = 30.0
+AT_MOST_ONE_OF = 100
+"""Counting takes at most one part in so many of the time, however large the memory is."""
+SIZES = ("topics", "states", "chunks", "vectors", "entities", "edges", "pending")
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """From a look-up (13 µs in the store, about 1 ms by HTTP) to a question that runs out of time."""
@@ -37,8 +51,36 @@ TOKENS = (0, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000)
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 """Conveyance is per second: about 20 for an answer in 20 ms."""
 
+COUNTERS = {
+    "calls": ("Calls by name, mode RO or RW, and status.", "call", "mode", "status"),
+    "recalls": ("Questions answered.", "space", "intent", "mode"),
+    "reasons": ("What was trimmed or done another way.", "stage", "reason"),
+    "stage_reads": ("Documents read first in a stage.", "stage"),
+    "stage_capped": ("Stages that a cap cut short.", "stage"),
+    "stage_stopped": ("Stages that ended early.", "stage"),
+}
+"""What is counted: what it means, and its labels. In Prometheus `hades_` stands before it."""
+HISTOGRAMS: dict[str, tuple[Sequence[float], str, Sequence[str]]] = {
+    "call_seconds": (SECONDS, "A call, from its head to the end of its answer.", ("call", "mode")),
+    "recall_seconds": (SECONDS, "A question.", ("space",)),
+    "recall_documents": (DOCUMENTS, "Documents read for a question.", ()),
+    "recall_tokens": (TOKENS, "Tokens of a context.", ()),
+    "recall_belief": (SHARES, "Belief that the answer is there.", ()),
+    "stage_seconds": (SECONDS, "A stage of recall.", ("stage",)),
+    "stage_coverage": (SHARES, "Share of the question covered so far.", ("stage",)),
+    "conveyance": (RATES, "How much a recall conveyed a second.", ()),
+    "conveyance_part": (SHARES, "Its parts but time: what, where, how, context.", ("part",)),
+}
+"""What is measured: the buckets, what it means, and its labels."""
 
-class Bounded:
+Jobs = Callable[[], Mapping[str, int]]
+"""How many jobs there are, by status."""
+
+# The times when series were made are a third of all lines, and read by nobody.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+class BoundedLabel:
     """The first so many values of a label; any other is `other`."""
 
     def __init__(self, most: int) -> None:
@@ -61,119 +103,165 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._space = Bounded(SPACES_SHOWN)
-        self._call = Bounded(CALLS_SHOWN)
-        self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self._recall_families()
-        self._call_families()
-        about = self._gauge("hades_info", "The version that runs; always 1.", "version")
-        about.labels(hades.__version__).set(1)
+        self.shown_space = BoundedLabel(SPACES_SHOWN)
+        self._shown_call = BoundedLabel(CALLS_SHOWN)
+        self._counters = {
+            name: Counter(f"hades_{name}", what, labels, registry=self.registry)
+            for name, (what, *labels) in COUNTERS.items()
+        }
+        self._histograms = {
+            name: Histogram(f"hades_{name}", what, labels, registry=self.registry, buckets=buckets)
+            for name, (buckets, what, labels) in HISTOGRAMS.items()
+        }
+        about = Info("hades", "The version that runs.", registry=self.registry)
+        about.info({"version": hades.__version__})
         for standard in (ProcessCollector, PlatformCollector, GCCollector):
             standard(registry=self.registry)
 
+    def count(self, name: str, *labels: str, by: float = 1) -> None:
+        """Count one of `COUNTERS`."""
+        self._counters[name].labels(*labels).inc(by)
+
+    def observe(self, name: str, value: float, *labels: str) -> None:
+        """Measure one of `HISTOGRAMS`."""
+        family = self._histograms[name]
+        (family.labels(*labels) if labels else family).observe(value)
+
     def observe_recall(self, recall: Recall, space: str) -> None:
         """Count an answer: its stages, what was trimmed, what it conveyed."""
-        shown = self._space(space)
-        self.recalls.labels(shown, recall.intent.value, recall.mode.value).inc()
-        self.recall_seconds.labels(shown).observe(recall.ms / 1000)
+        shown = self.shown_space(space)
+        self.count("recalls", shown, recall.intent.value, recall.mode.value)
+        self.observe("recall_seconds", recall.ms / 1000, shown)
         for one in recall.telemetry:
-            self.stage_seconds.labels(one.stage).observe(one.ms / 1000)
-            self.stage_reads.labels(one.stage).inc(one.reads)
+            self.observe("stage_seconds", one.ms / 1000, one.stage)
+            self.count("stage_reads", one.stage, by=one.reads)
             if one.coverage:
-                self.stage_coverage.labels(one.stage).observe(one.coverage)
+                self.observe("stage_coverage", one.coverage, one.stage)
             if one.capped:
-                self.stage_capped.labels(one.stage).inc()
+                self.count("stage_capped", one.stage)
             if one.early_stop:
-                self.stage_stopped.labels(one.stage).inc()
+                self.count("stage_stopped", one.stage)
         for note in recall.reasons:
-            self.reasons.labels(note.stage, note.reason.value).inc()
-        self.documents.observe(sum(one.reads for one in recall.telemetry))
-        self.tokens.observe(recall.tokens)
-        self.belief.observe(recall.belief.mean)
-        conveyed = recall.conveyance
+            self.count("reasons", note.stage, note.reason.value)
+        self.observe("recall_documents", sum(one.reads for one in recall.telemetry))
+        self.observe("recall_tokens", recall.tokens)
+        self.observe("recall_belief", recall.belief.mean)
         for part in ("what", "where", "how", "context"):
-            self.conveyance_part.labels(part).observe(getattr(conveyed, part))
-        self.conveyance.observe(conveyed.value)
+            self.observe("conveyance_part", getattr(recall.conveyance, part), part)
+        self.observe("conveyance", recall.conveyance.value)
 
     def observe_call(self, call: str, mode: str, status: int, seconds: float) -> None:
         """Count a call by name (never by path), mode RO or RW, and the status it got."""
-        series = self._series.get((call, mode, status))
-        if series is None:
-            name, mode = self._call(call), mode if mode in ("RO", "RW") else OTHER
-            code = str(status) if 100 <= status <= 599 else OTHER
-            series = self.calls.labels(name, mode, code), self.call_seconds.labels(name, mode)
-            if name != OTHER and code != OTHER and mode != OTHER:
-                # Looking them up anew takes longer than counting.
-                self._series[call, mode, status] = series
-        series[0].inc()
-        series[1].observe(seconds)
-
-    def watch(self, collector: Collector) -> None:
-        """Ask this too whenever somebody looks: what stands somewhere rather than happens."""
-        self.registry.register(collector)
-
-    def shown_space(self, space: str) -> str:
-        """The label of a space."""
-        return self._space(space)
+        name, mode = self._shown_call(call), mode if mode in ("RO", "RW") else OTHER
+        self.count("calls", name, mode, str(status) if 100 <= status <= 599 else OTHER)
+        self.observe("call_seconds", seconds, name, mode)
 
     def render(self) -> bytes:
         """Everything as Prometheus reads it."""
-        return generate_latest(_WithoutBirthdays(self.registry))
-
-    def _recall_families(self) -> None:
-        make = self._counter
-        self.recalls = make("hades_recalls", "Questions answered.", "space", "intent", "mode")
-        self.stage_reads = make("hades_stage_reads", "Documents read first in a stage.", "stage")
-        self.stage_capped = make("hades_stage_capped", "Stages that a cap cut short.", "stage")
-        self.stage_stopped = make("hades_stage_stopped", "Stages that ended early.", "stage")
-        self.reasons = make(
-            "hades_reasons", "What was trimmed or done another way.", "stage", "reason"
-        )
-        of = self._histogram
-        self.recall_seconds = of("hades_recall_seconds", "A question.", SECONDS, "space")
-        self.stage_seconds = of("hades_stage_seconds", "A stage of recall.", SECONDS, "stage")
-        self.documents = of("hades_recall_documents", "Documents read for a question.", DOCUMENTS)
-        self.stage_coverage = of(
-            "hades_stage_coverage", "Share of the question covered so far.", SHARES, "stage"
-        )
-        self.belief = of("hades_recall_belief", "Belief that the answer is there.", SHARES)
-        self.tokens = of("hades_recall_tokens", "Tokens of a context.", TOKENS)
-        self.conveyance = of("hades_conveyance", "How much a recall conveyed a second.", RATES)
-        self.conveyance_part = of(
-            "hades_conveyance_part",
-            "Its parts but time: what, where, how, context.",
-            SHARES,
-            "part",
-        )
-
-    def _call_families(self) -> None:
-        self.calls = self._counter(
-            "hades_calls", "Calls by name, mode RO or RW, and status.", "call", "mode", "status"
-        )
-        self.call_seconds = self._histogram(
-            "hades_call_seconds", "A call, from its head to the end of its answer.", SECONDS,
-            "call", "mode",
-        )  # fmt: skip
-
-    def _counter(self, name: str, what: str, *labels: str) -> Counter:
-        return Counter(name, what, labels, registry=self.registry)
-
-    def _gauge(self, name: str, what: str, *labels: str) -> Gauge:
-        return Gauge(name, what, labels, registry=self.registry)
-
-    def _histogram(
-        self, name: str, what: str, buckets: tuple[float, ...], *labels: str
-    ) -> Histogram:
-        return Histogram(name, what, labels, registry=self.registry, buckets=buckets)
+        return generate_latest(self.registry)
 
 
-class _WithoutBirthdays(Collector):
-    """A registry without the times its series were made: a third of all lines, read by nobody."""
+class ExecutorMetrics(Collector):
+    """How busy an executor is, asked whenever somebody looks."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
+    def __init__(self, standing: Callable[[], ExecutorLoad], jobs: Jobs | None = None) -> None:
+        self._standing = standing
+        self._jobs = jobs
 
     def collect(self) -> Iterable[Metric]:
-        for metric in self._registry.collect():
-            metric.samples = [one for one in metric.samples if not one.name.endswith("_created")]
-            yield metric
+        """How busy it is now."""
+        now = self._standing()
+        yield _gauges("hades_pool_waiting", "Calls that wait for a thread.", "pool", now.waiting)
+        yield _gauges("hades_pool_running", "Calls that have a thread.", "pool", now.running)
+        refused = CounterMetricFamily(
+            "hades_refused", "Calls turned away: too many were waiting.", labels=["pool"]
+        )
+        for pool, count in now.refused.items():
+            refused.add_metric([pool], count)
+        yield refused
+        if self._jobs is not None:
+            yield _gauges("hades_jobs", "Jobs, by status.", "status", self._jobs())
+
+
+class MemoryMetrics(Collector):
+    """How much a memory holds, and how its caches do.
+
+    The store counts, so it is asked at most every `SIZES_EVERY_S`, rarer when counting takes
+    long, and only when something was written since.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        shown: Callable[[str], str] = lambda space: space,
+        *,
+        every_s: float = SIZES_EVERY_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._memory = memory
+        self._shown = shown
+        self._every_s = every_s
+        self._clock = clock
+        self._counting = threading.Lock()
+        self._counted: dict[str, Mapping[str, int]] = {}
+        self._next_at = clock()
+        self._counted_at_change = -1
+
+    def collect(self) -> Iterable[Metric]:
+        """The last numbers; counted anew when they are old and something was written."""
+        try:
+            change = self._memory.change
+            counted = self._fresh(change)
+        except HadesError:
+            return  # /readyz says what is wrong; the other metrics are still worth having
+        yield GaugeMetricFamily(
+            "hades_memory_change", "The number of the last committed write.", change
+        )
+        file_bytes = max((one.get("file_bytes", 0) for one in counted.values()), default=0)
+        yield GaugeMetricFamily("hades_memory_file_bytes", "Size of the memory file.", file_bytes)
+        for name in SIZES:
+            sizes = {space: numbers[name] for space, numbers in counted.items() if name in numbers}
+            yield _gauges(f"hades_memory_{name}", f"How many {name} a space has.", "space", sizes)
+        yield self._caches()
+
+    def _fresh(self, change: int) -> dict[str, Mapping[str, int]]:
+        with self._counting:
+            begun = self._clock()
+            if change != self._counted_at_change and begun >= self._next_at:
+                self._counted, self._counted_at_change = self._count(), change
+                ended = self._clock()
+                self._next_at = ended + max(self._every_s, (ended - begun) * AT_MOST_ONE_OF)
+            return self._counted
+
+    def _count(self) -> dict[str, Mapping[str, int]]:
+        counted: dict[str, Mapping[str, int]] = {}
+        others = 0
+        for space in self._memory.spaces():
+            label = self._shown(space.name)
+            if label == OTHER:
+                others += space.topics
+            else:
+                counted[label] = self._memory.in_space(space.name).stats()
+        if others:
+            counted[OTHER] = {"topics": others}
+        return counted
+
+    def _caches(self) -> Metric:
+        uses = CounterMetricFamily(
+            "hades_cache_uses",
+            "Look-ups in what is kept: found (kept), brought up to date (repaired), or made.",
+            labels=["cache", "outcome"],
+        )
+        # A memory nobody asked yet has no engine, and looking at it must not load one.
+        for engine in list(self._memory._engines.values()):
+            for cache, outcomes in engine.cache_uses().items():
+                for outcome, count in outcomes.items():
+                    uses.add_metric([cache, outcome], count)
+        return uses
+
+
+def _gauges(name: str, what: str, label: str, values: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(name, what, labels=[label])
+    for value, count in values.items():
+        family.add_metric([value], count)
+    return family

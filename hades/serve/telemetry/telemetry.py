@@ -1,33 +1,27 @@
-"""Telemetry: what one server counts and traces, and the outermost layer of its app.
-
-One object for a server: handlers tell it of answers and the gate of calls. Whoever is not
-given one tells nobody.
-"""
+"""Telemetry: the metrics of one server, and its traces where they are wanted."""
 
 from __future__ import annotations
 
-from typing import Any
+from starlette.types import ASGIApp
 
 from hades.domain.answer import Recall
 from hades.serve.executor.executor import Executor
-from hades.serve.telemetry.health import App, Receive, Scope, Send
-from hades.serve.telemetry.metrics import Metrics
-from hades.serve.telemetry.sizes import Jobs, Sizes, Standings
+from hades.serve.telemetry.metrics import ExecutorMetrics, Jobs, MemoryMetrics, Metrics
 from hades.serve.telemetry.traces import Traces
 
 
 class Telemetry:
-    """The metrics of a server, and its traces where they are wanted."""
+    """One object for a server: the executor tells it of answers, the gate of calls."""
 
     def __init__(self, metrics: Metrics | None = None, traces: Traces | None = None) -> None:
         self.metrics = Metrics() if metrics is None else metrics
         self.traces = traces
 
-    def watch(self, desk: Executor, jobs: Jobs | None = None) -> None:
-        """Be told of a desk's answers, and ask it where it stands when somebody looks."""
-        desk.on_recall = self.observe_recall
-        self.metrics.watch(Standings(desk.standing, jobs))
-        self.metrics.watch(Sizes(desk.memory, self.metrics.shown_space))
+    def watch(self, executor: Executor, jobs: Jobs | None = None) -> None:
+        """Be told of an executor's answers, and ask how busy it is when somebody looks."""
+        executor.on_recall = self.observe_recall
+        self.metrics.registry.register(ExecutorMetrics(executor.standing, jobs))
+        self.metrics.registry.register(MemoryMetrics(executor.memory, self.metrics.shown_space))
 
     def observe_recall(self, recall: Recall, space: str) -> None:
         """An answer was found: call it right after, in the context of its request."""
@@ -35,35 +29,9 @@ class Telemetry:
         if self.traces is not None:
             self.traces.recall(recall, space)
 
-    def observe_call(self, call: str, mode: str, status: int, seconds: float) -> None:
-        """A call was answered: its name, RO or RW, the status, how long it took."""
-        self.metrics.observe_call(call, mode, status, seconds)
-
-    def around(self, app: App) -> App:
+    def around(self, app: ASGIApp) -> ASGIApp:
         """The app, with a span for every request where spans are wanted; else as it is."""
-        traces = self.traces
-        if traces is None:
-            return app
-
-        async def traced(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["type"] != "http":
-                await app(scope, receive, send)
-                return
-            status = 500  # what a server says of an app that says nothing
-
-            async def noting(message: Any) -> None:
-                nonlocal status
-                if message["type"] == "http.response.start":
-                    status = message["status"]
-                await send(message)
-
-            with traces.request(scope) as span:
-                try:
-                    await app(scope, receive, noting)
-                finally:
-                    traces.answered(span, scope, status)
-
-        return traced
+        return app if self.traces is None else self.traces.around(app)
 
     def close(self) -> None:
         """Send the last spans."""

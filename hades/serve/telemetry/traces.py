@@ -1,9 +1,9 @@
 """Traces: every request and every stage of recall as OpenTelemetry spans.
 
-Off unless an endpoint is set; then nothing of OpenTelemetry is even imported. The core knows
-nothing of it: recall's own telemetry has the milliseconds of each stage, and the spans are
-made of it afterwards, with the times the stages really had. Spans say how long, how many
-and why; questions and texts only when asked for.
+Off unless an endpoint is set; then nothing of OpenTelemetry is even imported. Requests are
+traced by OpenTelemetry's own ASGI middleware. Recall measures its stages itself; their spans
+are made afterwards, with the times the stages really had. Spans say how long, how many and
+why; questions, texts and paths only when asked for.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import hades
 from hades.domain.answer import Recall, StageReport
@@ -21,7 +23,6 @@ from hades.domain.answer import Recall, StageReport
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SpanExporter
-    from opentelemetry.trace import Span
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 TRACE_HEADERS = frozenset({b"traceparent", b"tracestate"})
@@ -64,47 +65,59 @@ class Traces:
     def __init__(
         self, provider: TracerProvider, exporter: SpanExporter, *, contents: bool = False
     ) -> None:
-        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
         self._provider = provider
         self._exporter = exporter
         self._tracer = provider.get_tracer("hades", hades.__version__)
-        self._propagator = TraceContextTextMapPropagator()
         self.contents = contents
 
-    @contextmanager
-    def request(self, scope: Mapping[str, Any]) -> Iterator[Span]:
-        """A span for a request, below the one its `traceparent` names; what is done inside
-        belongs to it."""
-        from opentelemetry.trace import SpanKind
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """The app with a span for every request, below the one its `traceparent` names.
 
-        told = {
-            name.decode("latin-1"): value.decode("latin-1")
-            for name, value in scope["headers"]
-            if name in TRACE_HEADERS
-        }
-        with self._tracer.start_as_current_span(
-            scope["method"],
-            context=self._propagator.extract(told),
-            kind=SpanKind.SERVER,
-            attributes={"http.request.method": scope["method"]},
-            record_exception=self.contents,  # its sentence may name a topic
-        ) as span:
-            if self.contents:
-                span.set_attribute("url.path", scope["path"])
-            yield span
+        The span is named by its route: a path has names of topics in it. Without `contents`
+        the middleware gets neither path, query nor headers, and no error's sentence.
+        """
+        from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
+        from opentelemetry.metrics import NoOpMeterProvider
+        from opentelemetry.trace import StatusCode, get_current_span
 
-    def answered(self, span: Span, scope: Mapping[str, Any], status: int) -> None:
-        """Say what a request got. Named by its route: a path has names of topics in it."""
-        from opentelemetry.trace import StatusCode
+        async def inside(shown: Scope, receive: Receive, send: Send) -> None:
+            scope, span = shown["hades.scope"], get_current_span()
 
-        route = getattr(scope.get("route"), "path", None)
-        if route:
-            span.update_name(f"{scope['method']} {route}")
-            span.set_attribute("http.route", route)
-        span.set_attribute("http.response.status_code", status)
-        if status >= 500:
-            span.set_status(StatusCode.ERROR)
+            async def named(message: Message) -> None:
+                route = getattr(scope.get("route"), "path", None)
+                if message["type"] == "http.response.start" and route:
+                    span.update_name(f"{scope['method']} {route}")
+                    span.set_attribute("http.route", route)
+                await send(message)
+
+            try:
+                await app(scope, receive, named)
+            except Exception as error:  # noqa: BLE001 - raised again outside of the span
+                span.set_status(StatusCode.ERROR)
+                shown["hades.errors"].append(error)
+
+        traced = OpenTelemetryMiddleware(
+            inside,
+            default_span_details=lambda scope: (scope["method"], {}),
+            tracer_provider=self._provider,
+            meter_provider=NoOpMeterProvider(),
+            exclude_spans=["receive", "send"],
+        )
+
+        async def outside(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            errors: list[Exception] = []
+            shown = {**scope, "hades.scope": scope, "hades.errors": errors}
+            if not self.contents:
+                headers = [one for one in scope["headers"] if one[0] in TRACE_HEADERS]
+                shown |= {"path": "", "raw_path": b"", "query_string": b"", "headers": headers}
+            await traced(shown, receive, send)
+            if errors:
+                raise errors[0]
+
+        return outside
 
     def recall(self, recall: Recall, space: str, *, ended_ns: int | None = None) -> None:
         """A span for an answer and one for each of its stages, of the time that has passed."""
@@ -161,19 +174,8 @@ class Traces:
 
     def _about_stage(self, recall: Recall, stage: StageReport) -> dict[str, Any]:
         said = [one for one in recall.reasons if one.stage == stage.stage]
-        about: dict[str, Any] = {
-            "hades.stage": stage.stage,
-            "hades.ms": stage.ms,
-            "hades.reads": stage.reads,
-            "hades.found": stage.found,
-            "hades.added": stage.added,
-            "hades.cut": stage.cut,
-            "hades.coverage": stage.coverage,
-            "hades.dedupe_rate": stage.dedupe_rate,
-            "hades.capped": stage.capped,
-            "hades.early_stop": stage.early_stop,
-            "hades.reasons": [one.reason.value for one in said],
-        }
+        about: dict[str, Any] = {f"hades.{name}": value for name, value in asdict(stage).items()}
+        about["hades.reasons"] = [one.reason.value for one in said]
         if self.contents:
             about["hades.reason_details"] = [one.detail for one in said]
         return about

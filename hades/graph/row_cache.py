@@ -1,0 +1,40 @@
+"""Rows of a graph as Python lists, fetched a frontier at a time: for walks, flows and paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from hades.graph.adjacency import Mask, Neighbours
+
+Row = tuple[list[int], list[float], float]
+
+
+class RowCache:
+    """Rows that were fetched: neighbours that may be walked into, weights, their sum."""
+
+    def __init__(self, graph: Neighbours, barred: Mask | None) -> None:
+        self._graph, self._barred = graph, barred
+        self._rows: dict[int, Row] = {}
+
+    def __getitem__(self, node: int) -> Row:
+        return self._rows[node]
+
+    def fetch(self, nodes: Iterable[int]) -> None:
+        """Ask for the rows of nodes that are not known yet, in one go."""
+        missing = [node for node in dict.fromkeys(nodes) if node not in self._rows]
+        if not missing:
+            return
+        counts, targets, weights = self._graph.of(np.array(missing, np.int64))
+        if self._barred is not None:
+            use = ~self._barred[targets]
+            owner = np.repeat(np.arange(len(missing)), counts)
+            counts = np.bincount(owner[use], minlength=len(missing))
+            targets, weights = targets[use], weights[use]
+        to, strength = targets.tolist(), weights.tolist()
+        end = 0
+        for node, count in zip(missing, counts.tolist(), strict=True):
+            start, end = end, end + count
+            row = strength[start:end]
+            self._rows[node] = to[start:end], row, sum(row)
