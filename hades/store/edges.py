@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from hades.domain.graph import UNSURE, Belief, Edge, Node, NodeKind
+from hades.domain.graph import Belief, Edge, Node, NodeKind
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.errors import NotFound
 from hades.store.entities import Entities
@@ -162,7 +162,8 @@ class Edges:
 
     def add(self, write: Write, space: int, draft: EdgeDraft) -> int:
         """Write a new edge; its id."""
-        row = _EdgeRow(
+        edge = self._database.insert(
+            "edges",
             id=0,
             space=space,
             source=draft.source,
@@ -172,16 +173,11 @@ class Edges:
             valid_from=write.at if draft.valid_from is None else to_micros(draft.valid_from),
             valid_to=None if draft.valid_to is None else to_micros(draft.valid_to),
             recorded_at=write.at,
-            retired_at=None,
-            superseded_by=None,
             change=write.change,
-            belief_a=UNSURE.a,
-            belief_b=UNSURE.b,
             evidence=draft.evidence or None,
             components=json_or_none(draft.components),
             metadata=json_or_none(draft.metadata),
         )
-        edge = self._insert(row)
         self._database.run("UPDATE edges SET id = row WHERE row = ?", edge)
         write.subject = draft.source
         return edge
@@ -195,9 +191,8 @@ class Edges:
             elif name == "metadata":
                 changed[name] = json_or_none(value)
         self.retire(write, edge)
-        self._insert(
-            row._replace(recorded_at=write.at, retired_at=None, change=write.change, **changed)
-        )
+        row = row._replace(recorded_at=write.at, retired_at=None, change=write.change, **changed)
+        self._database.insert("edges", **row._asdict())
 
     def retire(self, write: Write, edge: int) -> None:
         """Believe an edge no longer: as known from now on, it was never true."""
@@ -227,9 +222,6 @@ class Edges:
         """Add to that table, or change it."""
         del write
         self._database.run("INSERT OR REPLACE INTO inverses VALUES (?, ?)", relation, inverse)
-
-    def _insert(self, row: _EdgeRow) -> int:
-        return self._database.insert("edges", **row._asdict())
 
     def _current(self, space: int | None, edge: int) -> Any:
         row = self._database.row(f"{_SELECT} WHERE e.id = ? AND e.retired_at IS NULL", edge)
