@@ -39,7 +39,7 @@ from hades.domain.graph import (
 )
 from hades.domain.proposal import Proposal
 from hades.domain.times import AsOf
-from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
+from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
     Conflict,
     Corrupt,

@@ -20,7 +20,7 @@ import hades.operations as op
 from hades.domain.address import is_address, is_socket
 from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
-from hades.domain.trace import TOPIC_KINDS
+from hades.domain.topics import TOPIC_KINDS
 from hades.errors import InvalidInput, NotFound, Unavailable
 from hades.store.records import Progress, Write
 from hades.store.store import Store

@@ -19,7 +19,7 @@ from hades.domain.answer import (
     Step,
 )
 from hades.domain.graph import Node, Reason
-from hades.domain.trace import Chunk
+from hades.domain.topics import Chunk
 from hades.models.encoder import count_tokens
 
 LIKELY = Interval(0.8, 0.6, 0.9)

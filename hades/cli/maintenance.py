@@ -11,7 +11,7 @@ import typer
 from hades.cli import app
 from hades.cli.invocation import Invocation, command
 from hades.domain.address import is_address, read_address
-from hades.domain.trace import Space
+from hades.domain.topics import Space
 from hades.errors import InvalidInput, NotFound
 from hades.store.records import Problem
 

@@ -21,7 +21,7 @@ from hades.domain.graph import (
 )
 from hades.domain.names import one_line
 from hades.domain.proposal import Proposal
-from hades.domain.trace import Change, Chunk, Diff, Hit, Space, State, Topic
+from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.ingest.summary import Summary
 from hades.store.records import Problem
 

@@ -34,7 +34,7 @@ from hades.domain.graph import Resolution
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_tags
 from hades.domain.times import NOW, AsOf, TimeLike, iso, parse_time
-from hades.domain.trace import Chunk, Space
+from hades.domain.topics import Chunk, Space
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS, Operation, Parameter

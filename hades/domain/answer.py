@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from hades.domain.graph import Node, Reason
-from hades.domain.trace import Chunk, State
+from hades.domain.topics import Chunk, State
 
 
 class Intent(StrEnum):

@@ -6,7 +6,7 @@ from difflib import unified_diff
 from typing import Any
 
 from hades.domain.names import one_line
-from hades.domain.trace import Diff, State
+from hades.domain.topics import Diff, State
 
 _CONTEXT_LINES = 3
 _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Any
 
-from hades.domain.trace import Chunk, State
+from hades.domain.topics import Chunk, State
 
 
 class NodeKind(IntEnum):

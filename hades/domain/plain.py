@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from hades.domain.times import iso
-from hades.domain.trace import Chunk, State
+from hades.domain.topics import Chunk, State
 
 _AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
 _ways: dict[type, Callable[[Any], Any]] = {}

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
-from hades.domain.trace import Diff, State
+from hades.domain.topics import Diff, State
 from hades.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hades.domain.trace import Hit
+from hades.domain.topics import Hit
 from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 
-from hades.domain.trace import Chunk
+from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
 from hades.evals.sets import CORPUS, TRIPLES, EvalSet, Question, read_rows
 from hades.memory import DEFAULT_SPACE, Memory, View

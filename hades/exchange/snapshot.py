@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from hades.domain.graph import Edge, Entity, Node
 from hades.domain.names import name_key
-from hades.domain.trace import Chunk, State
+from hades.domain.topics import Chunk, State
 
 _MARK_BYTES = 4
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from hades.domain.rules import clean_name, clean_number
-from hades.domain.trace import Change, Space
+from hades.domain.topics import Change, Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
 from hades.exchange.snapshot import GraphSnapshot

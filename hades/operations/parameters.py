@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from hades.domain.times import TimeLike
-from hades.domain.trace import TOPIC_KINDS
+from hades.domain.topics import TOPIC_KINDS
 from hades.operations.declare import Param
 
 CONTENT_CHARACTERS_AT_MOST = 16 * 2**20

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hades.domain.answer import Answer, Mode, Recall
 from hades.domain.graph import Reason
 from hades.domain.rules import clean_number
-from hades.domain.trace import Chunk, Hit
+from hades.domain.topics import Chunk, Hit
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (
     Budget,

@@ -14,7 +14,7 @@ from hades.domain.rules import (
     clean_tags,
 )
 from hades.domain.times import TimeLike
-from hades.domain.trace import Chunk, Diff, State, Topic
+from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import NotFound
 from hades.lifecycle import facts
 from hades.operations.declare import Param, Role, operation

@@ -16,7 +16,7 @@ from hades.domain.graph import Node
 from hades.domain.names import name_key, one_line, words
 from hades.domain.rules import clean_number
 from hades.domain.times import TimeLike, iso
-from hades.domain.trace import Change
+from hades.domain.topics import Change
 from hades.errors import HadesError, InvalidInput
 from hades.recall.plan import TOKENS_AT_MOST
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from hades.domain.answer import Intent, Mode, Neighbour, Note, Path, Recall, Subgraph
 from hades.domain.graph import Reason
-from hades.domain.trace import Chunk, Hit
+from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.index.graph_cache import GraphCache
 from hades.recall import answering, beaming, neighbourhood, retrieve

@@ -14,7 +14,7 @@ from itertools import islice
 from hades.domain.answer import Intent, Passage
 from hades.domain.graph import Reason
 from hades.domain.times import AsOf
-from hades.domain.trace import Chunk, State
+from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
 from hades.index.words import stems
 from hades.recall.retrieve import Retrieved

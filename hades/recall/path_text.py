@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from hades.domain.answer import Path, Step, SubgraphEdge
 from hades.domain.graph import Belief, Edge, Node, NodeKind
-from hades.domain.trace import Chunk
+from hades.domain.topics import Chunk
 from hades.recall import belief
 from hades.recall.query_context import QueryContext
 from hades.store.records import EdgeFilter

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from hades.domain.names import name_key, words
 from hades.domain.times import AsOf
-from hades.domain.trace import Hit
+from hades.domain.topics import Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Flags
 from hades.index.indexes import Indexes

@@ -15,7 +15,7 @@ from contextlib import suppress
 from hades.context.tokens import ELLIPSIS, Tokenizer, cut, load_tokenizer
 from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
 from hades.domain.graph import Reason
-from hades.domain.trace import State
+from hades.domain.topics import State
 from hades.errors import NotFound
 from hades.recall.search import Where
 from hades.store.store import Store

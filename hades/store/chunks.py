@@ -15,7 +15,7 @@ from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
-from hades.domain.trace import Chunk
+from hades.domain.topics import Chunk
 from hades.errors import Conflict, NotFound
 from hades.store.records import ChunkDraft, Pending, PlacedChunk, Write
 from hades.store.sqlite import Database

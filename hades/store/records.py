@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from hades.domain.graph import NodeKind
-from hades.domain.trace import Chunk
+from hades.domain.topics import Chunk
 
 Direction = Literal["out", "in", "both"]
 Progress = Callable[[str, int, int], None]

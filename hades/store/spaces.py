@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import from_micros
-from hades.domain.trace import Change, Space
+from hades.domain.topics import Change, Space
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.entities import Entities
 from hades.store.faults import intact

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hades.domain.times import Clock
-from hades.domain.trace import Change
+from hades.domain.topics import Change
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store import check, dump, purge, spaces
 from hades.store.changefeed import Changefeed

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from hades.domain.graph import NodeKind
 from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
-from hades.domain.trace import DEFAULT_IMPORTANCE, State, Topic
+from hades.domain.topics import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.faults import intact

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hades.cli import app
-from hades.domain.trace import Chunk, Hit
+from hades.domain.topics import Chunk, Hit
 from hades.errors import HadesError, InvalidInput
 from hades.evals import Index, Measured, load_set, measure, open_set
 from hades.evals.measure import SYSTEMS, QuestionResult, ranking, score

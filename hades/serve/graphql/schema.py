@@ -10,7 +10,7 @@ from strawberry.types import Info as StrawberryInfo
 
 from hades.domain.answer import Path, SubgraphNode
 from hades.domain.graph import Entity, Node
-from hades.domain.trace import Chunk, Space, State, Topic
+from hades.domain.topics import Chunk, Space, State, Topic
 from hades.errors import NotFound
 from hades.operations.declare import OPERATIONS
 from hades.serve.graphql.fields import FIRST, FIRST_AT_MOST, Reads, check, counted

@@ -22,7 +22,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from hades.domain.graph import Entity
-from hades.domain.trace import Space, Topic
+from hades.domain.topics import Space, Topic
 
 Item = TypeVar("Item")
 Resolver = TypeVar("Resolver", bound=Callable[..., Any])

@@ -18,7 +18,7 @@ from hades.domain.graph import Edge, Reason
 from hades.domain.names import one_line
 from hades.domain.plain import plain
 from hades.domain.times import iso
-from hades.domain.trace import State, Topic
+from hades.domain.topics import State, Topic
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", str, int)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.domain.trace import State
+from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.memory import View
 from hades.serve.mcp import answers

@@ -14,7 +14,7 @@ import mcp_types as types
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 
 from hades.domain.times import iso
-from hades.domain.trace import Topic
+from hades.domain.topics import Topic
 from hades.errors import NotFound
 from hades.memory import View
 from hades.serve.mcp.call import AgentCall

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from hades.domain.names import one_line
 from hades.domain.plain import plain
-from hades.domain.trace import State
+from hades.domain.topics import State
 from hades.memory import Memory
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 
-from hades.domain.trace import State
+from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput
 from hades.serve.problems import PreconditionFailed
 from hades.serve.wire import to_json

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.responses import Response, StreamingResponse
 
-from hades.domain.trace import State
+from hades.domain.topics import State
 from hades.errors import Unavailable
 from hades.serve.jobs import Job, Jobs, JobStatus
 from hades.serve.problems import ERRORS_AT_MOST, documented

@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 from starlette.responses import Response
 
 import hades
-from hades.domain.trace import Space
+from hades.domain.topics import Space
 from hades.memory import Memory
 from hades.serve.auth.caller import Role
 from hades.serve.jobs import Jobs

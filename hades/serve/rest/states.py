@@ -8,7 +8,7 @@ from fastapi import Header, Query
 from fastapi import Path as PathParameter
 from starlette.responses import Response
 
-from hades.domain.trace import State
+from hades.domain.topics import State
 from hades.errors import NotFound
 from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS

@@ -12,7 +12,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from hades.domain.rules import NAME_BYTES_AT_MOST
-from hades.domain.trace import TOPIC_KINDS
+from hades.domain.topics import TOPIC_KINDS
 
 CONTENT_CHARACTERS_AT_MOST = 16 * 2**20
 QUESTION_CHARACTERS_AT_MOST = 100_000

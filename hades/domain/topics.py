@@ -57,7 +57,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A line of the list of topics: its name and where its trace stands."""
+    """A line of the list of topics: its name and which version it is at."""
 
     name: str
     version: int
