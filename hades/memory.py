@@ -25,7 +25,7 @@ from hades.store.records import Problem, Progress
 from hades.store.store import Store
 
 if TYPE_CHECKING:
-    from hades.ingest.readers.triples import Triple
+    from hades.ingest.facts import Triple
     from hades.ingest.summary import Summary
     from hades.recall.engine import Engine
 
@@ -139,7 +139,7 @@ class Memory(Reviewing):
         a topic, its passages mention both ends. A line that cannot be used is named in the
         summary and stops nothing.
         """
-        from hades.ingest.told import ToldMentions, take_facts
+        from hades.ingest.facts import ToldMentions, take_facts
 
         told = ToldMentions(self._store, self._space_id)
 

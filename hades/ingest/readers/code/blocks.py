@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hades.ingest.document import Block, Name, Origin
+from hades.ingest.document import Block, IntroducedName, Origin
 from hades.ingest.readers.code.naming import is_distinctive
 from hades.ingest.readers.code.symbols import Kind, Symbol
 
@@ -86,14 +86,14 @@ def _named(
     blocks: list[Block], symbols: Sequence[Symbol], names: Sequence[str]
 ) -> tuple[Block, ...]:
     starts = [block.start for block in blocks]
-    introduced: dict[int, dict[str, Name]] = {}
+    introduced: dict[int, dict[str, IntroducedName]] = {}
     for symbol, name in zip(symbols, names, strict=True):
         if symbol.is_scope:
             continue
         here = introduced.setdefault(block_at(starts, symbol.start), {})
         for text in (name, symbol.path[-1]):
             if text == name or is_distinctive(text):
-                here.setdefault(text, Name(text, Origin.SYMBOL, "code_symbol"))
+                here.setdefault(text, IntroducedName(text, Origin.SYMBOL, "code_symbol"))
     return tuple(
         replace(block, names=tuple(introduced[number].values())) if number in introduced else block
         for number, block in enumerate(blocks)

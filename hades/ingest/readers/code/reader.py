@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from posixpath import splitext
 from typing import TYPE_CHECKING
 
-from hades.ingest.document import Document, Name, Origin, Unreadable
+from hades.ingest.document import Document, IntroducedName, Origin, Unreadable
 from hades.ingest.readers.code.blocks import cut
 from hades.ingest.readers.code.grammar import find
 from hades.ingest.readers.code.imports import read_import
@@ -146,7 +146,7 @@ def _qualify(
     return names, owners
 
 
-def _module_names(place: Place) -> tuple[Name, ...]:
+def _module_names(place: Place) -> tuple[IntroducedName, ...]:
     if not place.module or (place.module.isidentifier() and not is_distinctive(place.module)):
         return ()
-    return (Name(place.module, Origin.SYMBOL, "code_symbol"),)
+    return (IntroducedName(place.module, Origin.SYMBOL, "code_symbol"),)
