@@ -169,8 +169,8 @@ class Phases:
                         self._store.chunks.advance(pending.state, None)
             done += len(batch)
             self._told("reading names", done, total)
-        if done:
-            self._match()
+        # Also when nothing waits: a killed run may have stopped before it matched.
+        self._match()
         return done
 
     def _texts(self, chunks: Sequence[int]) -> list[str]:

@@ -54,7 +54,7 @@ def _load() -> Any:
         return import_module("spacy").load(MODEL, exclude=list(_NOT_NEEDED))
     except (ImportError, OSError) as error:
         raise Unavailable(
-            "The extractor spacy needs the extra `spacy`: pip install 'hades-memory[spacy]', "
+            "The extractor spacy needs the extra `spacy`: pip install '.[spacy]' in a checkout, "
             "or set the extractor to names."
         ) from error
 
