@@ -22,7 +22,7 @@ from hades.ingest.readers.chats import HEAD_BYTES, first_objects, looks_like_cha
 from hades.ingest.readers.records import Bad, FieldMapping, read_corpus
 from hades.ingest.walk import Unwalkable, walk
 
-READER_VERSION = b"1"
+READER_VERSION = b"2"
 """Part of every fingerprint: raised when readers give other documents for the same bytes."""
 
 _RECORD_SUFFIXES = frozenset({".jsonl", ".ndjson"})

@@ -38,11 +38,6 @@ class SpacyExtractor:
     def __init__(self) -> None:
         self._model = _load()
 
-    @property
-    def name(self) -> str:
-        """What the setting calls it."""
-        return "spacy"
-
     def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
         """The names each text introduces, as (name, kind)."""
         cut = (text[:CHARACTERS_AT_MOST] for text in texts)
