@@ -137,28 +137,32 @@ def test_only_what_came_since(repository: Repository) -> None:
     assert short(list(read_history(repository.folder, "HEAD"))) == []
 
 
-def test_binary_files_are_passed_over_and_a_text_that_becomes_one_is_gone(
-    repository: Repository,
-) -> None:
+def test_binary_files_have_no_data(repository: Repository) -> None:
     repository.commit("add", text__txt="words\n", image__png="\0\1")
-    repository.commit("change", text__txt="\0\0", image__png="\0\2")
-    repository.git("rm", "-q", "image.png", "text.txt")
+    repository.commit("change", text__txt="\0\0")
+    repository.git("rm", "-q", "text.txt")
     repository.commit("delete")
     repository.commit("again", text__txt="words again\n")
     assert short(list(read_history(repository.folder))) == [
+        ("image.png", None),
         ("text.txt", b"words\n"),
+        ("text.txt", None),
         ("text.txt", None),
         ("text.txt", b"words again\n"),
     ]
 
 
-def test_links_and_large_files_are_passed_over(
+def test_links_and_large_files_have_no_data(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_history, "FILE_BYTES_AT_MOST", 100_000)
     (repository.folder / "link").symlink_to("small.txt")
     repository.commit("add", a_large__txt="x" * 200_000, small__txt="small")
-    assert short(list(read_history(repository.folder))) == [("small.txt", b"small")]
+    assert short(list(read_history(repository.folder))) == [
+        ("a_large.txt", None),
+        ("link", None),
+        ("small.txt", b"small"),
+    ]
 
 
 def test_an_empty_file_is_a_state(repository: Repository) -> None:

@@ -40,7 +40,7 @@ class FileAtCommit:
     author: str
     message: str
     data: bytes | None
-    """None: it was deleted, or is no text any more."""
+    """None: it was deleted, or is no text: a link, binary or very large."""
     renamed_from: str | None = None
 
 
@@ -62,8 +62,7 @@ class _Change(NamedTuple):
 def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]:
     """Each file each commit touched, oldest first, to what is checked out now.
 
-    `since` is a commit: only what came after it is read. Binary and very large files are
-    passed over.
+    `since` is a commit: only what came after it is read.
     """
     if not repo.is_dir():
         raise Unreadable(f"{repo} is not a folder.")
@@ -76,30 +75,10 @@ def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]
             raise Unreadable(f"{repo} has no such commit as the one to start from.")
     if _commit_id(repo, "HEAD") is None:
         return  # Nothing was ever committed.
-    without_text: set[str] = set()
     with _running(repo, _log_command(since)) as log, _running(repo, _CONTENTS) as contents:
         for commit, change in _changes(_tokens(_pipe(log.stdout))):
-            yield from _states(commit, change, contents, without_text)
-
-
-def _states(
-    commit: _Commit, change: _Change, contents: subprocess.Popen[bytes], without_text: set[str]
-) -> Iterator[FileAtCommit]:
-    """What a change means for those who only know texts; `without_text` is kept up to date."""
-    before = change.old_path or change.path
-    was_text = before not in without_text and change.status != "A"
-    without_text.discard(before)
-    deleted = change.status == "D"
-    data = None if deleted else _text(contents, change)
-    if data is not None:
-        # A file that was binary under its old name is new under this one.
-        old_path = change.old_path if was_text else None
-        yield FileAtCommit(change.path, *commit, data, old_path)
-        return
-    if not deleted:
-        without_text.add(change.path)
-    if was_text:
-        yield FileAtCommit(before, *commit, None)
+            data = None if change.status == "D" else _text(contents, change)
+            yield FileAtCommit(change.path, *commit, data, change.old_path)
 
 
 def _text(contents: subprocess.Popen[bytes], change: _Change) -> bytes | None:
