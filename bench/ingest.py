@@ -24,9 +24,9 @@ from bench.encoder import REFERENCE
 from bench.table import note, percentiles, seconds, show
 from hades.domain.names import name_key
 from hades.index.matcher import Matcher
-from hades.ingest.names import extract_names
 from hades.ingest.pipeline import PHASES
 from hades.models.encoder import MINILM_FOLDER, MiniLM, load_encoder
+from hades.models.names_extractor import extract_names
 
 PASSAGES = 300
 QUESTIONS = 50
