@@ -136,7 +136,7 @@ class Introducer:
         if mention == meant:
             return
         weight = initial_weight(relation)
-        self._store.mentions.put_link(
+        self._store.derived_edges.add(
             write,
             chunk,
             mention << 3 | NodeKind.ENTITY,
@@ -159,7 +159,7 @@ class Introducer:
             weight = initial_weight(
                 link.relation, certainty=link.weight, similarity=nearness(link, at)
             )
-            self._store.mentions.put_link(
+            self._store.derived_edges.add(
                 write,
                 chunks[at],
                 source,

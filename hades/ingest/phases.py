@@ -31,7 +31,7 @@ from hades.ingest.readers.text import stem_of
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.models.names_extractor import WORDS_AT_MOST, is_name
-from hades.store.records import Cut, Mention, Pending, Progress, Write
+from hades.store.records import ChunkDraft, Mention, Pending, Progress, Write
 from hades.store.store import Store
 
 BATCH_STATES = 200
@@ -81,7 +81,7 @@ class Phases:
     # Chunks
 
     def cut(self) -> int:
-        """Cut states into chunks; how many states."""
+        """ChunkDraft states into chunks; how many states."""
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         for batch in self._waiting(Phase.CHUNKS):
             with self._store.transaction():
@@ -101,7 +101,9 @@ class Phases:
         content = self._store.topics.content(pending.state)
         document = _document(pending, content)
         found = chunk(document, count_tokens) if content.strip() else []
-        cuts = [Cut(p.start, p.end, content[p.start : p.end], p.tokens, p.heading) for p in found]
+        cuts = [
+            ChunkDraft(p.start, p.end, content[p.start : p.end], p.tokens, p.heading) for p in found
+        ]
         passages.place(write, pending.state, cuts)
         passages.advance(pending.state, Phase.EMBEDDINGS, pack_introductions(document, found))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.graph import Edge, FactChange, Turn
+from hades.domain.graph import Edge, FactChange, RelationChange
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_share
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import Conflict, InvalidInput, NotFound
@@ -89,7 +89,7 @@ def when_changed(
     name: Name,
     before: Annotated[str, Param("The relation that ended.", example="rejected_because")],
     after: Annotated[str | None, Param("The relation that began.")] = None,
-) -> Turn:
+) -> RelationChange:
     """When one relation of a topic or entity gave way to another, most recently."""
     for relation in (before, after):
         if relation is not None:

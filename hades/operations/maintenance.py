@@ -113,11 +113,9 @@ def export(view: View, path: str | Path | TextIO, format: str = "jsonl") -> None
         graph = _graph(view)
         with formats.new_folder(target) as folder:
             formats.GRAPH_FOLDERS[format](graph, folder)
-    elif isinstance(target, Path):
-        with formats.new_file(target) as file:
-            _export_file(view, file, format)
     else:
-        _export_file(view, target, format)
+        with formats.text_file(target) as file:
+            _export_file(view, file, format)
 
 
 def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dict[str, int]:

@@ -74,7 +74,7 @@ def graph_of_files(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def present_graph(memory: hades.Memory) -> Any:
     """Everything that holds now: texts by topic, and which names stand in which of them."""
     store = memory._store
-    rows = store.engine.rows(
+    rows = store.database.rows(
         "SELECT t.name, c.heading, p.start, e.key, m.introduces, m.positions "
         "FROM mentions m JOIN chunks c ON c.id = m.chunk JOIN topics t ON t.id = c.topic "
         "JOIN entities e ON e.id = m.entity "
@@ -82,8 +82,8 @@ def present_graph(memory: hades.Memory) -> Any:
         "JOIN placements p ON p.chunk = c.id AND p.state = t.latest"
     )
     alive = {row[3] for row in rows if row[4] is not None}
-    links = store.engine.rows(
-        "SELECT t.name, r.name, l.evidence FROM links l JOIN chunks c ON c.id = l.chunk "
+    links = store.database.rows(
+        "SELECT t.name, r.name, l.evidence FROM derived_edges l JOIN chunks c ON c.id = l.chunk "
         "JOIN topics t ON t.id = c.topic JOIN relations r ON r.id = l.relation "
         "JOIN presences q ON q.chunk = c.id AND q.retired_at IS NULL AND q.valid_to IS NULL"
     )
