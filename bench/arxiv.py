@@ -25,7 +25,7 @@ import hades
 from bench.ingest import ROOT
 from bench.table import note
 from hades.settings import load_settings
-from hades.store.records import Cut, Draft, Mention
+from hades.store.records import ChunkDraft, Draft, Mention
 
 REAL_AT_MOST = 10_000
 BATCH_PAPERS = 1_000
@@ -112,7 +112,10 @@ def _copy_some(memory: hades.Memory, topics: Sequence[str], number: int) -> None
         news: list[int] = []
         for pending in store.chunks.pending(1, 1, len(topics)):
             own = store.chunks.of_topic(1, pending.topic.rpartition("/")[0])
-            cuts = [Cut(c.start, c.end, c.text, c.tokens, c.heading) for c in before[pending.topic]]
+            cuts = [
+                ChunkDraft(c.start, c.end, c.text, c.tokens, c.heading)
+                for c in before[pending.topic]
+            ]
             news += [chunk for chunk, _ in store.chunks.place(write, pending.state, cuts)]
             olds += own
             store.chunks.advance(pending.state, None)

@@ -23,7 +23,7 @@ import numpy as np
 import hades
 from bench.table import note, percentiles, seconds, show
 from hades.domain.times import NOW
-from hades.store.records import Cut, Draft
+from hades.store.records import ChunkDraft, Draft
 
 DIMS = 384
 QUESTIONS = 20
@@ -49,7 +49,7 @@ def _fill_batch(memory: hades.Memory, first: int, count: int) -> None:
             store.topics.add(write, 1, f"t/{number}", Draft(content=text))
         for pending in store.chunks.pending(1, 1, count):
             text = texts[int(pending.topic[2:]) - first]
-            cut = Cut(0, len(text), text, 60)
+            cut = ChunkDraft(0, len(text), text, 60)
             ((chunk, _),) = store.chunks.place(write, pending.state, [cut])
             rows.append((chunk << 3 | 2, vectors[len(rows)].tobytes()))
             store.chunks.advance(pending.state, None)

@@ -164,14 +164,8 @@ def _standard_library(folder: Path) -> None:
             found = memory.stats()
         seconds_of = [f"{done.seconds[phase]:.1f}" for phase in PHASES]
         total = f"{sum(done.seconds.values()):.1f}"
-<<<<<<< HEAD
-        rows.append(
-            (path.name, done.added, found["chunks"], found["derived_edges"], *seconds_of, total)
-        )
-=======
         counted = (done.added, found["chunks"], found["derived_edges"])
         rows.append((path.name, *counted, *seconds_of, total))
->>>>>>> main
     show(
         "Packages of the standard library as code, seconds by phase",
         ("package", "files", "chunks", "stated links", *PHASES, "all"),
