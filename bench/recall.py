@@ -25,7 +25,7 @@ from bench.table import note, show
 
 ASKED, ASKED_SMALL = 200, 40
 WORKERS = 2
-MENDED = 20
+REPAIRED = 20
 Times = list[tuple[float, float]]
 """Wall and processor milliseconds of each call."""
 
@@ -162,7 +162,7 @@ def _after_writes(path: Path, asked: Sequence[str], size: int) -> None:
                 memory.remember(f"note/{len(memory.topics('note/*'))}", f"We asked: {question}")
 
             remembered, recalled, again = [], [], []
-            for question in asked[:MENDED]:
+            for question in asked[:REPAIRED]:
                 remembered += _timed(remember, [question])
                 recalled += _timed(memory.recall, [question])
                 again += _timed(memory.recall, [question])

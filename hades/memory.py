@@ -345,9 +345,6 @@ class Memory(View):
         """Inside, writes of this thread wait so long for those of others."""
         return self._store.patient(seconds)
 
-    def _clear_places(self) -> None:
-        self._store.clear_places()
-
     def _follow_encoder(self, *, only_default: bool = False) -> None:
         """Use the encoder the memory remembers: it may have moved since this was opened."""
         if not only_default or self._encoder == DEFAULT_ENCODER:

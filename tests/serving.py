@@ -1,4 +1,4 @@
-"""A server for tests: a real one, on a real socket, over a desk that can be changed."""
+"""A server for tests: a real one, on a real socket, over an executor that can be changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANN = Caller("ann", Role.ADMIN, local=True)
 
 
 class InTurn:
-    """One desk after the other. An app takes longer to make than most tests to run."""
+    """One executor after the other. An app takes longer to make than most tests to run."""
 
     now: Executor
 
@@ -37,7 +37,7 @@ class Server:
         self.caller = ANN
         self._socket = socket
         self._app: Any = None
-        self._desk = InTurn()
+        self._executor = InTurn()
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -71,12 +71,13 @@ class Server:
     @contextmanager
     def serving(self, path: Path, clock: Clock = system_clock, **given: Any) -> Iterator[Executor]:
         """Serve a memory for a while."""
-        desk = self._desk.now = Executor.open(path, clock=clock, **given)
+        executor = self._executor.now = Executor.open(path, clock=clock, **given)
         if self._app is None:
-            self._app = build(self._desk, graphql=False, mcp=False)  # type: ignore[arg-type]
-        self._app.state.uploads = Uploads(desk.uploads)
+            self._app = build(self._executor, graphql=False, mcp=False)  # type: ignore[arg-type]
+        self._app.state.uploads = uploads = Uploads(executor.uploads)
         try:
-            yield desk
+            yield executor
         finally:
             self.caller = ANN
-            desk.close()
+            uploads.close()
+            executor.close()

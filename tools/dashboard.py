@@ -62,7 +62,6 @@ SECTIONS: list[tuple[str, list[tuple[str, str, Queries]]]] = [
             ("Waiting and running", "short",
              [*_now("hades_pool_waiting", "pool"), *_now("hades_pool_running", "pool")]),
             ("Turned away a second", "reqps", _rate("hades_refused_total", "pool")),
-            ("Breaker", "short", _now("hades_breaker", "pool", "state")),
             ("Jobs", "short", _now("hades_jobs", "status")),
         ],
     ),

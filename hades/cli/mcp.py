@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,9 +15,11 @@ from hades.domain.address import is_address
 from hades.errors import InvalidInput, Unavailable
 
 if TYPE_CHECKING:
-    from hades.serve.mcp.install import Change
+    from hades.serve.mcp.install import ConfigChange
 
-NEEDS_EXTRA = "The server needs the extra `server`: pip install 'hades-memory[server]'."
+ToolSet = Literal["core", "all"]
+
+NEEDS_EXTRA = "The server needs the extra `server`: pip install '.[server]'."
 
 
 @command(app, "mcp")
@@ -26,6 +28,9 @@ def mcp(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Offer no tool that writes.")
     ] = False,
+    tools: Annotated[
+        ToolSet, typer.Option("--tools", help="Offer the core tools alone, or all.")
+    ] = "all",
     install: Annotated[
         str | None,
         typer.Option(
@@ -49,12 +54,16 @@ def mcp(
     server is used, with your key (HADES_KEY).
     """
     if install is None:
-        _serve(invocation, read_only=read_only)
+        _serve(invocation, read_only=read_only, core_only=tools == "core")
     else:
-        _install(invocation, install, read_only=read_only, here=here, name=name, yes=yes)
+        options = [
+            *(["--read-only"] if read_only else []),
+            *(["--tools", tools] if tools == "core" else []),
+        ]
+        _install(invocation, install, options, here=here, name=name, yes=yes)
 
 
-def _serve(invocation: Invocation, *, read_only: bool) -> None:
+def _serve(invocation: Invocation, *, read_only: bool, core_only: bool) -> None:
     if importlib.util.find_spec("mcp") is None:
         raise Unavailable(NEEDS_EXTRA)
     from hades.settings import load_settings
@@ -68,15 +77,17 @@ def _serve(invocation: Invocation, *, read_only: bool) -> None:
             raise InvalidInput(
                 "A server says which spaces you may use: `hades keys create --space` makes a key."
             )
-        serve_address(str(memory), settings.key, read_only=read_only)
+        serve_address(str(memory), settings.key, read_only=read_only, core_only=core_only)
     else:
         from hades.serve.mcp.stdio import serve_memory
 
-        serve_memory(Path(memory).expanduser(), invocation.space, read_only=read_only)
+        serve_memory(
+            Path(memory).expanduser(), invocation.space, read_only=read_only, core_only=core_only
+        )
 
 
 def _install(
-    invocation: Invocation, client: str, *, read_only: bool, here: bool, name: str, yes: bool
+    invocation: Invocation, client: str, options: list[str], *, here: bool, name: str, yes: bool
 ) -> None:
     from hades.serve.mcp import install
     from hades.settings import load_settings
@@ -87,8 +98,7 @@ def _install(
     arguments = ["mcp", "--memory", str(memory)]
     if invocation.space is not None:
         arguments += ["--space", invocation.space]
-    if read_only:
-        arguments.append("--read-only")
+    arguments += options
     change = install.plan(client, name, arguments, here=Path.cwd() if here else None)
     _show(change)
     if not change.is_news:
@@ -102,7 +112,7 @@ def _install(
     sys.stdout.write(f"Start {change.client.title} anew to use it.\n")
 
 
-def _show(change: Change) -> None:
+def _show(change: ConfigChange) -> None:
     from hades.cli.render import printable
 
     sys.stdout.write(f"{change.client.title} reads {change.file}. This goes in:\n")

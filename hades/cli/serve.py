@@ -66,14 +66,14 @@ def serve(
         float, typer.Option(min=0.1, help="Seconds after which a call is given up on.")
     ] = 30.0,
     readers: Annotated[int, typer.Option(min=1, help="Threads that read.")] = 2,
-    waiting: Annotated[int, typer.Option(min=0, help="Calls that may wait in line.")] = 64,
     grace: Annotated[float, typer.Option(min=0, help="Seconds to finish when told to stop.")] = 10,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Serve the memory to agents, applications and operators until stopped.
 
     Unix sockets are for whoever may open them; by TCP a key is needed (`hades keys create`).
-    The first start without keys prints a link that gives the first one.
+    The first start without keys prints a link that gives the first one. For TLS, and against
+    slow or greedy clients, put a reverse proxy before it: deploy/nginx.conf is an example.
     """
     _require_extra()
     from hades.serve.running import Options, run
@@ -101,7 +101,6 @@ def serve(
         body_bytes=request_mb * 1024 * 1024,
         timeout_s=timeout,
         readers=readers,
-        waiting=waiting,
         grace_s=grace,
         encoder=None if settings.encoder == "minilm" else settings.encoder,
         busy_timeout_s=settings.busy_timeout_s,
@@ -176,7 +175,7 @@ def _say(invocation: Invocation, started: Started) -> None:
     else:
         lines = [f"hades serves {started.memory}"]
         for one in started.listening:
-            lines.append(f"  {one['where']}  {_FOR.get(one['way'], 'with a key')}")
+            lines.append(f"  {one['where']}  {_FOR.get(one['listener'], 'with a key')}")
         lines.append(f"  audit log: {started.audit}")
         if started.link is not None:
             minutes = started.link_s // 60
@@ -190,8 +189,6 @@ def _say(invocation: Invocation, started: Started) -> None:
 
 
 def _require_extra() -> None:
-    for module in ("fastapi", "uvicorn", "uvloop", "httptools", "prometheus_client"):
+    for module in ("fastapi", "uvicorn", "uvloop", "prometheus_client"):
         if importlib.util.find_spec(module) is None:
-            raise Unavailable(
-                "The server needs the extra `server`: pip install 'hades-memory[server]'."
-            )
+            raise Unavailable("The server needs the extra `server`: pip install '.[server]'.")

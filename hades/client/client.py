@@ -233,6 +233,7 @@ class Client(RemoteView, Memory):
         phases: Sequence[str] = ("nodes", "chunks", "embeddings", "edges"),
         history: bool = False,
         dry_run: bool = False,
+        source: str | None = None,
         on_progress: Progress | None = None,
     ) -> Summary:
         """Send files and folders of this machine to be taken in; see `Memory.ingest`.
@@ -250,6 +251,10 @@ class Client(RemoteView, Memory):
             return ingest_there(self._connection, self._space, paths, options, on_progress)
         options |= {"field": [f"{name}={theirs}" for name, theirs in (fields or {}).items()]}
         options |= {"phase": list(phases)}
+        if source is not None:
+            if len(paths) != 1 or Path(source).is_absolute():
+                raise InvalidInput("A source names one file or folder, and is no path itself.")
+            options["source"] = source
         return ingest_from_here(self._connection, self._space, paths, options, on_progress)
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:

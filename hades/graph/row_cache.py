@@ -12,7 +12,7 @@ Row = tuple[list[int], list[float], float]
 
 
 class RowCache:
-    """ArcRows that were fetched: neighbours that may be walked into, weights, their sum."""
+    """Rows that were fetched: neighbours that may be walked into, weights, their sum."""
 
     def __init__(self, graph: Neighbours, barred: Mask | None) -> None:
         self._graph, self._barred = graph, barred

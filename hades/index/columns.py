@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 class Columns:
     """Named arrays of one length, sorted by `key`, which tells rows apart.
 
-    An array is never written to, only replaced: so what `held` gives stays as it is.
+    An array is never written to, only replaced: so what `snapshot` gives stays as it is.
     """
 
     def __init__(self, key: str, types: Mapping[str, Any]) -> None:
@@ -34,7 +34,7 @@ class Columns:
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
 
-    def held(self) -> Columns:
+    def snapshot(self) -> Columns:
         """The rows as they are now, whatever is put later."""
         return copy.copy(self)
 
@@ -49,7 +49,7 @@ class Columns:
         self.put_arrays(new)
 
     def put_arrays(self, new: Mapping[str, Array]) -> None:
-        """The same, from arrays. ArcRows stay sorted by key, and those known keep their place."""
+        """The same, from arrays. Rows stay sorted by key, and those known keep their place."""
         order = np.argsort(new[self._key], kind="stable")
         keys = new[self._key][order]
         known = self._arrays[self._key]

@@ -1,4 +1,4 @@
-"""Building: how a graph is made from the tables, and repaired after a write.
+"""Graph building: a graph is made from the tables, and repaired after a write.
 
 Which mentions count depends on the names that are known at the moment: a later title makes
 an earlier text mention it. So after a write those chunks are read again whose own mentions
@@ -34,7 +34,7 @@ TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
 WEIGHT_TITLE, WEIGHT_NAME, WEIGHT_NEXT, WEIGHT_RELATION = 1.0, 0.3, 0.5, 0.3
 """Measured on the development questions of five sets (docs/recall.md)."""
 ROOM_TO_GROW, ROOM_AT_LEAST = 1.25, 1_000
-MENDED_SHARE_AT_MOST = 0.1
+REPAIRED_SHARE_AT_MOST = 0.1
 """When more of the chunks than this must be read again, all are."""
 COMPACTED_FROM_SHARE = 0.25
 
@@ -85,7 +85,7 @@ def repair(
     roots = _roots(tables, entities, moment)
     names = _names(tables, moment, len(entities))
     dirty = _dirty(graph, tables, moment, names, roots, changed)
-    if dirty.sum() > max(MENDED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
+    if dirty.sum() > max(REPAIRED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
         return None
     rows = np.flatnonzero(dirty[tables.mentions["chunk"]])
     rows = rows[moment.visible[tables.mentions["chunk"][rows]]]
@@ -129,7 +129,7 @@ def finished(
 
 
 class _Patch:
-    """Arcs that go and come, brought into a graph's graph."""
+    """Arcs that go and come, brought into its adjacency."""
 
     def __init__(self, graph: GraphView, count: int) -> None:
         self._graph = graph

@@ -1,4 +1,4 @@
-"""The graphs of a memory: the graph at each moment somebody asks about, made once."""
+"""GraphCache: the graph at each moment somebody asks about, built once."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ from typing import Any
 import numpy as np
 
 from hades.domain.times import FOREVER, AsOf
+from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Ints
 from hades.index.array_store import ArrayStore, locked
-from hades.index.graph_build import build_graph, repair
-from hades.index.graph_view import GraphMoment, GraphView
+from hades.index.columns import mapped
+from hades.index.graph_build import build_graph, finished, repair
+from hades.index.graph_view import EntityNames, GraphMoment, GraphView, StatedArcs
 from hades.index.indexes import Indexes
-from hades.index.kept import load_graph, save_graph
 from hades.index.tables import TableChanges, Tables
 from hades.store.records import Progress
 from hades.store.store import Store
 
 FORMAT = 2
 SAVED_FROM_MENTIONS = 50_000
-"""A smaller graph is built as fast as it is read."""
+"""A smaller graph is built as fast as it is read; that of 100,000 chunks takes seconds."""
 KEPT = 4
-"""GraphCache of so many moments are kept."""
+"""The graphs of so many moments are kept."""
+
+_ARRAYS = ("chunks", "entities", "roots", "frequency", "title_of", "previous", "next", "spoken")
 
 _Key = tuple[int, int, int]
 _NOW = (0, 0)
 
 
 class GraphCache:
-    """GraphCache by space and moment: kept while nothing changes, repaired when little does."""
+    """Graphs by space and moment: kept while nothing changes, repaired when little does."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
@@ -88,7 +91,7 @@ class GraphCache:
         change = arrays.load(
             self._stand(),
             self.tables.change,
-            lambda folder: found.append(load_graph(folder, space)),
+            lambda folder: found.append(_read(folder, space)),
         )
         # What changed is known since the tables were read; an older graph cannot be repaired.
         if change is None or change < self.tables.read_at:
@@ -98,7 +101,7 @@ class GraphCache:
     def _save(self, graph: GraphView) -> None:
         arrays = ArrayStore(self._folder, f"graph{graph.moment.space}")
         with locked(self._folder):
-            arrays.save(self._stand(), self.tables.change, lambda folder: save_graph(graph, folder))
+            arrays.save(self._stand(), self.tables.change, lambda folder: _write(graph, folder))
 
     def _stand(self) -> dict[str, Any]:
         return {"format": FORMAT, "generation": self._store.changefeed.stand()[0]}
@@ -113,3 +116,47 @@ class GraphCache:
         turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
         later = turns[turns > valid]
         return int(later.min()) if len(later) else FOREVER
+
+
+def _write(graph: GraphView, folder: Path) -> None:
+    """Write a graph to files."""
+    rows = graph.adjacency.compacted().rows
+    arrays: dict[str, Any] = {name: getattr(graph, name) for name in _ARRAYS}
+    arrays |= {
+        "visible": graph.visible,
+        "exists": graph.names.exists,
+        "titled": graph.names.titled,
+        "capital_share": graph.names.capital_share,
+        "stated": graph.stated.pairs,
+        "stated_weights": graph.stated.weights,
+        "indptr": rows.indptr,
+        "targets": rows.targets,
+        "weights": rows.weights,
+        "where": np.array([graph.first_entity, graph.first_topic, graph.n]),
+    }
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+
+
+def _read(folder: Path, space: int) -> GraphView:
+    """Read what `_write` wrote, mapped rather than copied; its moment is long past."""
+
+    def read(name: str) -> Any:
+        return mapped(folder / f"{name}.npy")
+
+    first_entity, first_topic, n = (int(one) for one in read("where"))
+    return finished(
+        GraphMoment(space, 0, 0, read("visible"), None),
+        read("chunks"),
+        read("entities"),
+        (first_entity, first_topic, n),
+        read("roots"),
+        EntityNames(read("exists"), read("titled"), read("capital_share")),
+        read("frequency"),
+        read("title_of"),
+        read("previous"),
+        read("next"),
+        read("spoken"),
+        StatedArcs(read("stated"), read("stated_weights")),
+        Adjacency(read("indptr"), read("targets"), read("weights")),
+    )

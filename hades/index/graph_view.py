@@ -1,8 +1,8 @@
-"""The graph: the graph of one space at one moment, as arrays.
+"""GraphView: the graph of one space at one moment, as arrays.
 
 Nodes are numbered: chunks first (by their number in the indexes), then entities, then
 topics by their id. Each kind has room to grow, so that a graph can be repaired after a write
-(see `weaving`) and every number stays what it was.
+(see `graph_build`) and every number stays what it was.
 """
 
 from __future__ import annotations

@@ -69,12 +69,12 @@ class Indexes(Derived):
         """id, topic and space of each chunk; its place here is its number."""
         return self._columns["chunks"]
 
-    def held(self) -> Indexes:
+    def snapshot(self) -> Indexes:
         """Everything as it is now: a later catching up does not show in it."""
         made = copy.copy(self)
-        made._columns = {name: columns.held() for name, columns in self._columns.items()}
-        made.vectors = self.vectors.held()
-        made.words = self.words.held()
+        made._columns = {name: columns.snapshot() for name, columns in self._columns.items()}
+        made.vectors = self.vectors.snapshot()
+        made.words = self.words.snapshot()
         made._masks = {}
         return made
 

@@ -36,10 +36,10 @@ class ChunkTerms:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def held(self) -> ChunkTerms:
+    def snapshot(self) -> ChunkTerms:
         """The words as they are now, whatever is put later."""
         made = copy.copy(self)
-        made._rows = self._rows.held()
+        made._rows = self._rows.snapshot()
         return made
 
     def put(self, chunks: Iterable[tuple[int, Sequence[str]]]) -> None:

@@ -97,10 +97,10 @@ class Vectors:
         """The chunk of each row."""
         return self._rows["chunk"]
 
-    def held(self) -> Vectors:
+    def snapshot(self) -> Vectors:
         """The vectors as they are now, whatever is put later."""
         made = copy.copy(self)
-        made._rows = self._rows.held()
+        made._rows = self._rows.snapshot()
         return made
 
     def put(self, chunks: Ints, vectors: npt.NDArray[np.float16]) -> None:

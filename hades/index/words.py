@@ -25,7 +25,7 @@ _TERMS_AT_MOST = 64
 """Distinct words of a question that are searched; a longer one is cut, rarest kept."""
 _WORD_CHARACTERS_AT_MOST = 60
 _NAMES_KEPT = 16_384
-"""EntityNames whose stems are kept with their weights: titles of candidates come up again."""
+"""Names whose stems are kept with their weights: titles of candidates come up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Words:
         self._rarity: dict[str, float] = {}
         self._weighed: dict[int, tuple[dict[str, float], float]] = {}
 
-    def held(self) -> Words:
+    def snapshot(self) -> Words:
         """The index as it is now, whatever is put later."""
         return copy.copy(self)
 

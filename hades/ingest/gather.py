@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers import reader_for
@@ -49,16 +50,15 @@ class Root:
 
     path: Path
     prefix: str
-    fields: Fields | None = None
-
-    @property
-    def name(self) -> str:
-        """How the store knows it."""
-        return str(self.path)
+    fields: Fields | None
+    name: str
+    """How the store knows it."""
 
 
-def root_of(path: Path, prefix: str | None, fields: Mapping[str, str] | None) -> Root:
-    """A path given to `ingest`, checked."""
+def root_of(
+    path: Path, prefix: str | None, fields: Mapping[str, str] | None, name: str | None = None
+) -> Root:
+    """A path given to `ingest`, checked; `name` is what it is known by instead of its path."""
     if "\0" in str(path):
         raise InvalidInput("A path cannot hold a NUL character.")
     path = path.expanduser()
@@ -69,7 +69,9 @@ def root_of(path: Path, prefix: str | None, fields: Mapping[str, str] | None) ->
             mapping = Fields(**dict(fields), **({"prefix": prefix} if prefix else {}))
         except TypeError as error:
             raise InvalidInput(f"The field mapping is wrong: {error}.") from error
-    return Root(path, path.name if prefix is None and path.is_dir() else prefix or "", mapping)
+    prefix = path.name if prefix is None and path.is_dir() else prefix or ""
+    known_by = str(path) if name is None else clean_name(name, "source")
+    return Root(path, prefix, mapping, known_by)
 
 
 def gather(root: Root) -> Iterator[Item | Bad]:

@@ -51,8 +51,12 @@ class Pipeline:
         phases: Sequence[str],
         dry_run: bool,
         history: bool = False,
+        source: str | None = None,
     ) -> Summary:
-        """Bring everything at these paths up to date; with `history`, commit by commit."""
+        """Bring everything at these paths up to date; with `history`, commit by commit.
+
+        `source` is the name one path is known by instead of its own.
+        """
         phases = (phases,) if isinstance(phases, str) else tuple(phases)
         for phase in phases:
             if phase not in PHASES:
@@ -62,7 +66,9 @@ class Pipeline:
         for path in paths:
             if not isinstance(path, str | Path) or not str(path):
                 raise InvalidInput(f"A path is a non-empty string, not {path!r}.")
-        roots = [root_of(Path(path), prefix, fields) for path in paths]
+        if source is not None and (len(paths) != 1 or history or Path(source).is_absolute()):
+            raise InvalidInput("A source names one file or folder, and is no path itself.")
+        roots = [root_of(Path(path), prefix, fields, source) for path in paths]
         if not any(root.path.exists() for root in roots):
             raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
         summary = Summary()
@@ -211,10 +217,15 @@ class Pipeline:
         if not self._store.topics.exists(self._space, topic):
             return
         owner = self._store.sources.root_of(self._space, topic)
-        if owner == root.name or (owner is not None and not Path(owner).exists()):
+        if owner == root.name or (owner is not None and _is_gone(owner)):
             return
         whose = "was written by hand" if owner is None else f"comes from {owner}"
         raise InvalidInput(f"A topic of that name {whose}: give another --prefix.")
+
+
+def _is_gone(owner: str) -> bool:
+    """Whether a source was a path at which there is nothing any more."""
+    return Path(owner).is_absolute() and not Path(owner).exists()
 
 
 def _count(

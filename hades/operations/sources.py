@@ -24,6 +24,7 @@ def ingest(
     phases: Sequence[str] = ("nodes", "chunks", "embeddings", "edges"),
     history: bool = False,
     dry_run: bool = False,
+    source: str | None = None,
     on_progress: Progress | None = None,
 ) -> Summary:
     """Take in files, folders, chat exports and corpora, and bring them up to date.
@@ -34,7 +35,8 @@ def ingest(
     its name, or below `prefix`. `fields` maps the fields of records: id, title, text.
     With `history` the paths are git repositories, and every commit that touched a file
     is a state, true since that commit. One that cannot be read is named in the summary
-    and stops nothing. A killed run goes on where it stood.
+    and stops nothing. A killed run goes on where it stood. `source` is the name one path
+    is known by, where its own may be another the next time; default: the path.
     """
     from hades.ingest.pipeline import Pipeline
 
@@ -57,6 +59,7 @@ def ingest(
         phases=phases,
         dry_run=dry_run,
         history=history,
+        source=source,
     )
 
 

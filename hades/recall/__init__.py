@@ -1,1 +1,1 @@
-"""How a question is answered: seeds from meaning, words and names; later, the walk from there."""
+"""How a question is answered: retrievers, walks, ranking, paths and packing."""

@@ -157,7 +157,7 @@ def _score(retrieved: Retrieved, place: int) -> float:
 
 
 def _retrievers(retrieved: Retrieved, number: int) -> tuple[str, ...]:
-    """Which retrievers led to a passage."""
+    """Which retrievers found a passage."""
     signals = retrieved.signals
     retrievers = [
         retriever

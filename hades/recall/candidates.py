@@ -1,4 +1,4 @@
-"""Candidates: the hundred passages worth a closer look, and that look.
+"""Candidates: the hundred passages worth ranking, and their features.
 
 Each signal sends its best; a second hop adds what is near to the question and the five
 strongest passages together: the passage that answers often shares no word with the

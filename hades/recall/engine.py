@@ -1,4 +1,4 @@
-"""The engine: a question goes in, an answer object comes out.
+"""The recall engine: a question goes in, an answer object comes out.
 
     intent → plan → seeds → walk → rank → paths → pack
 
@@ -140,14 +140,14 @@ class RecallEngine:
     ) -> Iterator[QueryContext]:
         """The memory at the moment of a question, narrowed to what may be shown.
 
-        Inside, the store and the picture of the indexes stay at that moment.
+        Inside, the store and the indexes stay as they are at that moment.
         """
         with ExitStack() as moment:
             with self.finder.caught_up(moment, on_progress) as current:
-                graphs = self.graphs  # one for all three: a purge may let go of them meanwhile
+                graphs = self.graphs  # read once: a purge may drop them meanwhile
                 graphs.catch_up(current, on_progress)
                 graph = graphs.at(current, where.space, where.as_of)
-                indexes, terms = current.held(), graphs.tables.terms.held()
+                indexes, terms = current.snapshot(), graphs.tables.terms.snapshot()
             topics = self.finder.topics(where)
             mask = graph.visible
             if topics is not None:

@@ -1,4 +1,4 @@
-"""The past: what was said before of the topics that were found.
+"""History: what the topics that were found said before.
 
 Why something is as it is, or when it became so, often stands in an earlier version only.
 So such questions get, after the passages of their moment, what those topics said before.

@@ -1,4 +1,4 @@
-"""EntityNames in a question: which entities it speaks of.
+"""Names in a question: which entities it speaks of.
 
 The same rules as for texts: the longest name wins, among all names and again among titles;
 a title of several words counts in any case of letters, every other name needs a capital. A

@@ -1,4 +1,4 @@
-"""Around a name: the paths between two things, and what stands next to one."""
+"""Neighbourhood: the paths between two nodes, and what is next to one."""
 
 from __future__ import annotations
 

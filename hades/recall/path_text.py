@@ -1,4 +1,4 @@
-"""Telling: a path of numbers as names, relations and the words that state them."""
+"""Path text: a path of node numbers as names, relations and the words that state them."""
 
 from __future__ import annotations
 

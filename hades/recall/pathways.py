@@ -1,4 +1,4 @@
-"""Pathways: how what was found hangs together, and how it hangs on the question.
+"""Pathways: the paths that join the question with the passages that were found.
 
 Paths are sought in the small graph of what was found: the candidates that were ranked, the
 names they share or the question says, their topics, and what is stated between these. There
@@ -24,7 +24,7 @@ from hades.recall.run import Run, Stage
 RELATED_AT_MOST = 12
 """Facts told of what the question names that may become paths, strongest first."""
 SOURCES_AT_MOST = 8
-"""EntityNames of the question that paths start from, rarest first."""
+"""Names of the question that paths start from, rarest first."""
 ARCS_A_HOP = 2
 """From passage to passage by way of a name."""
 FOUND_NODES = 200
@@ -100,8 +100,8 @@ class Pathways:
 
         kept: list[FlowPath] = []
         # That a name titles its passage is worth a line only where there is nothing else.
-        telling = [path for path in paths if not self._is_title(nodes[list(path.nodes)])]
-        for path in telling or paths:
+        informative = [path for path in paths if not self._is_title(nodes[list(path.nodes)])]
+        for path in informative or paths:
             inside = any(set(path.nodes) <= set(other.nodes) for other in kept)
             around = any(set(other.nodes) <= set(path.nodes) for other in kept if stated(other))
             if not inside and not around and len(kept) < limit:

@@ -101,7 +101,7 @@ class Plan(_PlanPart):
                 return validated(repaired)
             except ValidationError as error:
                 for problem in error.errors():
-                    _mend(repaired, dict(problem), notes)
+                    _clamp(repaired, dict(problem), notes)
                 told = (*data.get("reasons", ()), *(str(note) for note in notes))
                 repaired["reasons"] = tuple(dict.fromkeys(told))
 
@@ -132,7 +132,7 @@ _CLAMPED = f"plan: {Reason.CLAMPED.value} ("
 _BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
 
 
-def _mend(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> None:
+def _clamp(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> None:
     """Clamp what is out of range; anything else wrong with a plan is an error."""
     where = [str(part) for part in problem["loc"]]
     name = ".".join(where)

@@ -1,4 +1,4 @@
-"""The query of a question: the memory at its moment, narrowed to what may be shown."""
+"""Query context: the memory at the moment of a question, narrowed to what may be shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS_FOUND_AT_MOST = 400
 
 @dataclass(frozen=True, slots=True)
 class QueryContext:
-    """Everything a question may look at: a picture, whatever is written meanwhile."""
+    """Everything a question may look at; it does not change when something is written."""
 
     store: Store
     space: int
@@ -50,7 +50,7 @@ class QueryContext:
         if best:
             ids = np.array([chunk for chunk, _ in best], np.int64)
             at = np.searchsorted(self.graph.chunks, ids)
-            # Another process may have brought the words further than this picture.
+            # Another process may have brought the words further than this snapshot.
             there = is_at(self.graph.chunks, at, ids)
             scores[at[there]] = np.array([score for _, score in best])[there]
         return np.where(self.mask, scores, 0.0)

@@ -1,4 +1,4 @@
-"""A look at the memory for one question: signals, candidates, ranking.
+"""Retrieval for one question: seeds, walks, candidates, ranking.
 
 Each step is a stage of the run: it has its own time, can be switched off by the plan, and
 degrades with a reason. What is left is still an answer, by what is known so far.
@@ -36,7 +36,7 @@ points of the ranker, whose scores lie some three apart; without it, as much as 
 together. A judgement: no set of questions asks for that."""
 DAY_MICROSECONDS = 86_400_000_000
 FOUND_BY_RETRIEVER = 50
-"""A retriever led to a passage that is among so many of its best."""
+"""A retriever found a passage that is among so many of its best."""
 
 
 SAME_TITLE = 2.0
@@ -93,7 +93,7 @@ def encoding(run: Run, encoder: Encoder, question: str) -> Callable[[], Encoded]
 def find_seeds(
     run: Run, query: QueryContext, encoded: Callable[[], Encoded] | None, question: str
 ) -> Retrieved:
-    """The retrievers: meaning, words, names; and the prior they make."""
+    """Ask the retrievers (meaning, words, names) and make the prior of what they say."""
     plan = run.plan.retriever
     nothing = np.zeros(len(query.mask))
     with run.stage("seeds", plan.timeout_ms) as stage:
@@ -129,7 +129,7 @@ def nth_best(scores: Floats) -> float:
 
 
 def _found_by_retrievers(retrieved: Retrieved) -> int:
-    """How many passages the retrievers lead to, all together."""
+    """How many passages the retrievers found together."""
     signals, graph = retrieved.signals, retrieved.query.graph
     found = np.zeros(len(signals.mask), np.bool_)
     for scores, least in ((signals.cosine, "meaning"), (signals.words, "words")):
@@ -159,7 +159,7 @@ def _vector(stage: Stage, query: QueryContext, encoded: Callable[[], Encoded]) -
 
 @contextmanager
 def walking(run: Run, retrieved: Retrieved) -> Iterator[None]:
-    """The walks through the graph, beside what is done inside."""
+    """Run the walks through the graph, in the background of what is done inside."""
     plan, graph = run.plan.graph, retrieved.query.graph
     with run.stage("walk", plan.timeout_ms) as stage:
         walked = None

@@ -1,4 +1,4 @@
-"""Plain search: three retrievers into a memory, and what they find together.
+"""Plain search: three retrievers, and what they find together.
 
 Meaning (vectors), words (BM25) and names each know something the others miss. Scores of
 meaning and words are brought to one scale within a question and averaged; names count on
@@ -74,8 +74,8 @@ class Finder:
     ) -> Iterator[Indexes]:
         """The indexes up to date with the store, which `moment` holds from here on.
 
-        One thread at a time, so that no snapshot is older than the indexes. What is looked
-        at afterwards must be held (`Indexes.held`): the next to ask brings them further.
+        One thread at a time, so that no snapshot is older than the indexes. Take a
+        snapshot of what is used afterwards: the next to ask brings the indexes further.
         """
         with self._catching_up:
             moment.enter_context(self._store.snapshot())
@@ -86,7 +86,7 @@ class Finder:
         """The chunks of a space that say one of these names, whenever they were there."""
         with self._catching_up:
             self.indexes.catch_up()
-            held = self.indexes.held()
+            held = self.indexes.snapshot()
         return {chunk for name in names for chunk in held.words.saying(name, space)}
 
     def search(
@@ -102,7 +102,7 @@ class Finder:
         space, as_of = where.space, where.as_of
         with ExitStack() as moment:
             with self.caught_up(moment, on_progress) as current:
-                mask, indexes = current.visible(space, as_of), current.held()
+                mask, indexes = current.visible(space, as_of), current.snapshot()
             topics = self.topics(where)
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)

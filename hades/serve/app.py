@@ -1,43 +1,73 @@
-"""The app: every surface of the server over one desk, as one ASGI application."""
+"""The app: every surface of the server over one executor, as one ASGI application."""
 
 from __future__ import annotations
 
 from fastapi import FastAPI
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 import hades
 from hades.serve import graphql as queries
 from hades.serve import problems
 from hades.serve.auth.audit import Audit
 from hades.serve.auth.keys import Keys
+from hades.serve.auth.link import FirstLink
 from hades.serve.executor.executor import Executor
 from hades.serve.jobs import Jobs
 from hades.serve.mcp import http as agents
 from hades.serve.rest import openapi, routers
 from hades.serve.rest.addresses import Undecoded
+from hades.serve.rest.keys import link_router
 from hades.serve.telemetry.health import Readiness, health_routes, readiness_of
 from hades.serve.telemetry.telemetry import Telemetry
 from hades.serve.uploads import Uploads
 
+GZIP_BYTES_AT_LEAST = 2_000
+GZIP_LEVEL = 1
+"""Of the nine, the one that costs least: JSON shrinks to a fifth with it already."""
+
+
+class Compression(GZipMiddleware):
+    """gzip, unless the client says `gzip;q=0`, which Starlette takes for a wish to have it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Compress what is sent, where that is wanted."""
+        if scope["type"] == "http" and not accepts_gzip(Headers(scope=scope)):
+            headers = MutableHeaders(scope=scope)
+            del headers["accept-encoding"]
+            scope["headers"] = headers.raw
+        await super().__call__(scope, receive, send)
+
+
+def accepts_gzip(headers: Headers) -> bool:
+    """Whether `Accept-Encoding` names gzip, and not with the weight 0."""
+    for coding in headers.get("accept-encoding", "").lower().split(","):
+        name, _, weight = coding.replace(" ", "").partition(";q=")
+        if name == "gzip":
+            return weight.strip("0.") != "" or not weight
+    return False
+
 
 def build(
-    desk: Executor,
+    executor: Executor,
     *,
     telemetry: Telemetry | None = None,
     readiness: Readiness | None = None,
     keys: Keys | None = None,
     audit: Audit | None = None,
+    link: FirstLink | None = None,
     graphql: bool = True,
     mcp: bool = True,
 ) -> FastAPI:
-    """The whole application; who asks is for the gate around it to say.
+    """The whole application; who is calling is for the middleware around it to say.
 
     `readiness` is for the server to mark when it is warm; without one it is taken for warm.
-    `keys` and `audit` are what the admin socket shows of them; `mcp` is for agents, at /mcp.
+    `keys` and `audit` are for the admin socket; `link` gives the first key; `mcp` is at /mcp.
     """
     telemetry = Telemetry() if telemetry is None else telemetry
-    for_agents = agents.mounted(desk) if mcp else None
+    for_agents = agents.mounted(executor) if mcp else None
     app = FastAPI(
         title="HADES",
         version=hades.__version__,
@@ -50,25 +80,26 @@ def build(
         telemetry={"tracing": False, "metrics": False, "logs": False},
         lifespan=None if for_agents is None else lambda _app: for_agents.run(),
     )
-    if for_agents is not None:
-        app.router.routes.append(Route("/mcp", for_agents, include_in_schema=False))
-    app.state.executor = desk
-    app.state.jobs = Jobs(desk)
-    app.state.uploads = Uploads(desk.uploads)
+    app.state.executor = executor
+    app.state.jobs = Jobs(executor)
+    app.state.uploads = Uploads(executor.uploads)
     app.state.keys = keys
     app.state.audit = audit
-    telemetry.watch(desk, app.state.jobs.counted)
-    ready = readiness or readiness_of(desk, warm=True)
+    app.state.link = link
+    telemetry.watch(executor, app.state.jobs.counted)
+    ready = readiness or readiness_of(executor, warm=True)
     app.router.routes.extend(health_routes(telemetry.metrics, ready))
+    if for_agents is not None:
+        app.router.routes.append(Route("/mcp", for_agents, include_in_schema=False))
     if graphql:
-        asked = queries.mounted(desk)
+        asked = queries.mounted(executor)
         app.router.routes.append(
             Route("/graphql", asked, methods=["POST"], include_in_schema=False)
         )
     problems.install(app)
-    for router in routers():
+    for router in (*routers(), link_router):
         app.router.routes.extend(router.routes)
-    app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
+    app.add_middleware(Compression, minimum_size=GZIP_BYTES_AT_LEAST, compresslevel=GZIP_LEVEL)
     app.add_middleware(Undecoded)
     openapi.describe(app)
     return app

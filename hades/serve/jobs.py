@@ -13,8 +13,8 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from hades.errors import Conflict, HadesError, NotFound, Unavailable
 from hades.memory import Memory
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor.executor import Executor, Overloaded
+from hades.serve.problems import FAILED_INSIDE
 from hades.store.records import Progress
 
 Kind = Literal["ingest", "triples", "import-node-link", "resolve"]
@@ -35,8 +36,8 @@ EVENTS_KEPT = 256
 WATCHERS_AT_MOST = 64
 PROGRESS_EVERY_S = 0.1
 HEARTBEAT_S = 15.0
-LOOK_S = 1.0
-"""How soon a watcher sees that the server is leaving."""
+LOOK_EVERY_S = 0.05
+"""How often a watcher looks for news."""
 
 _log = logging.getLogger("hades.serve")
 
@@ -47,7 +48,7 @@ class Cancelled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class JobEvent:
     """Something a job told: `progress`, and at last `done`, `failed` or `cancelled`."""
 
     number: int
@@ -55,51 +56,79 @@ class Event:
     data: Any
 
 
-@dataclass(slots=True)
-class Job:
-    """One piece of long work."""
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """What a job does, how much of it is done, and how much there is (0: not known)."""
 
+    what: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobProblem:
+    """Why a job failed."""
+
+    code: str
+    detail: str
+
+
+@dataclass(slots=True, kw_only=True)
+class JobStatus:
+    """A piece of long work, as callers see it."""
+
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     kind: Kind
     space: str
     source: str | None
     by: str
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     status: Status = "waiting"
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     ended_at: datetime | None = None
-    progress: dict[str, Any] | None = None
+    progress: JobProgress | None = None
     result: Any = None
-    problem: dict[str, str] | None = None
-    events: deque[Event] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
+    problem: JobProblem | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Job(JobStatus):
+    """One piece of long work."""
+
+    events: deque[JobEvent] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
     told: int = 0
     stopping: bool = False
-    turn_came: bool = False
     forgotten: bool = False
     """Its space is gone: nobody is told of it."""
     last_told: float = 0.0
-    watchers: set[asyncio.Event] = field(default_factory=set)
 
     @property
     def ended(self) -> bool:
         """Whether nothing more will come of it."""
         return self.status in ("done", "failed", "cancelled")
 
+    def tell(self, name: str, data: Any) -> None:
+        """Add an event."""
+        self.told += 1
+        self.events.append(JobEvent(self.told, name, data))
+
+    def end(self, status: Status, data: Any) -> None:
+        """Say how it ended; only the first end counts."""
+        if not self.ended:
+            self.ended_at = datetime.now(UTC)
+            self.status = status
+            self.tell(status, data)
+
     def shown(self) -> dict[str, Any]:
         """As it is told to callers."""
-        return {name: plain(getattr(self, name)) for name in _SHOWN}
-
-
-_SHOWN = (
-    *("id", "kind", "space", "source", "by", "status", "created_at", "ended_at"),
-    *("progress", "result", "problem"),
-)
+        return {one.name: plain(getattr(self, one.name)) for one in fields(JobStatus)}
 
 
 class Jobs:
-    """The jobs of one desk. Everything here happens in the loop but `_told`."""
+    """The jobs of one executor. Work tells its progress from its own thread; the rest happens in
+    the event loop."""
 
-    def __init__(self, desk: Executor, *, heartbeat_s: float = HEARTBEAT_S) -> None:
-        self._desk = desk
+    def __init__(self, executor: Executor, *, heartbeat_s: float = HEARTBEAT_S) -> None:
+        self._executor = executor
         self._jobs: dict[str, Job] = {}
         self._asked: dict[tuple[str, str, str], tuple[str, str]] = {}
         """By caller, space and idempotency key: what was asked, and the job it became."""
@@ -165,16 +194,16 @@ class Jobs:
         Where there is no room for it nothing is begun: Overloaded.
         """
         caller.require(role, space)
-        if self._desk.read_only:
+        if self._executor.read_only:
             raise Unavailable("This server only reads.")
         self.refuse_more(space, source)
-        job = Job(kind, space, source, caller.name)
-        begun = self._put_in_line(job, caller, work, role, afterwards)
+        job = Job(kind=kind, space=space, source=source, by=caller.name)
+        begun = self._queued(job, caller, work, role, afterwards)
         self._jobs[job.id] = job
         if key is not None:
             self._asked[caller.name, space, key] = (asked, job.id)
         self._forget_old()
-        task = asyncio.create_task(self._follow(job, begun, afterwards))
+        task = asyncio.create_task(self._follow(job, begun))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return job
@@ -203,7 +232,7 @@ class Jobs:
         """Let a job stop at its next step; one that ended stays as it is."""
         job.stopping = True
         if job.status == "waiting":
-            self._end(job, "cancelled", {})
+            job.end("cancelled", {})
 
     def counted(self) -> dict[str, int]:
         """How many jobs there are, by status."""
@@ -214,89 +243,63 @@ class Jobs:
         if self._watching >= WATCHERS_AT_MOST:
             raise Overloaded("Too many watch jobs: come back when one is done.")
 
-    async def events(self, job: Job, after: int) -> AsyncIterator[Event | None]:
+    async def events(self, job: Job, after: int) -> AsyncIterator[JobEvent | None]:
         """What a job tells, from the event after `after` on; None now and then: still here."""
         self._watching += 1
-        news = asyncio.Event()
-        job.watchers.add(news)
         quiet_since = time.monotonic()
         try:
             while True:
-                news.clear()
-                for event in [event for event in job.events if event.number > after]:
+                is_last = job.ended or self._executor.leaving
+                for event in [event for event in list(job.events) if event.number > after]:
                     after, quiet_since = event.number, time.monotonic()
                     yield event
-                if self._desk.leaving or (job.ended and after >= job.told):
+                if is_last:
                     return
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), min(LOOK_S, self.heartbeat_s))
+                await asyncio.sleep(LOOK_EVERY_S)
                 if time.monotonic() - quiet_since >= self.heartbeat_s:
                     quiet_since = time.monotonic()
                     yield None
         finally:
-            job.watchers.discard(news)
             self._watching -= 1
 
     # Inside
 
-    def _put_in_line(
+    def _queued(
         self, job: Job, caller: Caller, work: Work, role: Role, afterwards: Callable[[], None]
     ) -> Future[Any]:
-        loop = asyncio.get_running_loop()
-
-        def told(what: str, done: int, total: int) -> None:
-            self._told(loop, job, what, done, total)
-
         def run(memory: Memory, progress: Progress) -> Any:
-            job.turn_came = True
             try:
                 if job.stopping:
                     raise Cancelled
-                loop.call_soon_threadsafe(_begin, job)
+                if job.status == "waiting":
+                    job.status = "running"
                 return plain(work(memory, progress))
             finally:
                 afterwards()
 
-        return self._desk.begin(caller, job.space, run, told, role=role)
+        def progressed(what: str, done: int, total: int) -> None:
+            _told(job, what, done, total)
 
-    async def _follow(self, job: Job, begun: Future[Any], afterwards: Callable[[], None]) -> None:
+        begun = self._executor.begin(caller, job.space, run, progressed, role=role)
+        # When the server stops, what still waits never runs.
+        begun.add_done_callback(lambda future: afterwards() if future.cancelled() else None)
+        return begun
+
+    async def _follow(self, job: Job, begun: Future[Any]) -> None:
         try:
-            result = await self._desk.finished(begun)
+            result = await self._executor.finished(begun)
         except Cancelled:
-            self._end(job, "cancelled", {})
+            job.end("cancelled", {})
         except HadesError as error:
-            job.problem = {"code": _code(error), "detail": str(error)}
-            self._end(job, "failed", job.problem)
+            job.problem = JobProblem(_code(error), str(error))
+            job.end("failed", job.problem)
         except Exception:  # noqa: BLE001 - the edge of a job: it is logged and told
             _log.exception("The job %s (%s) failed", job.id, job.kind)
-            detail = "Something went wrong inside; the server's log says what."
-            job.problem = {"code": "HadesError", "detail": detail}
-            self._end(job, "failed", job.problem)
+            job.problem = JobProblem("HadesError", FAILED_INSIDE)
+            job.end("failed", job.problem)
         else:
             job.result = result
-            self._end(job, "done", {"result": result})
-        finally:
-            if not job.turn_came:
-                await asyncio.to_thread(afterwards)
-
-    def _told(
-        self, loop: asyncio.AbstractEventLoop, job: Job, what: str, done: int, total: int
-    ) -> None:
-        """Called by the work, in its thread."""
-        if job.stopping:
-            raise Cancelled
-        now = time.monotonic()
-        changed = job.progress is None or job.progress["what"] != what or done == total
-        if changed or now - job.last_told >= PROGRESS_EVERY_S:
-            job.last_told = now
-            job.progress = {"what": what, "done": done, "total": total}
-            loop.call_soon_threadsafe(_tell, job, "progress", job.progress)
-
-    def _end(self, job: Job, status: Status, data: Any) -> None:
-        if not job.ended:
-            job.status = status
-            job.ended_at = datetime.now(UTC)
-            _tell(job, status, data)
+            job.end("done", {"result": result})
 
     def _forget_old(self) -> None:
         ended = [job.id for job in self._jobs.values() if job.ended]
@@ -309,22 +312,16 @@ def _is_of(job: Job, space: str) -> bool:
     return job.space == space and not job.forgotten
 
 
-def _begin(job: Job) -> None:
-    if job.status == "waiting":
-        job.status = "running"
-
-
-def _tell(job: Job, name: str, data: Any) -> None:
-    if name == "progress" and job.ended:
-        return
-    job.told += 1
-    job.events.append(Event(job.told, name, data))
-    _wake(job)
-
-
-def _wake(job: Job) -> None:
-    for news in job.watchers:
-        news.set()
+def _told(job: Job, what: str, done: int, total: int) -> None:
+    """Called by the work, in its thread."""
+    if job.stopping:
+        raise Cancelled
+    now = time.monotonic()
+    changed = job.progress is None or job.progress.what != what or done == total
+    if changed or now - job.last_told >= PROGRESS_EVERY_S:
+        job.last_told = now
+        job.progress = JobProgress(what, done, total)
+        job.tell("progress", job.progress)
 
 
 def _code(error: HadesError) -> str:

@@ -6,6 +6,7 @@ the error's class, so that a client can raise the same one again.
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -43,11 +44,14 @@ _CODE = {
     413: "InvalidInput",
     415: "InvalidInput",
     429: "Unavailable",
+    507: "Unavailable",
     500: "HadesError",
 }
 
 ERRORS_AT_MOST = 20
 """Things wrong with one request that are told: one may have thousands."""
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FAILED_INSIDE = "Something went wrong inside; the server's log says what."
 
 _log = logging.getLogger("hades.serve")
 
@@ -65,7 +69,7 @@ class Wrong(BaseModel):
     what: str
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """What went wrong, in one sentence."""
 
     model_config = ConfigDict(
@@ -129,6 +133,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _unfit)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(OSError, _disk)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -137,14 +142,14 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {
         status: {
             "description": f"{HTTPStatus(status).phrase}: what went wrong, in one sentence",
-            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}},
         }
         for status in statuses
     }
 
 
 ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504)
-"""What any call may meet: a key that is missing or not enough, a full line, a wrong value."""
+"""What any call may meet: a key that is missing or not enough, an overload, a wrong value."""
 
 
 async def _ours(_request: Request, error: Exception) -> Response:
@@ -206,6 +211,13 @@ async def _gone(_request: Request, _error: Exception) -> Response:
     return problem(400, "The request ended before all of it was here.")
 
 
+async def _disk(request: Request, error: Exception) -> Response:
+    assert isinstance(error, OSError)
+    if error.errno in _DISK_FULL:
+        return problem(507, "There is no room on the server's disk: tell its operator.")
+    return await _unforeseen(request, error)
+
+
 async def _unforeseen(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed", request.method, request.scope.get("path"), exc_info=error)
-    return problem(500, "Something went wrong inside; the server's log says what.")
+    return problem(500, FAILED_INSIDE)

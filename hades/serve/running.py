@@ -1,46 +1,65 @@
-"""Running a server: its sockets, its desk and app, put together, warmed, and closed again."""
+"""Running a server: its sockets, executor and app, put together, warmed, and closed again.
+
+A first signal lets it finish: no new connections, what is under way is answered, long work
+stops where it stands, then the memory is closed. What takes longer than the grace time is
+left; the store is safe either way, since a write is whole or not there.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import logging
 import os
+import signal
+import socket
+import sys
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
+import uvicorn
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
 from hades.errors import HadesError, InvalidInput
 from hades.serve.app import build
 from hades.serve.auth.audit import Audit, audit_beside
+from hades.serve.auth.connection import HEAD_S, HttpConnection
 from hades.serve.auth.keys import Keys, keys_beside
-from hades.serve.auth.limits import BODY_BYTES_AT_MOST, REQUESTS_PER_S
+from hades.serve.auth.limits import BODY_BYTES_AT_MOST, LOOPBACK_NAMES, REQUESTS_PER_S, Limits
 from hades.serve.auth.link import PATH, VALID_S, FirstLink
-from hades.serve.auth.listener import WAYS
-from hades.serve.auth.middleware import LOOPBACK_NAMES, App, Gate, Limits
-from hades.serve.auth.sockets import Listening, handed_sockets, listen_tcp, listen_unix
-from hades.serve.executor.executor import READERS, TIMEOUT_S, WAITING, Executor
-from hades.serve.listen import GRACE_S, Server, close_within
+from hades.serve.auth.listener import LISTENERS
+from hades.serve.auth.middleware import flush, protected
+from hades.serve.auth.sockets import BACKLOG, Listener, handed_sockets, listen_tcp, listen_unix
+from hades.serve.executor.executor import READERS, TIMEOUT_S, Executor
 from hades.serve.telemetry.health import readiness_of
 from hades.serve.telemetry.telemetry import Telemetry
 from hades.serve.telemetry.traces import open_traces
 
 HOST = "127.0.0.1"
 PORT = 8674
-FLUSH_EVERY_S = 60.0
-_SENT = ("Authorization", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key")
-_SHOWN = ("ETag", "Idempotent-Replayed", "Location", "Retry-After", "X-Request-ID")
+GRACE_S = 10.0
+KEEP_ALIVE_S = 15
+CONNECTIONS_AT_MOST = 800
+"""Well below the 1,024 open files a process usually may have."""
+HEAD_BYTES_AT_MOST = 64 * 1024
+"""Limit for bytes that are no body: headers, trailers, chunk extensions."""
+SWITCH_S = 0.0005
+"""How long a thread that computes keeps the interpreter when the event loop wants it. Python's
+own 5 ms would be waited for at every step of every request while questions are answered."""
+_CORS_SENT = ("Authorization", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key")
+_CORS_SHOWN = ("ETag", "Idempotent-Replayed", "Location", "Retry-After", "X-Request-ID")
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a server is told when it starts."""
+    """The settings of a server."""
 
     memory: Path
     host: str | None = None
@@ -49,7 +68,7 @@ class Options:
     tcp: bool = True
     remote: bool = False
     sockets: Mapping[str, Path] = field(default_factory=dict)
-    """Unix sockets, by their way: ro, rw, admin."""
+    """Unix sockets, by the kind of listener: ro, rw, admin."""
     group: str | None = None
     read_only: bool = False
     hosts: tuple[str, ...] = ()
@@ -58,7 +77,6 @@ class Options:
     body_bytes: int = BODY_BYTES_AT_MOST
     timeout_s: float = TIMEOUT_S
     readers: int = READERS
-    waiting: int = WAITING
     grace_s: float = GRACE_S
     encoder: str | None = None
     busy_timeout_s: float | None = None
@@ -68,7 +86,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What a server tells when it listens."""
+    """What a server says when it listens."""
 
     memory: str
     listening: list[dict[str, str]]
@@ -77,81 +95,137 @@ class Started:
     link_s: int = VALID_S
 
 
+class Server(uvicorn.Server):
+    """uvicorn at several sockets, which says when it is ready and when it was told to stop."""
+
+    def __init__(
+        self,
+        app: Any,
+        listeners: Sequence[Listener],
+        *,
+        grace_s: float = GRACE_S,
+        head_s: float = HEAD_S,
+        on_ready: Callable[[], object] = lambda: None,
+        on_leaving: Callable[[], object] = lambda: None,
+    ) -> None:
+        unix = {one.where: one.kind for one in listeners if not one.kind.by_key}
+        connection = type(
+            "Connection", (HttpConnection,), {"unix_listeners": unix, "head_s": head_s}
+        )
+        config = uvicorn.Config(
+            app,
+            loop="uvloop",
+            http=connection,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            backlog=BACKLOG,
+            limit_concurrency=CONNECTIONS_AT_MOST,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=max(1, round(grace_s)),
+            h11_max_incomplete_event_size=HEAD_BYTES_AT_MOST,
+        )
+        super().__init__(config)
+        self._listeners = listeners
+        self._on_ready = on_ready
+        self._on_leaving = on_leaving
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until told to stop."""
+        with _signals_end_nothing():
+            super().run(sockets=sockets or [one.socket for one in self._listeners])
+        for one in self._listeners:
+            one.close()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start listening, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            notify("READY=1")
+            self._on_ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; a second Ctrl+C waits for nobody."""
+        if not self.should_exit:
+            notify("STOPPING=1")
+            self._on_leaving()
+        super().handle_exit(sig, frame)
+
+
 def run(options: Options, say: Callable[[Started], object]) -> None:
     """Serve until told to stop. What cannot be begun is a HadesError."""
     with ExitStack() as opened:
-        listening = _listen(options, opened)
-        desk = Executor.open(
+        listeners = _listen(options, opened)
+        executor = Executor.open(
             options.memory,
             read_only=options.read_only,
             encoder=options.encoder,
             readers=options.readers,
-            waiting=options.waiting,
             timeout_s=options.timeout_s,
             busy_timeout_s=options.busy_timeout_s,
         )
-        opened.callback(_leave, desk.close, options.grace_s)
+        opened.callback(_within, options.grace_s, executor.close, status=1)
         keys = Keys(keys_beside(options.memory))
+        opened.callback(flush, keys)
         audit = Audit(audit_beside(options.memory))
         opened.callback(audit.close)
-        opened.enter_context(_written_down(keys))
-        _server(options, desk, keys, audit, listening, opened, say).run()
+        sys.setswitchinterval(SWITCH_S)
+        _server(options, executor, keys, audit, listeners, opened, say).run()
 
 
-def _listen(options: Options, opened: ExitStack) -> list[Listening]:
+def _listen(options: Options, opened: ExitStack) -> list[Listener]:
     handed = handed_sockets(os.environ)
     for one in handed:
         opened.callback(one.close)
-    listening = list(handed)
+    listeners = list(handed)
     for name, path in options.sockets.items():
-        listening.append(listen_unix(path, WAYS[name], options.group if name == "ro" else None))
-        opened.callback(listening[-1].close)
+        group = options.group if name == "ro" else None
+        listeners.append(listen_unix(path, LISTENERS[name], group))
+        opened.callback(listeners[-1].close)
     # Whoever hands sockets over says where this server listens.
     asked = options.host is not None or options.port is not None
     if options.tcp and (asked or not handed):
         port = PORT if options.port is None else options.port
-        listening.append(listen_tcp(options.host or HOST, port, remote=options.remote))
-        opened.callback(listening[-1].close)
-    if not listening:
+        listeners.append(listen_tcp(options.host or HOST, port, remote=options.remote))
+        opened.callback(listeners[-1].close)
+    if not listeners:
         raise InvalidInput("There is nowhere to listen: give a socket, or leave out --no-tcp.")
-    return listening
+    return listeners
 
 
 def _server(
     options: Options,
-    desk: Executor,
+    executor: Executor,
     keys: Keys,
     audit: Audit,
-    listening: list[Listening],
+    listeners: list[Listener],
     opened: ExitStack,
     say: Callable[[Started], object],
 ) -> Server:
     traces = open_traces(options.otlp_endpoint, contents=options.trace_contents)
     telemetry = Telemetry(traces=traces)
     opened.callback(telemetry.close)
-    readiness = readiness_of(desk)
-    app = build(desk, telemetry=telemetry, readiness=readiness, keys=keys, audit=audit)
-    by_key = any(one.way.by_key for one in listening)
+    readiness = readiness_of(executor)
+    by_key = any(one.kind.by_key for one in listeners)
     link = FirstLink(keys) if by_key and not keys.exist else None
     limits = Limits(
         requests_per_s=options.requests_per_s,
         body_bytes=options.body_bytes,
-        hosts=_names(options, listening),
+        hosts=_hosts(options, listeners),
     )
-    # Spans and other origins' headers are put around the app: nothing may go past them.
-    gate: Any = Gate(
-        app,
-        keys,
-        audit=audit,
-        observe=telemetry.metrics.observe_call,
-        link=link,
-        limits=limits,
-        quick=None,
+    app = build(
+        executor, telemetry=telemetry, readiness=readiness, keys=keys, audit=audit, link=link
+    )
+    opened.callback(app.state.uploads.close)
+    guarded = protected(
+        app, keys, limits=limits, audit=audit, observe=telemetry.metrics.observe_call
     )
 
     def warm() -> None:
         try:
-            _log.info("warm after %s", desk.warm())
+            _log.info("warm after %s", executor.warm())
         except HadesError as error:
             _log.warning("not warm, so first questions take longer: %s", error)
         readiness.warm = True
@@ -160,42 +234,43 @@ def _server(
     warming = threading.Thread(target=warm, name="hades-warm")
 
     def ready() -> None:
-        say(_started(options, listening, audit, link))
+        say(_started(options, listeners, audit, link))
         warming.start()
-        # Given up on, it takes nothing along: that is no failure.
-        opened.callback(_leave, warming.join, options.grace_s, status=0)
+        # Given up on, it loses nothing: that is no failure.
+        opened.callback(_within, options.grace_s, warming.join, status=0)
 
     def leave() -> None:
         readiness.leaving = True
-        desk.leave()
+        executor.leave()
 
     return Server(
-        telemetry.around(_shared(gate, options.cors)),
-        listening,
+        telemetry.around(_for_origins(guarded, options.cors)),
+        listeners,
         grace_s=options.grace_s,
-        at_once=gate.at_once,
         on_ready=ready,
         on_leaving=leave,
     )
 
 
-def _shared(app: App, origins: tuple[str, ...]) -> Any:
-    """The app, also for pages of these origins; a page of another's gets nothing."""
+def _for_origins(app: ASGIApp, origins: tuple[str, ...]) -> Any:
+    """The app, also for web pages of these origins; a page of another's gets nothing."""
     if not origins:
         return app
     return CORSMiddleware(
         app,
         allow_origins=origins,
         allow_methods=("GET", "POST", "PUT", "DELETE"),
-        allow_headers=(*_SENT, "Hades-Hold", "X-Request-ID"),
-        expose_headers=_SHOWN,
+        allow_headers=(*_CORS_SENT, "X-Request-ID"),
+        expose_headers=_CORS_SHOWN,
     )
 
 
-def _names(options: Options, listening: list[Listening]) -> frozenset[str] | None:
-    """The names requests by TCP may be for; None: any, since who it is for is not known."""
+def _hosts(options: Options, listeners: list[Listener]) -> frozenset[str] | None:
+    """The host names TCP requests may be for; None: any, since its own names are not known."""
     given = {name.lower() for name in options.hosts}
-    places = [urlsplit(one.where).hostname or "" for one in listening if one.way.by_key]
+    if any("*" in name.removeprefix("*.") for name in given):
+        raise InvalidInput("A host is a name, or *.example.com for all below one.")
+    places = [urlsplit(one.where).hostname or "" for one in listeners if one.kind.by_key]
     with suppress(ValueError):
         if not given and not all(ipaddress.ip_address(place).is_loopback for place in places):
             return None
@@ -203,43 +278,48 @@ def _names(options: Options, listening: list[Listening]) -> frozenset[str] | Non
 
 
 def _started(
-    options: Options, listening: list[Listening], audit: Audit, link: FirstLink | None
+    options: Options, listeners: list[Listener], audit: Audit, link: FirstLink | None
 ) -> Started:
-    places = [{"way": one.way.name, "where": one.where} for one in listening]
-    url = next((one.where for one in listening if one.way.by_key), None)
+    url = next((one.where for one in listeners if one.kind.by_key), None)
     return Started(
         memory=str(options.memory),
-        listening=places,
+        listening=[{"listener": one.kind.name, "where": one.where} for one in listeners],
         audit=str(audit.folder),
         link=None if link is None else f"{url}{PATH}?token={link.token}",
     )
 
 
-class _written_down:
-    """When keys were last used, written down every minute and at the end."""
-
-    def __init__(self, keys: Keys) -> None:
-        self._keys = keys
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="hades-keys", daemon=True)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        over = False
-        while not over:
-            over = self._over.wait(FLUSH_EVERY_S)
-            try:
-                self._keys.flush()
-            except HadesError as error:
-                _log.warning("%s", error)
+@contextmanager
+def _signals_end_nothing() -> Iterator[None]:
+    """uvicorn raises the signals that stopped it again; the memory is to be closed first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = {kind: signal.signal(kind, lambda *_: None) for kind in kinds}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
-def _leave(close: Callable[[], object], grace_s: float, *, status: int = 1) -> None:
-    if not close_within(close, grace_s):
+def _within(grace_s: float, close: Callable[[], object], *, status: int) -> None:
+    """Close something; the process ends with this status where that takes too long."""
+    closing = threading.Thread(target=close, name="hades-close", daemon=True)
+    closing.start()
+    closing.join(grace_s)
+    if closing.is_alive():
+        _log.error("what is under way does not finish in %g s: leaving it", grace_s)
         os._exit(status)  # a thread that does not end would keep the process for ever
+
+
+def notify(state: str) -> None:
+    """Tell systemd how the service stands (sd_notify(3)), where it asked to be told."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    if address.startswith("@"):
+        address = "\0" + address[1:]
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as telling:
+        telling.sendto(state.encode(), address)

@@ -1,10 +1,8 @@
 """Uploads: files that were sent, put where `ingest` can read them, and taken away again.
 
-The folder lies beside the memory. A source that is sent again lies at the same place as
-before, which is how `ingest` knows it: what did not change costs a hash, and what is no
-longer sent is forgotten. The files themselves are needed only while the job runs. After it
-an empty file or folder stays in their place, as the sign that its topics have an owner; with
-the last of them it goes too (store/sqlite/places.py).
+They lie in a folder beside the memory, each upload in one of its own, only while the job
+runs. `ingest` knows them by the name of their source (`upload:docs`): what did not change
+costs a hash, and what is no longer sent is forgotten.
 
 Nothing in an archive is trusted: names that lead elsewhere refuse the whole; links, devices
 and the like are passed over; bytes, members and headers are counted while they are unpacked.
@@ -14,18 +12,17 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import gzip
 import io
 import os
-import secrets
 import shutil
 import tarfile
-import time
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from hashlib import blake2b
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeVar
 
@@ -34,7 +31,6 @@ from hades.serve.executor.pool import Overloaded
 
 Result = TypeVar("Result")
 
-SENT_BYTES_AT_MOST = 2**30
 UNPACKED_BYTES_AT_MOST = 2**31
 FILES_AT_MOST = 20_000
 """Of an archive: all its members, folders and links too."""
@@ -47,10 +43,7 @@ PART_BYTES_AT_MOST = 255
 PATH_BYTES_AT_MOST = 2_048
 """Of a path in an archive: with the folder it lies in, file systems take 4,096."""
 UPLOADS_AT_ONCE = 2
-LEFT_BEHIND_S = 24 * 3600
-"""What a killed server left lying for so long is nobody's any more."""
 
-_TRIES = 3
 _COPY_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _ONLY_FILES = "Only files are taken, no links or devices."
@@ -62,49 +55,24 @@ class TooLarge(InvalidInput):
     status = 413
 
 
-class Mark:
-    """What tells one sending from another: a hash of its bytes, and of where they are cut."""
-
-    def __init__(self) -> None:
-        self._hash = blake2b(digest_size=16)
-        self._since_cut = 0
-
-    def add(self, part: bytes) -> None:
-        """Take in more bytes."""
-        self._since_cut += len(part)
-        self._hash.update(part)
-
-    def cut(self) -> None:
-        """Say that one thing ends here."""
-        self._hash.update(self._since_cut.to_bytes(8, "big"))
-        self._since_cut = 0
-
-    def told(self) -> str:
-        """The mark as text."""
-        return self._hash.hexdigest()
-
-
 class Uploads:
-    """The folder of what was sent."""
+    """The folder for what is being sent."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._threads = ThreadPoolExecutor(UPLOADS_AT_ONCE, "hades-upload")
         self._under_way = 0
-
-    def place(self, space: str, source: str, name: str) -> Path:
-        """Where a source of a space lies, always the same; `name` is its last part."""
-        name = safe_parts(name, whole=True)[0]
-        mark = blake2b(f"{space}\0{source}".encode(), digest_size=12).hexdigest()
-        return self._ready() / mark / name
-
-    def draft(self, suffix: str = "") -> Path:
-        """A name for what is being sent; whoever takes it removes it."""
-        return self._ready() / f"draft-{secrets.token_hex(8)}{suffix}"
+        self._lock: int | None = None
+        if folder is not None and folder.is_dir():
+            self._claim(folder)
 
     async def run(self, call: Callable[..., Result], *given: Any) -> Result:
-        """Do something with files, in a thread of their own: health and metrics use others."""
+        """Do something with files, in a thread of their own."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, call, *given)
+
+    async def new_folder(self) -> Path:
+        """An empty folder for one upload; whoever asks removes it."""
+        return await self.run(self._new_folder)
 
     @contextmanager
     def receiving(self) -> Iterator[None]:
@@ -117,42 +85,32 @@ class Uploads:
         finally:
             self._under_way -= 1
 
-    def _ready(self) -> Path:
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._threads.shutdown()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _new_folder(self) -> Path:
         if self._folder is None:
             raise Unavailable("This server takes no files: it knows no folder for them.")
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        if self._lock is None:
+            self._claim(self._folder)
+        return Path(tempfile.mkdtemp(dir=self._folder))
+
+    def _claim(self, folder: Path) -> None:
+        """Remove what a killed server left; a lock says whether another server is here."""
+        self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            for left in self._folder.glob("draft-*"):
-                with suppress(FileNotFoundError):  # its job is done with it
-                    if time.time() - left.stat().st_mtime > LEFT_BEHIND_S:
-                        remove(left)
-        except OSError as error:
-            raise _full(error) from error
-        return self._folder
-
-
-def put(draft: Path, place: Path) -> None:
-    """Let a draft lie at the place of its source."""
-    try:
-        for _ in range(_TRIES):
-            place.parent.mkdir(mode=0o700, exist_ok=True)
-            remove(place)
-            with suppress(FileNotFoundError):  # a purge just took the empty folder away
-                os.rename(draft, place)
-                return
-        os.rename(draft, place)
-    except OSError as error:
-        raise _full(error) from error
-
-
-def empty(place: Path) -> None:
-    """Take the files away; that there was a source stays."""
-    was_folder = place.is_dir()
-    remove(place)
-    if was_folder:
-        place.mkdir()
-    elif place.parent.is_dir():
-        place.touch()
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pass
+        else:
+            for left in folder.iterdir():
+                remove(left)
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
 
 
 def remove(path: Path) -> None:
@@ -165,7 +123,8 @@ def remove(path: Path) -> None:
 
 def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
     """Unpack a tar, plain or with gzip, into a new folder; what was passed over, and why."""
-    skipped = _Skipped()
+    skipped: list[tuple[str, str]] = []
+    more = 0
     try:
         with (
             archive.open("rb") as file,
@@ -178,15 +137,15 @@ def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
                     content = tar.extractfile(member)
                     assert content is not None
                     filling.add(member.name, content)
+                elif not member.isdir() and len(skipped) < SKIPPED_NAMED_AT_MOST:
+                    skipped.append((member.name[:PATH_BYTES_AT_MOST], _ONLY_FILES))
                 elif not member.isdir():
-                    skipped.add(member.name)
+                    more += 1
     except RecursionError as error:
         raise InvalidInput("That is no whole tar archive: headers follow on headers.") from error
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
         raise InvalidInput(f"That is no whole tar archive, plain or gzip: {error}.") from error
-    except OSError as error:
-        raise _full(error) from error
-    return skipped.told()
+    return [*skipped, (f"… and {more:,} more", _ONLY_FILES)] if more else skipped
 
 
 def _members(tar: tarfile.TarFile, counted: _Counted) -> Iterator[tarfile.TarInfo]:
@@ -195,31 +154,12 @@ def _members(tar: tarfile.TarFile, counted: _Counted) -> Iterator[tarfile.TarInf
     while (member := tar.next()) is not None:
         seen += 1
         if seen > FILES_AT_MOST:
-            raise TooLarge(_too_many())
+            raise _too_many()
         tar.members = []  # type: ignore[attr-defined]  # kept else, though never asked for
         tar.pax_headers = {}  # what is said for all that follow would pile up
         counted.within_header(False)
         yield member
         counted.within_header(True)
-
-
-class _Skipped:
-    """What is passed over: the first by name, the rest counted."""
-
-    def __init__(self) -> None:
-        self._named: list[tuple[str, str]] = []
-        self._more = 0
-
-    def add(self, name: str) -> None:
-        if len(self._named) < SKIPPED_NAMED_AT_MOST:
-            short = name if len(name) <= PATH_BYTES_AT_MOST else f"{name[:PATH_BYTES_AT_MOST]}…"
-            self._named.append((short, _ONLY_FILES))
-        else:
-            self._more += 1
-
-    def told(self) -> list[tuple[str, str]]:
-        more = [(f"… and {self._more:,} more", _ONLY_FILES)] if self._more else []
-        return self._named + more
 
 
 class Filling:
@@ -232,16 +172,18 @@ class Filling:
         folder.mkdir(mode=0o700)
 
     def add(self, name: str, content: IO[bytes]) -> None:
-        """Write a file below the folder, whatever its name says; InvalidInput for tricks."""
-        with self.begin(name) as file:
-            while part := content.read(_COPY_BYTES):
-                self.write(file, part)
-
-    def begin(self, name: str) -> IO[bytes]:
-        """A new file below the folder, for `write`; whoever asks closes it."""
+        """Write a file below the folder; InvalidInput for names that lead elsewhere."""
         self._files += 1
         if self._files > FILES_AT_MOST:
-            raise TooLarge(_too_many())
+            raise _too_many()
+        with self._new_file(name) as file:
+            while part := content.read(_COPY_BYTES):
+                self._bytes += len(part)
+                if self._bytes > UNPACKED_BYTES_AT_MOST:
+                    raise _too_much()
+                file.write(part)
+
+    def _new_file(self, name: str) -> IO[bytes]:
         path = self._folder.joinpath(*safe_parts(name))
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -251,18 +193,7 @@ class Filling:
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise InvalidInput(_too_long_a_path(name)) from error
-            raise _full(error) from error
-
-    def write(self, file: IO[bytes], part: bytes) -> None:
-        """Write more of a file; TooLarge when all of them hold too much."""
-        self._bytes += len(part)
-        if self._bytes > UNPACKED_BYTES_AT_MOST:
-            raise TooLarge(_too_much(UNPACKED_BYTES_AT_MOST))
-        try:
-            file.write(part)
-            file.flush()  # a full disk is told here, not when it is closed
-        except OSError as error:
-            raise _full(error) from error
+            raise
 
 
 def safe_parts(name: str, *, whole: bool = False) -> tuple[str, ...]:
@@ -318,7 +249,7 @@ class _Counted(io.RawIOBase):
         part = self._file.read(size)
         self._left -= len(part)
         if self._left < 0:
-            raise TooLarge(_too_much(UNPACKED_BYTES_AT_MOST))
+            raise _too_much()
         if self._header_left is not None:
             self._header_left -= len(part)
             if self._header_left < 0:
@@ -338,17 +269,14 @@ def _unpacked(file: IO[bytes]) -> Iterator[_Counted]:
         yield _Counted(file)
 
 
-def _too_much(at_most: int) -> str:
-    return f"More than {at_most // 2**20} MB were sent: send them in parts."
+def _too_much() -> TooLarge:
+    megabytes = UNPACKED_BYTES_AT_MOST // 2**20
+    return TooLarge(f"More than {megabytes} MB were sent: send them in parts.")
 
 
-def _too_many() -> str:
-    return f"More than {FILES_AT_MOST:,} files were sent: send them in parts."
+def _too_many() -> TooLarge:
+    return TooLarge(f"More than {FILES_AT_MOST:,} files were sent: send them in parts.")
 
 
 def _too_long_a_path(name: str) -> str:
     return f"{name[:80]!r}… is a longer path than can be taken in."
-
-
-def _full(error: OSError) -> Unavailable:
-    return Unavailable(f"The files cannot be put down: {error.strerror or error}.")

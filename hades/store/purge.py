@@ -14,7 +14,6 @@ from hades.domain.names import says
 from hades.errors import NotFound
 from hades.store.entities import Entities
 from hades.store.listing import OTHER_NAME
-from hades.store.places import clear_places
 from hades.store.records import Write
 from hades.store.sqlite import Database
 
@@ -119,8 +118,7 @@ def erase_space(engine: Database, write: Write, space: int) -> None:
 
 
 def wipe(engine: Database) -> bool:
-    """Leave no erased byte in the file, its log or beside it; False when readers still hold
-    old pages.
+    """Leave no erased byte in the file or its log; False when readers still hold old pages.
 
     Deleted cells are overwritten, but cells that moved between pages leave copies in the
     unused part of a page: only writing the file anew (VACUUM) is sure to lose them.
@@ -128,7 +126,6 @@ def wipe(engine: Database) -> bool:
     if engine.in_transaction:
         engine.afterwards(lambda: wipe(engine))
         return False
-    clear_places(engine)
     engine.run("VACUUM")
     busy = engine.row("PRAGMA wal_checkpoint(TRUNCATE)")
     return busy is not None and busy[0] == 0

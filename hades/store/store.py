@@ -24,7 +24,6 @@ from hades.store.faults import translated
 from hades.store.idempotency import Idempotency
 from hades.store.mentions import Mentions
 from hades.store.opening import open_engine
-from hades.store.places import clear_places
 from hades.store.proposals import Proposals
 from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
@@ -138,10 +137,6 @@ class Store:
     def wipe(self) -> bool:
         """Empty the write-ahead log of erased bytes; False when somebody holds it open."""
         return purge.wipe(self.engine)
-
-    def clear_places(self) -> None:
-        """Remove the empty places beside the memory from which no topic comes any more."""
-        clear_places(self.engine)
 
     def check(self, on_progress: Progress | None = None, *, repair: bool = False) -> list[Problem]:
         """Everything that is not as it should be; with `repair`, after repairing what can be."""

@@ -1,7 +1,7 @@
 """Every endpoint, called with what its description allows and with what it forbids.
 
 `make fuzz` makes thousands of calls; the suite makes
-a few hundred of them, always the same. Behind the real gate, with a key that may do all.
+a few hundred of them, always the same. Behind the real middleware, with a key that may do all.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from hades.serve.auth import middleware as gates
 from hades.serve.auth.audit import Audit
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
-from hades.serve.auth.listener import Way
-from hades.serve.auth.middleware import Gate, Limits
+from hades.serve.auth.limits import Limits
+from hades.serve.auth.listener import ListenerKind
+from hades.serve.auth.middleware import protected
 from hades.serve.executor.executor import Executor
 
-HERE = Way("http", Role.ADMIN, by_key=True, local=True)
+HERE = ListenerKind("http", Role.ADMIN, by_key=True, local=True)
 """By a key, as far as the admin socket goes."""
 UNTRIED = ("/v1/admin/jobs",)
 """Would take in whatever lies at a path of this machine."""
 NOT_CHECKED = ("positive_data_acceptance", "ensure_resource_availability", "not_a_server_error")
-"""Times and the like have a grammar that a description of strings cannot tell; a hold that
-nobody uses ends by itself; and a full line may say so (`never_fails` looks at the rest)."""
+"""Times and the like have a grammar that a description of strings cannot tell; and an overload
+may say so (`never_fails` looks at the rest)."""
 
 
 def fuzz(folder: Path, examples: int, phases: str, seed: int = 1) -> subprocess.CompletedProcess:
@@ -42,14 +43,14 @@ def fuzz(folder: Path, examples: int, phases: str, seed: int = 1) -> subprocess.
         remember_story(memory)
     keys, audit = Keys(folder / "keys"), Audit(folder / "audit")
     _, words = keys.create("fuzz", Role.ADMIN)
-    desk = Executor.open(path)
+    executor = Executor.open(path)
     gates.WRONG_KEYS_PER_S = 0  # it tries many
     limits = Limits(requests_per_s=0, hosts=None)
-    gate = Gate(build(desk, keys=keys, audit=audit), keys, audit=audit, limits=limits)
+    guarded = protected(build(executor, keys=keys, audit=audit), keys, audit=audit, limits=limits)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        scope["hades.way"] = HERE
-        await gate(scope, receive, send)
+        scope["hades.listener"] = HERE
+        await guarded(scope, receive, send)
 
     command = [str(Path(sys.executable).parent / "schemathesis"), "run", "--no-color"]
     command += ["--phases", phases, "--seed", str(seed), "--max-examples", str(examples)]
@@ -58,7 +59,7 @@ def fuzz(folder: Path, examples: int, phases: str, seed: int = 1) -> subprocess.
     for one in UNTRIED:
         command += ["--exclude-path", one]
     hooks = {"SCHEMATHESIS_HOOKS": "fuzz_hooks", "PYTHONPATH": _import_path()}
-    with serving(desk, app) as url:
+    with serving(executor, app) as url:
         done = subprocess.run(
             [*command, f"{url}/openapi.json"],
             cwd=folder,

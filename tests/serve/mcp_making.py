@@ -13,29 +13,27 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor.executor import Executor
-from hades.serve.mcp.server import build
+from hades.serve.mcp.call import AgentCall
+from hades.serve.mcp.server import AgentServer
 
 ROOT = Path(__file__).parent.parent.parent
 ANN = Caller("ann", Role.WRITER)
 EVE = Caller("eve", Role.READER)
 WRITING_TOOLS = {
-    "remember",
-    "relate",
-    "change_fact",
-    "ingest_text",
-    "forget",
-    "graph_entity_update",
+    *("remember", "relate", "change_fact", "unrelate", "forget"),
+    *("ingest_text", "propose", "graph_entity_update"),
 }
 
 Result = TypeVar("Result")
 Life = Callable[[Client], Awaitable[Result]]
 
 
-def talk(desk: Executor, life: Life[Result], *, caller: Caller = ANN, **options: Any) -> Result:
+def talk(
+    executor: Executor, life: Life[Result], *, caller: Caller = ANN, core_only: bool = False
+) -> Result:
     """What a client does with a server in the same process."""
-
-    server = build(desk, lambda _: caller, home="default", **options)
-    return asyncio.run(meet(Client(server, mode="legacy"), life))
+    call = AgentCall(executor, caller, "default", core_only)
+    return asyncio.run(meet(Client(AgentServer(lambda _request: call), mode="legacy"), life))
 
 
 async def meet(client: Client, life: Life[Result]) -> Result:

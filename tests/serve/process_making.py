@@ -32,13 +32,15 @@ class Process:
     told: dict[str, Any]
     """What it said when it began to listen."""
 
-    def where(self, way: str) -> str:
+    def where(self, listener: str) -> str:
         """Where it listens."""
-        return str(next(one["where"] for one in self.told["listening"] if one["way"] == way))
+        return str(
+            next(one["where"] for one in self.told["listening"] if one["listener"] == listener)
+        )
 
-    def client(self, way: str = "rw", timeout_s: float = 30) -> httpx.Client:
+    def client(self, listener: str = "rw", timeout_s: float = 30) -> httpx.Client:
         """A client at one of its unix sockets."""
-        transport = httpx.HTTPTransport(uds=self.where(way))
+        transport = httpx.HTTPTransport(uds=self.where(listener))
         return httpx.Client(transport=transport, base_url="http://hades", timeout=timeout_s)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
@@ -50,7 +52,9 @@ class Process:
 @contextmanager
 def hades_serve(memory: Path, *options: str) -> Iterator[Process]:
     """Run it at three unix sockets, and end it if the test did not."""
-    sockets = [f"--{way}-socket={memory.parent / way}.sock" for way in ("ro", "rw", "admin")]
+    sockets = [
+        f"--{listener}-socket={memory.parent / listener}.sock" for listener in ("ro", "rw", "admin")
+    ]
     with (memory.parent / "stderr").open("a") as log:
         process = subprocess.Popen(
             [*COMMAND, "serve", "--memory", str(memory), "--json", *sockets, *options],

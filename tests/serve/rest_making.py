@@ -1,4 +1,4 @@
-"""A server for tests of REST: the real app over a real desk, with a caller of one's choice."""
+"""A server for tests of REST: the real app over a real executor, with a caller of one's choice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ S = "/v1/spaces/default"
 
 @dataclass
 class Door:
-    """Lets everybody in as `caller`: the gate's place in these tests."""
+    """Lets everybody in as `caller`: in place of the middleware."""
 
     app: Any
     caller: Caller | None = ADMIN
@@ -73,20 +73,20 @@ class Asker:
 @contextmanager
 def asking(path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN) -> Iterator[Asker]:
     """The app over a memory, asked in this process."""
-    desk = Executor.open(path, clock=clock)
-    asker = Asker(Door(build(desk), caller))
+    executor = Executor.open(path, clock=clock)
+    asker = Asker(Door(build(executor), caller))
     try:
         yield asker
     finally:
-        desk.close()
+        executor.close()
         asker.loop.close()
 
 
 @contextmanager
-def serving(desk: Executor, app: Any = None) -> Iterator[str]:
+def serving(executor: Executor, app: Any = None) -> Iterator[str]:
     """The app behind a real server at a real port; its address."""
     config = uvicorn.Config(
-        app or Door(build(desk)), port=0, log_config=None, loop="asyncio", ws="none"
+        app or Door(build(executor)), port=0, log_config=None, loop="asyncio", ws="none"
     )
     server = uvicorn.Server(config)
     ready = threading.Event()
@@ -104,7 +104,7 @@ def serving(desk: Executor, app: Any = None) -> Iterator[str]:
         port = server.servers[0].sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}"
     finally:
-        desk.leave()
+        executor.leave()
         server.should_exit = True
         thread.join(20)
-        desk.close()
+        executor.close()

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import httpx
 
+from hades.serve.app import build
 from hades.serve.auth.audit import Audit
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
+from hades.serve.auth.limits import Limits
 from hades.serve.auth.link import FirstLink
-from hades.serve.auth.sockets import Listening
+from hades.serve.auth.listener import LISTENERS
+from hades.serve.auth.middleware import protected
+from hades.serve.auth.sockets import Listener, listen_tcp, listen_unix
 from hades.serve.executor.executor import Executor
+from hades.serve.running import Server
 
 STATES = "/v1/spaces/default/states"
 
@@ -22,17 +30,17 @@ STATES = "/v1/spaces/default/states"
 class Served:
     """A server that runs, and what it stands on."""
 
-    desk: Executor
+    executor: Executor
     keys: Keys
     audit: Audit
-    listening: dict[str, Listening]
+    listening: dict[str, Listener]
     link: FirstLink
 
-    def by(self, way: str, token: str | None = None) -> httpx.Client:
-        """A client that comes this way."""
+    def by(self, listener: str, token: str | None = None) -> httpx.Client:
+        """A client at this listener."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        place = self.listening[way].where
-        if way == "http":
+        place = self.listening[listener].where
+        if listener == "http":
             return httpx.Client(base_url=place, headers=headers)
         transport = httpx.HTTPTransport(uds=place)
         return httpx.Client(transport=transport, base_url="http://hades", headers=headers)
@@ -44,3 +52,33 @@ class Served:
 
 
 Serving = Callable[..., AbstractContextManager[Served]]
+
+
+@contextmanager
+def running(
+    folder: Path, *, limits: Limits | None = None, app: Any = None, **options: Any
+) -> Iterator[Served]:
+    """A server over a new memory, in a thread of its own."""
+    executor = Executor.open(folder / "notes.hades")
+    keys, audit = Keys(folder / "notes.hades.keys"), Audit(folder / "audit")
+    listening = {
+        name: listen_unix(folder / f"{name}.sock", LISTENERS[name])
+        for name in ("ro", "rw", "admin")
+    }
+    listening["http"] = listen_tcp("127.0.0.1", 0, remote=False)
+    link = FirstLink(keys)
+    app = app or build(executor, keys=keys, audit=audit, link=link)
+    guarded = protected(app, keys, limits=limits, audit=audit)
+    ready = threading.Event()
+    server = Server(guarded, list(listening.values()), on_ready=ready.set, **options)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert ready.wait(30)
+        yield Served(executor, keys, audit, listening, link)
+    finally:
+        executor.leave()
+        server.should_exit = True
+        thread.join()
+        executor.close()
+        audit.close()

@@ -7,7 +7,9 @@ import os
 import stat
 from pathlib import Path
 
+import pytest
 from served_making import STATES, Served
+from test_uploads import small_files
 
 from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.caller import Role
@@ -18,7 +20,7 @@ pytest_plugins = ["served_fixtures"]
 def _add(audit: Audit, number: int, mode: Mode = "RO") -> None:
     audit.add(
         who="key:ann",
-        way="http",
+        listener="http",
         space="default",
         call=f"GET /v1/{number}",
         mode=mode,
@@ -71,6 +73,40 @@ def test_a_restart_goes_on_in_the_same_files(tmp_path: Path) -> None:
         _add(audit, number)
         audit.close()
     assert len(_lines(tmp_path / "audit/reads.jsonl")) == 2
+
+
+def test_a_torn_line_costs_itself_and_no_other(tmp_path: Path) -> None:
+    audit = Audit(tmp_path / "audit")
+    _add(audit, 1)
+    audit.close()
+    with (tmp_path / "audit/reads.jsonl").open("a") as file:
+        file.write('not json\n[1]\n{"at": "2024')  # as after a crash or a full disk
+    audit = Audit(tmp_path / "audit")
+    _add(audit, 2)
+    assert [line["request"] for line in audit.tail()] == ["2", "1"]
+    audit.close()
+
+
+def test_the_last_calls_are_there_after_a_rotation(tmp_path: Path) -> None:
+    audit = Audit(tmp_path / "audit", file_bytes_at_most=1000, files_kept=3)
+    for number in range(12):
+        _add(audit, number)
+    assert len(_lines(tmp_path / "audit/reads.jsonl")) < 8
+    assert [line["request"] for line in audit.tail(8)] == [str(n) for n in range(11, 3, -1)]
+    audit.close()
+
+
+def test_a_full_disk_does_not_make_a_call_fail(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    audit = Audit(tmp_path / "audit")
+    _add(audit, 1)
+    with small_files(1):
+        _add(audit, 2)
+    assert "the audit log cannot be written" in caplog.text
+    _add(audit, 3)
+    assert audit.tail(1)[0]["request"] == "3"
+    audit.close()
 
 
 def test_every_call_is_written_down_and_nothing_it_was_about(served: Served) -> None:

@@ -55,15 +55,15 @@ def names_in(query: str) -> set[str]:
 @pytest.fixture
 def exposed(path: Path) -> dict[str, set[str]]:
     """Every series a server that was used shows, with its labels."""
-    desk, telemetry = Executor.open(path), Telemetry()
-    telemetry.watch(desk, lambda: {"done": 1})
+    executor, telemetry = Executor.open(path), Telemetry()
+    telemetry.watch(executor, lambda: {"done": 1})
     asked = made_recall("Why?")
     telemetry.observe_recall(asked, "default")
     telemetry.metrics.count("stage_stopped", "walk")
     telemetry.metrics.observe_call("recall", "RO", 200, 0.01)
-    desk.memory.search("anything")
+    executor.memory.search("anything")
     shown = telemetry.metrics.render().decode()
-    desk.close()
+    executor.close()
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(shown):
         for one in family.samples:

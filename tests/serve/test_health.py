@@ -48,14 +48,14 @@ def test_it_is_alive_before_it_is_ready() -> None:
     assert ask(app, "/readyz").json()["problems"] == {"server": "shutting down"}
 
 
-def test_an_open_breaker_or_a_storage_that_fails_is_not_ready() -> None:
+def test_a_storage_that_fails_is_not_ready() -> None:
     def broken() -> None:
         raise OSError("/secret/place: input/output error")
 
-    app = pages(Metrics(), Readiness(storage=broken, breaker=lambda: "open", warm=True))
+    app = pages(Metrics(), Readiness(storage=broken, warm=True))
     answer = ask(app, "/readyz")
     assert answer.status_code == 503
-    assert answer.json()["problems"] == {"breaker": "open", "storage": "cannot be read"}
+    assert answer.json()["problems"] == {"storage": "cannot be read"}
     assert "secret" not in answer.text
 
 

@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 
 def test_a_line_says_when_what_and_for_which_request() -> None:
     out = io.StringIO()
-    token = noted.current.set(noted.Note("abc"))
+    token = noted.current.set(noted.CallRecord("abc"))
     with logging_to(out):
         logging.getLogger("hades.serve").info("Listening on %s", "port 8600", extra={"port": 8600})
     noted.current.reset(token)

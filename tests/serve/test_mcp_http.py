@@ -1,23 +1,21 @@
-"""MCP over HTTP: a real server, real clients, and the caller the gate names."""
+"""MCP over HTTP: a real server, real clients, and the bridge of `hades mcp` in front of it."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
 import httpx
 import httpx2
 import pytest
 import uvicorn
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from serve.mcp_making import (
     ANN,
@@ -32,107 +30,126 @@ from serve.mcp_making import (
 
 import hades
 from hades.serve.app import build as build_app
+from hades.serve.auth import call_record
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.auth.keys import Keys
-from hades.serve.auth.listener import WAYS
-from hades.serve.auth.middleware import Gate
 from hades.serve.executor.executor import Executor
-from hades.serve.mcp import http as mcp_http
-from hades.serve.mcp.http import mounted
 
-LONG = "\n\n".join(f"Part {n}: the engine {n} of Ann Lee runs in Oslo." for n in range(6_000))
 PATIENCE_S = 60.0
 CALLERS = {
     "ann": ANN,
     "eve": EVE,
     "lee": Caller("lee", Role.WRITER, frozenset({"work"})),
 }
-
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 LISTING = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 BOTH = {"accept": "application/json, text/event-stream"}
 
 
-def gated(app: Any) -> Any:
-    """The gate, as far as these tests need one: a header names the caller."""
+class Running(NamedTuple):
+    """A server of this module's tests."""
 
-    async def ask(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            headers = dict(scope["headers"])
-            key = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
-            name = headers.get(b"x-name", key).decode()
-            scope = {**scope, "hades.caller": CALLERS.get(name)}
-        await app(scope, receive, send)
+    address: str
+    executor: Executor
+    calls: list[tuple[str | None, bool | None]]
+    """What each call was named, and whether it wrote."""
 
-    return ask
+    @property
+    def url(self) -> str:
+        return f"{self.address}/mcp"
 
 
-@contextmanager
-def served(app: Any) -> Iterator[str]:
-    """Where it is served, by uvicorn in a thread."""
+def with_callers(app: Any, calls: list[tuple[str | None, bool | None]]) -> Any:
+    """Authentication, as far as these tests need one: the key is the caller's name."""
+
+    async def serve(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        shown = dict(scope["headers"]).get(b"authorization", b"")
+        caller = CALLERS.get(shown.removeprefix(b"Bearer ").decode("latin-1"))
+        if shown and caller is None:
+            detail = {"detail": "This key is not known: it may have been revoked."}
+            await problem(401, detail)(scope, receive, send)
+            return
+        record = call_record.CallRecord("request")
+        call_record.current.set(record)
+        await app({**scope, "hades.caller": caller}, receive, send)
+        calls.append((record.call, record.writes))
+
+    return serve
+
+
+def problem(status: int, detail: dict[str, str]) -> Any:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse(detail, status, media_type="application/problem+json")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    path = tmp_path_factory.mktemp("served") / "notes.hades"
+    with hades.open(path) as memory:
+        memory.create_space("work")
+    executor = Executor.open(path)
+    calls: list[tuple[str | None, bool | None]] = []
+    up = threading.Event()
+
+    class Told(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            up.set()
+
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(gated(app), log_config=None, ws="none"))
+        app = with_callers(build_app(executor), calls)
+        server = Told(uvicorn.Config(app, log_config=None, ws="none"))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        finally:
-            server.should_exit = True
-            thread.join()
+        assert up.wait(PATIENCE_S)
+        yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", executor, calls)
+        server.should_exit = True
+        thread.join()
+    executor.close()
 
 
 def talk(url: str, name: str, life: Any, mode: Any = "legacy") -> Any:
     """What a client does, as somebody."""
 
-    async def with_name() -> Any:
-        async with httpx2.AsyncClient(headers={"x-name": name}, timeout=PATIENCE_S) as http:
+    async def with_key() -> Any:
+        headers = {"authorization": f"Bearer {name}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
             return await meet(
                 Client(streamable_http_client(url, http_client=http), mode=mode), life
             )
 
-    return asyncio.run(with_name())
-
-
-@pytest.fixture
-def desk(path: Path) -> Iterator[Executor]:
-    with hades.open(path) as memory:
-        memory.create_space("work")
-    opened = Executor.open(path)
-    yield opened
-    opened.close()
+    return asyncio.run(with_key())
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_client_remembers_and_recalls(desk: Executor, mode: Any) -> None:
-    async def life(client: Client) -> tuple[str, set[str]]:
+def test_a_client_remembers_and_recalls(running: Running, mode: Any) -> None:
+    heard: list[tuple[str, str]] = []
+
+    async def life(client: Client) -> tuple[Any, set[str], Any]:
         note = {"topic": "färg/blå", "content": "Ann likes the blue one."}
         await client.call_tool("remember", note)
         found = await client.call_tool("recall", {"question": "What does Ann like?"})
-        return text_of(found), names_of(await client.list_tools())
+        return found, names_of(await client.list_tools()), await client.list_resources()
 
-    heard: list[tuple[Any, str]] = []
-    desk.on_recall = lambda recall, space: heard.append((recall.question, space))
-    with served(mounted(desk)) as url:
-        found, tools = talk(url, "ann", life, mode)
-    assert "färg/blå@1#0" in found
-    assert tools >= WRITING_TOOLS
+    running.executor.on_recall = lambda recall, space: heard.append((recall.question, space))
+    running.calls.clear()
+    found, tools, resources = talk(running.url, "ann", life, mode)
+    running.executor.on_recall = None
+    assert "färg/blå@1#0" in text_of(found)
+    assert found.structured_content["passages"][0]["cite"] == "färg/blå@1#0"
+    assert tools > WRITING_TOOLS
+    assert "hades://default/f%C3%A4rg%2Fbl%C3%A5" in [one.uri for one in resources.resources]
     assert heard == [("What does Ann like?", "default")]
+    assert ("MCP remember", True) in running.calls
+    assert ("MCP recall", False) in running.calls
+    assert [name for name, writes in running.calls if writes] == ["MCP remember"]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_roles_and_spaces_hold(desk: Executor, mode: Any) -> None:
+def test_roles_and_spaces_hold(running: Running, mode: Any) -> None:
     note = {"topic": "a", "content": "x"}
 
     async def reader(client: Client) -> tuple[set[str], Any]:
@@ -145,9 +162,8 @@ def test_roles_and_spaces_hold(desk: Executor, mode: Any) -> None:
             await client.call_tool("topics", {"space": "default"}),
         )
 
-    with served(mounted(desk)) as url:
-        tools, tried = talk(url, "eve", reader, mode)
-        own, other = talk(url, "lee", of_work, mode)
+    tools, tried = talk(running.url, "eve", reader, mode)
+    own, other = talk(running.url, "lee", of_work, mode)
     assert tools
     assert not tools & WRITING_TOOLS
     assert text_of(tried) == "This needs the role writer: yours is reader."
@@ -155,146 +171,31 @@ def test_roles_and_spaces_hold(desk: Executor, mode: Any) -> None:
     assert "You may not use the space 'default'" in text_of(other)
 
 
-def test_the_audit_log_names_the_tool(desk: Executor, tmp_path: Path) -> None:
-    async def life(client: Client) -> None:
-        await client.list_tools()
-        await client.call_tool("remember", {"topic": "a", "content": "x"})
-        await client.call_tool("recall", {"question": "What is a?"})
+def test_an_address_can_ask_for_fewer_tools(running: Running) -> None:
+    async def life(client: Client) -> tuple[set[str], Any]:
+        note = {"topic": "narrow", "content": "x"}
+        return names_of(await client.list_tools()), await client.call_tool("remember", note)
 
-    calls: list[tuple[str, str, int]] = []
-    gate = Gate(
-        mounted(desk),
-        Keys(tmp_path / "keys"),
-        observe=lambda call, mode, status, _seconds: calls.append((call, mode, status)),
-    )
-
-    async def by_socket(scope: Any, receive: Any, send: Any) -> None:
-        await gate({**scope, "hades.way": WAYS["rw"]}, receive, send)
-
-    with served(by_socket) as url:
-        talk(url, "ann", life)
-    assert ("MCP remember", "RW", 200) in calls
-    assert ("MCP recall", "RO", 200) in calls
-    assert {call for call, mode, _ in calls if mode == "RW"} == {"MCP remember"}
+    tools, written = talk(f"{running.url}?tools=core", "ann", life)
+    assert "remember" in tools
+    assert "pathrag_retrieve" not in tools
+    assert not written.is_error
+    tools, refused = talk(f"{running.url}?read_only=true", "ann", life)
+    assert "pathrag_retrieve" in tools
+    assert not tools & WRITING_TOOLS
+    assert text_of(refused) == "This needs the role writer: yours is reader."
 
 
-def test_a_read_only_mount_offers_nothing_that_writes(desk: Executor) -> None:
-    with served(mounted(desk, read_only=True)) as url:
-        tools = talk(url, "ann", lambda client: client.list_tools())
-    assert not names_of(tools) & WRITING_TOOLS
-
-
-def test_without_a_caller_nothing_is_served(desk: Executor) -> None:
-    with served(build_app(desk)) as url:
-        answer = httpx.post(url, json={}, headers={"accept": "application/json"})
-    assert answer.status_code == 403
-    assert "did not come through the gate" in answer.text
-
-
-def test_nobody_goes_on_with_the_session_of_another(desk: Executor) -> None:
-    with served(mounted(desk)) as url:
-        begun = httpx.post(url, json=HELLO, headers=BOTH | {"x-name": "ann"})
-        session = {"mcp-session-id": begun.headers["mcp-session-id"]}
-        own = httpx.post(url, json=LISTING, headers=BOTH | session | {"x-name": "ann"})
-        other = httpx.post(url, json=LISTING, headers=BOTH | session | {"x-name": "eve"})
-    assert own.status_code == 200
-    assert other.status_code == 404
-
-
-def test_one_caller_cannot_take_all_the_sessions(
-    desk: Executor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mcp_http, "SESSIONS_AT_MOST", 8)
-    monkeypatch.setattr(mcp_http, "SESSIONS_OF_ONE_CALLER", 3)
-
-    def began(http: httpx.Client, name: str) -> dict[str, str]:
-        answer = http.post("", json=HELLO, headers=BOTH | {"x-name": name})
-        assert answer.status_code == 200
-        return {"mcp-session-id": answer.headers["mcp-session-id"], "x-name": name}
-
-    def goes_on(http: httpx.Client, session: dict[str, str]) -> bool:
-        return http.post("", json=LISTING, headers=BOTH | session).status_code == 200
-
-    with served(mounted(desk)) as url, httpx.Client(base_url=url) as http:
-        first, second = began(http, "eve"), began(http, "eve")
-        for _ in range(10):
-            began(http, "eve")
-            assert goes_on(http, first)  # used all the time
-        assert not goes_on(http, second)
-        of_ann = [began(http, "ann") for _ in range(3)]
-        assert all(goes_on(http, one) for one in of_ann)
-        assert http.delete("", headers=BOTH | of_ann[0]).status_code == 200
-        began(http, "ann")
-        assert goes_on(http, of_ann[1])
-
-
-def test_a_body_that_is_too_large_is_refused(desk: Executor) -> None:
-    with served(mounted(desk)) as url:
-        answer = httpx.post(url, content=b"x" * (16 * 2**20 + 1), headers={"x-name": "ann"})
-    assert answer.status_code == 413
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_cancelled_question_stops_the_indexing_it_waits_for(desk: Executor, mode: Any) -> None:
-    async def life(client: Client) -> None:
-        begun = asyncio.Event()
-
-        async def heard(_progress: float, _total: float | None, message: str | None) -> None:
-            if message and message.startswith("embedding"):
-                begun.set()
-
-        asking = client.call_tool("recall", {"question": "Which?"}, progress_callback=heard)
-        working = asyncio.create_task(asking)
-        await asyncio.wait_for(begun.wait(), PATIENCE_S)
-        assert desk.standing().running["work"] == 1
-        working.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await working
-        until = time.monotonic() + PATIENCE_S
-        while desk.standing().running["work"] and time.monotonic() < until:
-            await asyncio.sleep(0.05)
-
-    asyncio.run(desk.write(ANN, "default", lambda memory: memory.remember("manual", LONG)))
-    with served(mounted(desk)) as url:
-        talk(url, "ann", life, mode)
-    assert not desk.standing().running["work"]
-    assert asyncio.run(desk.read(ANN, "default", lambda view: view.pending)) == 1
-
-
-def test_questions_are_answered_while_another_process_writes(desk: Executor, path: Path) -> None:
-    script = (
-        f"import hades, time\nm = hades.open({str(path)!r})\n"
-        "for n in range(30): m.remember(f'other/{n}', f'Note {n} of Bo Ek.'); time.sleep(.05)\n"
-    )
-
-    async def life(client: Client) -> int:
-        while other.poll() is None:
-            answers = await asyncio.gather(
-                client.call_tool("recall", {"question": "What did Bo Ek note?"}),
-                client.call_tool("remember", {"topic": "own", "content": str(time.time())}),
-                client.list_resources(),
-            )
-            assert not any(getattr(one, "is_error", False) for one in answers)
-        return len((await client.list_resources()).resources)
-
-    with served(mounted(desk)) as url:
-        other = subprocess.Popen([sys.executable, "-c", script], env=hades_environment())
-        assert talk(url, "ann", life) == 31
-    assert other.returncode == 0
-
-
-def test_it_is_a_part_of_the_server(desk: Executor) -> None:
-    async def life(client: Client) -> Any:
-        await client.call_tool("remember", {"topic": "a", "content": "x"})
-        return await client.call_tool("topics", {})
-
-    with served(build_app(desk)) as url:
-        topics = talk(url, "ann", life)
-        states = httpx.get(
-            url.removesuffix("/mcp") + "/v1/spaces/default/states/a", headers={"x-name": "ann"}
-        )
-    assert [one["topic"] for one in topics.structured_content["topics"]] == ["a"]
-    assert states.json()["content"] == "x"
+def test_requests_stand_alone(running: Running) -> None:
+    with httpx.Client(headers=BOTH | {"authorization": "Bearer ann"}) as http:
+        listed = http.post(running.url, json=LISTING)
+        assert listed.status_code == 200
+        assert "mcp-session-id" not in listed.headers
+        assert http.get(running.url).status_code == 405
+        assert http.delete(running.url).status_code == 405
+        assert http.post(running.url, content=b"x" * (16 * 2**20 + 1)).status_code == 413
+    unknown = httpx.post(running.url, json=LISTING, headers=BOTH)
+    assert unknown.status_code == 403
 
 
 def bridged(address: str, key: str, *options: str) -> StdioServerParameters:
@@ -304,36 +205,85 @@ def bridged(address: str, key: str, *options: str) -> StdioServerParameters:
     return StdioServerParameters(command=command, args=arguments, env=environment)
 
 
-def test_a_client_that_starts_commands_reaches_a_server(desk: Executor) -> None:
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_client_that_starts_commands_reaches_a_server(running: Running, mode: Any) -> None:
     told: list[str | None] = []
 
     async def heard(_progress: float, _total: float | None, message: str | None) -> None:
         told.append(message)
 
-    async def writer(client: Client) -> Any:
-        note = {"topic": "färg/blå", "text": "Ann likes the blue one."}
-        await client.call_tool("ingest_text", note)
-        question = {"question": "What does Ann like?"}
-        await client.call_tool("remember", {"topic": "b", "content": "The red one, Bo said."})
-        found = await client.call_tool("recall", question, progress_callback=heard)
-        wrong = await client.call_tool("history", {"topic": "nothing"})
-        (first, *_) = (await client.list_resources()).resources
-        prompt = await client.get_prompt("catch_up", {"topic": "b"})
-        content = await client.read_resource(first.uri)
-        return text_of(found), text_of(wrong), content.contents[0], prompt
+    async def life(client: Client) -> tuple[Any, ...]:
+        note = {"topic": "bridge/green", "text": "Bo likes the green one."}
+        await client.call_tool("ingest_text", note, progress_callback=heard)
+        return (
+            await client.call_tool("recall", {"question": "What does Bo like?"}),
+            await client.call_tool("get", {"topic": "nothing"}),
+            await client.read_resource("hades://default/bridge%2Fgreen"),
+            await client.get_prompt("catch_up", {"topic": "b"}),
+        )
 
-    async def reader(client: Client) -> set[str]:
-        return names_of(await client.list_tools()) | names_of(await client.list_prompts())
-
-    with served(build_app(desk)) as url:
-        address = url.removesuffix("/mcp")
-        found, wrong, content, _ = asyncio.run(meet(Client(bridged(address, "ann")), writer))
-        as_reader = asyncio.run(meet(Client(bridged(address, "eve")), reader))
-        hidden = asyncio.run(meet(Client(bridged(address, "ann", "--read-only")), reader))
-    assert "färg/blå@1#0" in found
-    assert wrong == "There is no topic 'nothing' in the space 'default'."
-    assert content.text == "The red one, Bo said."
+    server = bridged(running.address, "ann")
+    found, wrong, resource, prompt = asyncio.run(meet(Client(server, mode=mode), life))
+    assert found.structured_content["passages"][0]["cite"] == "bridge/green@1#0"
+    assert text_of(wrong) == "There is no topic 'nothing' in the space 'default'."
+    assert resource.contents[0].text == "Bo likes the green one."
+    assert "`history`" in prompt.messages[0].content.text
     assert told
-    assert as_reader == hidden
-    assert "recall" in hidden
-    assert not hidden & {*WRITING_TOOLS, "save_session"}
+
+
+def test_a_bridge_shows_what_the_key_and_its_options_allow(running: Running) -> None:
+    async def life(client: Client) -> tuple[set[str], Any]:
+        note = {"topic": "a", "content": "y"}
+        tried = await client.call_tool("remember", note)
+        return names_of(await client.list_tools()) | names_of(await client.list_prompts()), tried
+
+    for key, options in (("eve", ()), ("ann", ("--read-only", "--tools", "core"))):
+        server = bridged(running.address, key, *options)
+        shown, tried = asyncio.run(meet(Client(server), life))
+        assert "recall" in shown, key
+        assert not shown & {*WRITING_TOOLS, "save_session"}, key
+        assert ("pathrag_retrieve" in shown) is (key == "eve"), key
+        assert text_of(tried) == "This needs the role writer: yours is reader.", key
+
+
+def sentence_of(*arguments: str, key: str) -> str:
+    """What the command ends with."""
+    done = subprocess.run(
+        hades_command("mcp", *arguments),
+        input=b"",
+        capture_output=True,
+        env=hades_environment() | {"HADES_KEY": key},
+    )
+    assert (done.returncode, done.stdout) == (2, b""), done.stderr
+    sentence = done.stderr.decode()
+    assert sentence.count("\n") == 1
+    return sentence
+
+
+def test_a_bridge_that_is_not_let_in_says_what_to_do(running: Running) -> None:
+    address = running.address
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}"
+    for arguments, key, sentence in (
+        (("--memory", address), "nobody", "This key is not known"),
+        (("--memory", address), "two\nlines", "Your key (HADES_KEY) holds"),
+        (("--memory", address, "--space", "work"), "ann", "hades keys create --space"),
+        (("--memory", nobody), "ann", "start it with `hades serve`"),
+    ):
+        assert sentence in sentence_of(*arguments, key=key)
+
+
+def test_a_client_that_starts_the_command_is_not_kept_waiting(
+    running: Running, tmp_path: Path
+) -> None:
+    async def life(said: TextIO) -> None:
+        with pytest.raises(ExceptionGroup) as broken:
+            async with Client(stdio_client(bridged(running.address, "nobody"), said)) as client:
+                await client.list_tools()
+        assert broken.group_contains(MCPError, match="Connection closed")
+
+    with (tmp_path / "said").open("w+") as said:
+        asyncio.run(life(said))
+        said.seek(0)
+        assert "This key is not known" in said.read()

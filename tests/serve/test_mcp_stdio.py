@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,7 @@ from serve.mcp_making import (
 
 import hades
 
-LONG = "\n\n".join(f"Part {n}: the engine {n} of Ann Lee runs in Oslo." for n in range(6_000))
+LONG = "\n\n".join(f"Part {n}: the engine {n} of Ann Lee runs in Oslo." for n in range(3_000))
 PATIENCE_S = 60.0
 HELLO = {
     "jsonrpc": "2.0",
@@ -96,12 +94,13 @@ def test_a_read_only_server_offers_nothing_that_writes(path: Path) -> None:
 
     async def life(client: Client) -> tuple[set[str], str]:
         tools = names_of(await client.list_tools())
-        return tools, text_of(await client.call_tool("history", {"topic": "a"}))
+        return tools, text_of(await client.call_tool("get", {"topic": "a"}))
 
-    tools, history = asyncio.run(meet(Client(stdio(path, "--read-only")), life))
-    assert {"recall", "history", "topics", "working_memory"} <= tools
-    assert not tools & WRITING_TOOLS
-    assert history.endswith("x")
+    options = ("--read-only", "--tools", "core")
+    tools, state = asyncio.run(meet(Client(stdio(path, *options)), life))
+    assert {"recall", "history", "topics"} <= tools
+    assert not tools & {*WRITING_TOOLS, "pathrag_retrieve"}
+    assert state.endswith("x")
 
 
 def test_a_named_space_is_the_only_one(path: Path) -> None:
@@ -149,11 +148,13 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(path: Path) -> N
 def test_two_agents_and_another_process_share_one_memory(path: Path) -> None:
     async def agent(name: str) -> int:
         async def life(client: Client) -> int:
-            for number in range(10):
+            for number in range(5):
                 note = {"topic": f"{name}/{number}", "content": f"{name} wrote {number}."}
                 assert not (await client.call_tool("remember", note)).is_error
                 assert not (await client.call_tool("recall", {"question": f"{name}?"})).is_error
-            return len((await client.call_tool("topics", {})).structured_content["topics"])
+            return len(
+                (await client.call_tool("topics", {"limit": 200})).structured_content["topics"]
+            )
 
         return await meet(Client(stdio(path)), life)
 
@@ -162,15 +163,15 @@ def test_two_agents_and_another_process_share_one_memory(path: Path) -> None:
 
     hades.open(path).close()
     script = (
-        f"import hades, time\nm = hades.open({str(path)!r})\n"
-        "for n in range(40): m.remember(f'other/{n}', 'x'); time.sleep(.05)\n"
+        f"import hades\nm = hades.open({str(path)!r})\n"
+        "for n in range(40): m.remember(f'other/{n}', 'x')\n"
     )
     other = subprocess.Popen([sys.executable, "-c", script], env=hades_environment())
     counts = asyncio.run(both())
     assert other.wait(PATIENCE_S) == 0
-    assert max(counts) >= 20
+    assert max(counts) >= 10
     with hades.open(path) as memory:
-        assert len(memory.topics()) == 60
+        assert len(memory.topics()) == 50
 
 
 def test_a_cancelled_call_stops_and_the_server_goes_on(path: Path) -> None:
@@ -191,11 +192,9 @@ def test_a_cancelled_call_stops_and_the_server_goes_on(path: Path) -> None:
             await working
         return await client.call_tool("topics", {})
 
-    started_at = time.monotonic()
     topics = asyncio.run(meet(Client(stdio(path), mode="legacy"), life))
-    assert [one["topic"] for one in topics.structured_content["topics"]] == ["manual"]
-    # The process ended though the work would have gone on for longer: it was stopped.
-    assert time.monotonic() - started_at < PATIENCE_S
+    assert [one["name"] for one in topics.structured_content["topics"]] == ["manual"]
+    # It was stopped: the text is kept, and waits to be indexed.
     with hades.open(path, read_only=True) as memory:
         assert memory.pending == 1
 
@@ -213,23 +212,21 @@ def test_the_server_ends_when_its_client_is_killed(path: Path) -> None:
         [
             sys.executable,
             "-c",
-            "import subprocess, sys, time\n"
+            "import subprocess, sys\n"
             "pipe = subprocess.PIPE\n"
             "server = subprocess.Popen(sys.argv[1:], stdin=pipe, stdout=pipe)\n"
-            "print(server.pid, flush=True); time.sleep(600)",
+            "print('started', flush=True); server.wait()",
             *hades_command("mcp", "--memory", str(path)),
         ],
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env=hades_environment(),
     )
     assert client.stdout is not None
-    server = int(client.stdout.readline())
+    assert client.stdout.readline() == b"started\n"
     client.send_signal(signal.SIGKILL)
-    client.communicate()
-    until = time.monotonic() + PATIENCE_S
-    while _runs(server) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not _runs(server)
+    # The server has the same standard error, which closes when it has ended too.
+    client.communicate(timeout=PATIENCE_S)
 
 
 def test_an_interrupt_ends_it(path: Path) -> None:
@@ -275,14 +272,3 @@ def test_starting_loads_nothing_a_question_needs() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env=hades_environment()
     )
     assert not {"mcp", "mcp_types", "starlette"} & set(done.stdout.split())
-
-
-def _runs(process: int) -> bool:
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    except OSError:
-        os.kill(process, 0)
-        return True
-    return stat.rpartition(")")[2].split()[0] != "Z"

@@ -2,67 +2,135 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from making import remember_story
 from mcp import Client
-from serve.mcp_making import ANN, EVE, WRITING_TOOLS, names_of, talk, text_of
+from serve.mcp_making import EVE, WRITING_TOOLS, names_of, talk, text_of
 
 import hades
+from hades.context.tokens import load_tokenizer
+from hades.domain.times import to_micros
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor.executor import Executor
-
-if TYPE_CHECKING:
-    from conftest import HeldClock
+from hades.serve.mcp.answers import ANSWER_CHARACTERS_AT_MOST
 
 WHY = {"question": "Why don't we use approach X?"}
+CORE = {
+    *("recall", "ask", "get", "history", "topics", "edges", "when_changed"),
+    *("remember", "relate", "change_fact", "unrelate", "forget"),
+}
+SEEDS = {"pathrag_retrieve", "hipporag_retrieve", "graph_query_paths", "graph_entity_update"}
+LISTING_TOKENS_AT_MOST = 5_000
+
+
+def spring() -> int:
+    """A clock that stands still."""
+    return to_micros(datetime(2024, 3, 1, tzinfo=UTC))
 
 
 @pytest.fixture
-def desk(path: Path, clock: HeldClock) -> Iterator[Executor]:
-    opened = Executor.open(path, clock=clock)
+def executor(path: Path) -> Iterator[Executor]:
+    opened = Executor.open(path, clock=spring)
     yield opened
     opened.close()
 
 
-@pytest.fixture
-def story(path: Path, clock: HeldClock) -> Iterator[Executor]:
-    clock.set("2024-03-01")
-    with hades.open(path, clock=clock, actor="ann") as memory:
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+    """A memory with a story, for tests that only read."""
+    path = tmp_path_factory.mktemp("story") / "notes.hades"
+    with hades.open(path, clock=spring, actor="ann") as memory:
         remember_story(memory)
         memory.create_space("secret")
         memory.in_space("secret").remember("plan", "Buy the lighthouse.")
-    opened = Executor.open(path, clock=clock)
-    # A first question that waits for kernels may run out of a stage's time.
-    asyncio.run(opened.read(ANN, "default", lambda view: view.warm(), fresh=True))
+        memory.index()
+        # A first question that waits for kernels may run out of a stage's time.
+        memory.warm()
+    opened = Executor.open(path, clock=spring)
+    opened.warm()
     yield opened
     opened.close()
 
 
-def call(desk: Executor, tool: str, arguments: dict[str, Any], **options: Any) -> Any:
-    return talk(desk, lambda client: client.call_tool(tool, arguments), **options)
+def call(executor: Executor, tool: str, arguments: dict[str, Any], **options: Any) -> Any:
+    return talk(executor, lambda client: client.call_tool(tool, arguments), **options)
 
 
-def test_what_is_remembered_is_recalled(desk: Executor) -> None:
-    async def life(client: Client) -> tuple[Any, Any]:
-        note = {
-            "topic": "design/cache",
-            "content": "The cache was dropped: it served stale prices.",
-            "tags": ["decision"],
-        }
-        written = await client.call_tool("remember", note)
-        return written, await client.call_tool("recall", {"question": "Why is there no cache?"})
+def in_turn(executor: Executor, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """Several calls of one client."""
 
-    written, found = talk(desk, life)
+    async def life(client: Client) -> list[Any]:
+        return [await client.call_tool(tool, arguments) for tool, arguments in calls]
+
+    return talk(executor, life)
+
+
+def every_page(executor: Executor, tool: str, arguments: dict[str, Any], items: str) -> list[Any]:
+    """What all pages of a list hold."""
+
+    async def life(client: Client) -> list[Any]:
+        found: list[Any] = []
+        after = None
+        while True:
+            page = await client.call_tool(tool, {**arguments, "after": after})
+            assert not page.is_error, text_of(page)
+            assert len(text_of(page)) <= ANSWER_CHARACTERS_AT_MOST
+            found += page.structured_content[items]
+            after = page.structured_content.get("next")
+            if after is None:
+                return found
+            assert f"after={after!r}" in text_of(page)
+
+    return talk(executor, life)
+
+
+def test_the_list_of_tools_is_short(story: Executor) -> None:
+    tools = talk(story, lambda client: client.list_tools()).tools
+    shown = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
+    (tokens,) = load_tokenizer().count([json.dumps(shown)])
+    assert tokens < LISTING_TOKENS_AT_MOST
+
+
+def test_tools_say_what_they_do(story: Executor) -> None:
+    tools = {one.name: one for one in talk(story, lambda client: client.list_tools()).tools}
+    assert tools.keys() > CORE | SEEDS
+    described = tools["recall"].input_schema["properties"]
+    for shared in ("as_of", "known_at", "space", "tag", "glob"):
+        assert described[shared]["description"], shared
+    for name, tool in tools.items():
+        assert tool.description, name
+        assert tool.annotations.read_only_hint is (name not in WRITING_TOOLS), name
+        assert bool(tool.annotations.destructive_hint) is (name == "forget"), name
+        if name in SEEDS:
+            assert "\n" not in tool.description, name
+    core = talk(story, lambda client: client.list_tools(), core_only=True)
+    assert names_of(core) == CORE
+
+
+def test_what_is_remembered_is_recalled(executor: Executor) -> None:
+    note = {
+        "topic": "design/cache",
+        "content": "The cache was dropped: it served stale prices.",
+        "tags": ["decision"],
+    }
+    question = {"question": "Why is there no cache?"}
+    written, found, answer = in_turn(
+        executor, ("remember", note), ("recall", question), ("ask", question)
+    )
     assert text_of(written) == "Remembered as design/cache@1."
     assert written.structured_content["version"] == 1
     assert found.structured_content["passages"][0]["cite"] == "design/cache@1#0"
     assert "it served stale prices" in text_of(found)
     assert "Cite as: [1] design/cache@1#0" in text_of(found)
+    (sentence,) = answer.structured_content["sentences"]
+    assert sentence == {"text": note["content"], "cite": "design/cache@1#0"}
+    assert text_of(answer).startswith(f"{note['content']} [1]\nCite as: [1] design/cache@1#0")
 
 
 def test_recall_gives_passages_and_paths_with_their_nodes(story: Executor) -> None:
@@ -71,23 +139,12 @@ def test_recall_gives_passages_and_paths_with_their_nodes(story: Executor) -> No
     assert ["design/approach_x", "refactoring/q1"] in [path["nodes"] for path in found["paths"]]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("recall", WHY),
-        ("topics", {}),
-        ("history", {"topic": "a"}),
-        ("working_memory", {"topic": "a"}),
-    ],
-)
-def test_of_an_empty_space_it_is_said_what_to_do(
-    desk: Executor, tool: str, arguments: dict[str, Any]
-) -> None:
-    first = "Nothing is remembered here yet: use `remember` or `ingest_text` first."
-    assert text_of(call(desk, tool, arguments)) == first
-    assert text_of(call(desk, tool, arguments, caller=EVE)) == "Nothing is remembered here yet."
-    then = text_of(call(desk, tool, {**arguments, "as_of": "2020"}))
-    assert then == "Nothing was remembered here at that time."
+def test_of_an_empty_space_it_is_said_what_to_do(executor: Executor) -> None:
+    for tool, arguments in (("recall", WHY), ("ask", WHY), ("topics", {})):
+        first = text_of(call(executor, tool, arguments))
+        assert first == "Nothing is remembered here yet: `remember` writes the first note.", tool
+        then = text_of(call(executor, tool, {**arguments, "as_of": "2020"}))
+        assert then == "Nothing was remembered here at that time.", tool
 
 
 def test_what_is_not_found_is_told_without_the_words_of_engineers(story: Executor) -> None:
@@ -104,80 +161,148 @@ def test_reading_tools_travel_in_time(story: Executor) -> None:
     then = {"as_of": "2024-02-01"}
     found = call(story, "recall", WHY | then)
     assert "rejected due to Bug Y" in text_of(found)
-    assert found.structured_content["as_of"] == "2024-02-01"
-    history = call(story, "history", {"topic": "bugs/bug_y"} | then)
-    assert "Bug Y causes data corruption" in text_of(history)
+    assert found.structured_content["valid"] == "2024-02-01T00:00:00Z"
+    state = call(story, "get", {"topic": "bugs/bug_y"} | then)
+    assert "Bug Y causes data corruption" in text_of(state)
+    edges = call(story, "edges", {"name": "design/approach_x"} | then)
+    assert "--[rejected_because]--> bugs/bug_y" in text_of(edges)
     assert not call(story, "topics", {"known_at": "2023-01-01"}).structured_content["topics"]
 
 
-def test_history_is_whole_for_the_newest_and_short_for_the_rest(desk: Executor) -> None:
-    async def life(client: Client) -> list[Any]:
-        for text in ("long " * 200, "long " * 199 + "short", "now"):
-            await client.call_tool("remember", {"topic": "note", "content": text})
-        return [
-            await client.call_tool("history", {"topic": "note", "limit": 2}),
-            await client.call_tool("history", {"topic": "note", "version": 1}),
-            await client.call_tool("history", {"topic": "note", "version": 2, "against": 1}),
-        ]
-
-    all_of_it, first, compared = (one.structured_content for one in talk(desk, life))
-    newest, before = all_of_it["versions"]
-    assert newest["content"] == "now"
-    assert before["content"].endswith("…")
-    assert all_of_it["earlier"] == 1
-    assert first["versions"][0]["content"] == "long " * 200
-    assert "+" in compared["difference"]
+def test_a_topic_is_read_now_at_a_version_and_as_a_difference(story: Executor) -> None:
+    topic = {"topic": "design/approach_x"}
+    now = call(story, "get", topic)
+    assert text_of(now).startswith("design/approach_x@2, true since 2024-02-20, written 2024-03-01")
+    assert now.structured_content["content"] == "Approach X is viable after the fix of Bug Y."
+    first = call(story, "get", topic | {"version": 1}).structured_content
+    assert (first["id"], first["valid_to"]) == ("design/approach_x@1", "2024-02-20T00:00:00Z")
+    changes = text_of(call(story, "get", topic | {"against": 1}))
+    assert "-Considered approach X" in changes
+    assert "+Approach X is viable" in changes
 
 
-def test_topics_come_in_pages(story: Executor) -> None:
-    async def life(client: Client) -> list[str]:
-        seen: list[str] = []
-        after = None
+def test_a_long_history_comes_in_pages_and_a_long_text_in_parts(executor: Executor) -> None:
+    long = "".join(f"{number:05}\n" for number in range(11_000))
+    notes = [f"{number}: {long}" for number in range(1, 13)]
+    remember_versions(executor, notes)
+    versions = every_page(executor, "history", {"topic": "note", "limit": 5}, "versions")
+    assert [one["version"] for one in versions] == list(range(12, 0, -1))
+    assert all(len(one["content"]) <= 301 for one in versions)
+
+    async def life(client: Client) -> str:
+        read, start = "", 0
         while True:
-            page = await client.call_tool("topics", {"limit": 2, "after": after})
-            seen += [one["topic"] for one in page.structured_content["topics"]]
-            after = page.structured_content.get("next")
-            if after is None:
-                return seen
+            part = await client.call_tool("get", {"topic": "note", "version": 3, "start": start})
+            assert len(json.dumps(part.structured_content)) <= ANSWER_CHARACTERS_AT_MOST
+            read += part.structured_content["content"]
+            start = part.structured_content.get("next")
+            if start is None:
+                return read
+            assert f"pass start={start} for the rest" in text_of(part)
 
-    assert talk(story, life) == ["bugs/bug_y", "design/approach_x", "lunch", "refactoring/q1"]
+    assert talk(executor, life) == notes[2]
+
+
+def remember_versions(executor: Executor, notes: list[str]) -> None:
+    """Versions of one topic."""
+
+    async def life(client: Client) -> None:
+        for note in notes:
+            written = await client.call_tool("remember", {"topic": "note", "content": note})
+            assert not written.is_error
+
+    talk(executor, life)
+
+
+def test_topics_and_edges_come_in_pages(story: Executor, path: Path) -> None:
+    names = [one["name"] for one in every_page(story, "topics", {"limit": 3}, "topics")]
+    assert names == ["bugs/bug_y", "design/approach_x", "lunch", "refactoring/q1"]
     narrowed = call(story, "topics", {"tag": "decision"})
     assert text_of(narrowed).startswith("design/approach_x@2, since 2024-02-20 [decision]")
     assert narrowed.structured_content["spaces"] == ["default", "secret"]
+    with hades.open(path) as memory, memory.batch():
+        for number in range(150):
+            memory.relate("Ann", "knows", f"{number:03}" + "x" * 1_000)
+    many = Executor.open(path)
+    facts = every_page(many, "edges", {"name": "Ann", "limit": 200}, "facts")
+    many.close()
+    targets = [one["target"]["name"][:3] for one in facts]
+    assert targets == [f"{number:03}" for number in range(150)]
 
 
-def test_a_fact_is_stated_and_changes(desk: Executor) -> None:
-    async def life(client: Client) -> tuple[Any, Any]:
-        stated = await client.call_tool(
-            "relate", {"source": "Ann", "relation": "lives_in", "target": "Oslo"}
-        )
-        changed = await client.call_tool(
+def test_no_answer_is_longer_than_a_client_reads(path: Path) -> None:
+    with hades.open(path) as memory, memory.batch():
+        for number in range(30):
+            text = f"Note {number} of Ann Lee about the engine. " + "Much is said of it. " * 40
+            memory.remember(f"note/{number}" + "x" * 900, text, tags=["t" * 900])
+            memory.relate("Ann Lee", "wrote", f"note/{number}" + "x" * 900, evidence=text)
+    executor = Executor.open(path)
+    question = "What did Ann Lee note about the engine?"
+    for answer in in_turn(
+        executor,
+        ("recall", {"question": question, "mode": "brainstorming"}),
+        ("ask", {"question": question}),
+        ("topics", {"limit": 200}),
+        ("edges", {"name": "Ann Lee", "limit": 200}),
+        ("unrelate", {"source": "Ann Lee", "relation": "wrote"}),
+        ("pathrag_retrieve", {"query": question, "max_paths": 20}),
+        ("hipporag_retrieve", {"query": question, "limit": 20}),
+        ("graph_query_paths", {"query": question, "k": 20}),
+    ):
+        assert not answer.is_error, text_of(answer)
+        assert len(text_of(answer)) <= ANSWER_CHARACTERS_AT_MOST
+        values = json.dumps(answer.structured_content, ensure_ascii=False)
+        assert len(values) <= ANSWER_CHARACTERS_AT_MOST + len(', "left_out": 100')
+    executor.close()
+
+
+def test_a_fact_is_stated_changes_and_ends(executor: Executor) -> None:
+    ann = {"name": "Ann", "relation": "lives_in"}
+    stated, changed, when, held, ended, left = in_turn(
+        executor,
+        (
+            "relate",
+            {"source": "Ann", "relation": "lives_in", "target": "Oslo", "valid_from": "2020"},
+        ),
+        (
             "change_fact",
-            {"subject": "Ann", "relation": "lives_in", "to": "Rome", "new_relation": "lives_in"},
-        )
-        return stated, changed
-
-    stated, changed = talk(desk, life)
-    assert stated.structured_content["fact"] == "Ann --[lives_in]--> Oslo"
-    assert [one["fact"] for one in changed.structured_content["closed"]] == [
-        "Ann --[lives_in]--> Oslo"
-    ]
+            {
+                "subject": "Ann",
+                "relation": "lives_in",
+                "to": "Rome",
+                "new_relation": "lives_in",
+                "at": "2023",
+            },
+        ),
+        ("when_changed", ann),
+        ("edges", {"name": "Ann", "ended": True}),
+        ("unrelate", {"source": "Ann", "relation": "lives_in"}),
+        ("edges", {"name": "Ann"}),
+    )
+    assert text_of(stated) == "Ann --[lives_in]--> Oslo (edge 1, since 2020-01-01)"
     assert "holds: Ann --[lives_in]--> Rome" in text_of(changed)
+    assert text_of(when) == text_of(changed)
+    assert when.structured_content["at"] == "2023-01-01T00:00:00Z"
+    assert len(held.structured_content["facts"]) == 2
+    assert "Rome (edge 2, since 2023-01-01 until 2024-03-01" in text_of(ended)
+    assert text_of(left) == "No fact about 'Ann' is known here."
 
 
-def test_forgetting_keeps_the_history(story: Executor) -> None:
-    async def life(client: Client) -> tuple[str, Any]:
-        gone = await client.call_tool("forget", {"topic": "lunch"})
-        return text_of(gone), await client.call_tool("history", {"topic": "lunch"})
-
-    gone, history = talk(story, life)
-    assert gone == "Forgotten from lunch@2 on."
+def test_forgetting_keeps_the_history(executor: Executor) -> None:
+    soup = {"topic": "lunch", "content": "The soup was good."}
+    _, gone, history = in_turn(
+        executor,
+        ("remember", soup),
+        ("forget", {"topic": "lunch"}),
+        ("history", {"topic": "lunch"}),
+    )
+    assert text_of(gone) == "Forgotten from lunch@2 on."
     newest, before = history.structured_content["versions"]
     assert newest["forgotten"]
-    assert before["content"] == "The soup was good, said the cook."
+    assert before["content"] == "The soup was good."
 
 
-def test_a_long_text_is_taken_in_with_progress(desk: Executor) -> None:
+def test_a_long_text_is_taken_in_with_progress(executor: Executor) -> None:
     text = "\n\n".join(f"# Part {n}\n\nThe engine {n} of Ann Lee runs." for n in range(120))
     told: list[float] = []
 
@@ -189,20 +314,21 @@ def test_a_long_text_is_taken_in_with_progress(desk: Executor) -> None:
         await client.call_tool("ingest_text", arguments, progress_callback=heard)
         return await client.call_tool("recall", {"question": "Whose engine 17 runs?"})
 
-    found = talk(desk, life)
+    found = talk(executor, life)
     assert found.structured_content["passages"][0]["cite"].startswith("manual@1#")
     assert len(told) > 1
     assert told == sorted(set(told))
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "sentence"),
-    [
+def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
+    wrong: list[tuple[str, dict[str, Any], str]] = [
+        ("get", {"topic": "nothing"}, "There is no topic 'nothing'"),
+        ("get", {"topic": "lunch", "version": 9}, "9"),
         ("history", {"topic": "nothing"}, "There is no topic 'nothing'"),
-        ("history", {"topic": "lunch", "version": 9}, "9"),
+        ("edges", {"name": "lunch", "after": "x"}, "not one this tool gave"),
+        ("when_changed", {"name": "lunch", "relation": "is"}, "No edge 'is' ended"),
         ("recall", {"question": "  "}, "Ask something: the question is empty."),
         ("recall", {}, "recall needs the argument 'question'."),
-        ("recall", {"questions": "x"}, "recall needs the argument 'question'."),
         ("recall", WHY | {"colour": "red"}, "recall has no argument 'colour': question, budget"),
         ("recall", WHY | {"budget": "many"}, "The argument 'budget' of recall is wrong"),
         ("recall", WHY | {"mode": "idle"}, "'execution', 'planning' or 'brainstorming'"),
@@ -215,62 +341,41 @@ def test_a_long_text_is_taken_in_with_progress(desk: Executor) -> None:
         ("remember", {"topic": "lunch", "content": "x", "expect_version": 0}, "lunch"),
         ("change_fact", {"subject": "lunch", "relation": "is"}, "No such edge holds"),
         ("forget", {"topic": "nothing"}, "nothing"),
-    ],
-)
-def test_what_is_wrong_is_told_in_a_sentence(
-    story: Executor, tool: str, arguments: dict[str, Any], sentence: str
-) -> None:
-    refused = call(story, tool, arguments)
-    assert refused.is_error
-    assert sentence in text_of(refused)
-    assert "Traceback" not in text_of(refused)
-    assert "\n" not in text_of(refused)
+        ("nothing", {}, "There is no tool 'nothing'."),
+    ]
+    refused = in_turn(story, *((tool, arguments) for tool, arguments, _ in wrong))
+    for (tool, _, sentence), answer in zip(wrong, refused, strict=True):
+        assert answer.is_error, tool
+        assert sentence in text_of(answer), tool
+        assert "\n" not in text_of(answer), tool
 
 
 def test_what_fails_inside_is_logged_and_not_told(
-    desk: Executor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    executor: Executor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
     monkeypatch.setattr(hades.Memory, "remember", broken)
-    refused = call(desk, "remember", {"topic": "a", "content": "x"})
+    refused = call(executor, "remember", {"topic": "a", "content": "x"})
     assert refused.is_error
-    assert text_of(refused) == "Something went wrong inside the memory: its log says what."
+    assert text_of(refused) == "Error executing tool remember"
     assert "secret detail" in caplog.text
 
 
-def test_null_is_not_said_and_lists_may_come_as_text(desk: Executor) -> None:
+def test_null_is_not_said_and_lists_may_come_as_text(executor: Executor) -> None:
     note = {
         "topic": "färg/蓝色 🎨/a b?c#d%2F",
-        "content": "blå",
+        "content": '["blå"]',
         "tags": '["ett", "två"]',
         "confidence": None,
     }
-
-    async def life(client: Client) -> tuple[Any, Any]:
-        await client.call_tool("remember", note)
-        return (
-            await client.call_tool("topics", {}),
-            await client.call_tool("history", {"topic": note["topic"]}),
-        )
-
-    topics, history = talk(desk, life)
+    _, topics, state = in_turn(
+        executor, ("remember", note), ("topics", {}), ("get", {"topic": note["topic"]})
+    )
     (line,) = topics.structured_content["topics"]
-    assert (line["topic"], line["tags"]) == (note["topic"], ["ett", "två"])
-    assert history.structured_content["versions"][0]["content"] == "blå"
-
-
-def test_tools_say_what_they_do(desk: Executor) -> None:
-    listed = talk(desk, lambda client: client.list_tools()).tools
-    for tool in listed:
-        assert tool.description
-        assert tool.annotations.open_world_hint is False
-        assert tool.annotations.read_only_hint is (tool.name not in WRITING_TOOLS)
-        assert tool.annotations.destructive_hint is (tool.name == "forget")
-        for name, one in tool.input_schema["properties"].items():
-            assert one["description"], f"{tool.name} {name}"
-        assert tool.output_schema["type"] == "object"
+    assert (line["name"], line["tags"]) == (note["topic"], ["ett", "två"])
+    assert state.structured_content["content"] == '["blå"]'
 
 
 def test_a_reader_is_offered_nothing_that_writes(story: Executor) -> None:
@@ -287,7 +392,7 @@ def test_a_reader_is_offered_nothing_that_writes(story: Executor) -> None:
     assert text_of(tried) == "This needs the role writer: yours is reader."
 
 
-def test_a_caller_of_one_space_sees_no_other(story: Executor) -> None:
+def test_a_caller_of_some_spaces_sees_no_other(story: Executor) -> None:
     lee = Caller("lee", Role.WRITER, frozenset({"secret"}))
 
     async def life(client: Client) -> tuple[Any, ...]:
@@ -299,34 +404,38 @@ def test_a_caller_of_one_space_sees_no_other(story: Executor) -> None:
 
     tools, own, others = talk(story, life, caller=lee)
     assert all("space" not in tool.input_schema["properties"] for tool in tools.tools)
-    assert own.structured_content["space"] == "secret"
-    assert "spaces" not in own.structured_content
+    assert (own.structured_content["space"], own.structured_content["spaces"]) == (
+        "secret",
+        ["secret"],
+    )
     assert others.is_error
     assert "You may not use the space 'default'" in text_of(others)
+    two = Caller("lee", Role.WRITER, frozenset({"secret", "work"}))
+    which = call(story, "topics", {}, caller=two)
+    assert text_of(which) == "Say which space: secret, work."
 
 
 def test_the_names_of_the_seeds(story: Executor) -> None:
     query = {"query": WHY["question"]}
-
-    async def life(client: Client) -> list[Any]:
-        return [
-            await client.call_tool("pathrag_retrieve", query | {"max_paths": 2}),
-            await client.call_tool("pathrag_retrieve", query | {"format_for_llm": True}),
-            await client.call_tool("pathrag_retrieve", query | {"as_of_version": 1}),
-            await client.call_tool("hipporag_retrieve", query | {"limit": 2}),
-            await client.call_tool("graph_query_paths", query | {"k": 2, "L": 1}),
-            await client.call_tool("pathrag_retrieve", query | {"as_of_version": 999}),
-        ]
-
-    paths, prompt, first, passages, queried, refused = talk(story, life)
+    paths, prompt, first, passages, queried, refused = in_turn(
+        story,
+        ("pathrag_retrieve", query | {"max_paths": 2, "domain_filter": "glob:*"}),
+        ("pathrag_retrieve", query | {"format_for_llm": True}),
+        ("pathrag_retrieve", query | {"as_of_version": 1}),
+        ("hipporag_retrieve", query | {"limit": 2, "mode": "planning"}),
+        ("graph_query_paths", query | {"k": 2, "L": 1}),
+        ("pathrag_retrieve", query | {"as_of_version": 999}),
+    )
     assert paths.structured_content["success"]
     assert 1 <= paths.structured_content["count"] <= 2
     assert paths.structured_content["paths"][0]["vertices"]
     assert "Most relevant path" in prompt.structured_content["formatted_prompt"]
     assert first.structured_content["success"]
     assert [one["rank"] for one in passages.structured_content["results"]] == [1, 2]
-    citation = queried.structured_content["citations"][0]
-    assert citation["nodes"] == ["design/approach_x", "refactoring/q1"]
+    assert queried.structured_content["paths"][0]["nodes"] == [
+        "design/approach_x",
+        "refactoring/q1",
+    ]
     assert text_of(queried).startswith("1) design/approach_x --[viable_after_fix")
     assert refused.is_error
     assert "There is no version 999" in text_of(refused)
@@ -334,37 +443,34 @@ def test_the_names_of_the_seeds(story: Executor) -> None:
 
 def test_working_memory_is_what_to_have_in_mind(story: Executor) -> None:
     found = call(story, "working_memory", {"topic": "design/approach_x", "budget": 500})
-    parts = found.structured_content["parts"]
-    assert (parts[0]["why"], parts[0]["cite"]) == ("latest", "design/approach_x@2")
-    assert "refactoring/q1@1" in [one["cite"] for one in parts if one["why"] == "related"]
+    items = found.structured_content["items"]
+    assert (items[0]["why"], items[0]["cite"]) == ("latest", "design/approach_x@2")
+    assert "refactoring/q1@1" in [one["cite"] for one in items if one["why"] == "related"]
     assert "Approach X is viable" in text_of(found)
     assert found.structured_content["tokens"] <= 500
 
 
-def test_a_change_one_is_unsure_of_waits_for_approval(story: Executor, path: Path) -> None:
-    wish = {"entity": "bugs/bug_y", "relation": "found_by", "target": "Ann Lee"}
-    unsure = wish | {"confidence": 0.5, "idempotency_key": "k1"}
-
-    async def life(client: Client) -> list[Any]:
-        return [
-            await client.call_tool("graph_entity_update", unsure),
-            await client.call_tool("graph_entity_update", unsure),
-            await client.call_tool("graph_entity_update", unsure | {"target": "Bo Ek"}),
-            await client.call_tool(
-                "graph_entity_update",
-                {"entity": "Bug Y", "alias": "BUG-7", "confidence": 0.9, "idempotency_key": "k2"},
-            ),
-        ]
-
-    first, again, other, sure = talk(story, life)
+def test_a_change_one_is_unsure_of_waits_for_approval(executor: Executor, path: Path) -> None:
+    fields = {"relation": "found_by", "target": "Ann Lee"}
+    unsure = {"entity_id": "Bug Y", "fields": fields, "confidence": 0.5, "idempotency_key": "k1"}
+    sure = {"subject": "Bug Y", "alias": "BUG-7", "confidence": 0.9}
+    _, first, again, other, odd, applied = in_turn(
+        executor,
+        ("relate", {"source": "Bug Y", "relation": "is_in", "target": "the data layer"}),
+        ("graph_entity_update", unsure),
+        ("graph_entity_update", unsure),
+        ("graph_entity_update", unsure | {"fields": fields | {"target": "Bo Ek"}}),
+        ("graph_entity_update", unsure | {"fields": {"colour": "red"}}),
+        ("propose", sure),
+    )
     assert text_of(first) == "Proposal 1 waits for approval."
     assert first.structured_content["threshold"] == 0.8
     assert again.structured_content == first.structured_content | {"repeated": True}
-    assert other.is_error
     assert "choose a new key" in text_of(other)
-    assert sure.structured_content["status"] == "applied"
+    assert "There is no field 'colour': alias, content" in text_of(odd)
+    assert applied.structured_content["status"] == "applied"
     with hades.open(path) as memory:
-        assert not memory.edges("bugs/bug_y", relation="found_by")
+        assert not memory.edges("Bug Y", relation="found_by")
         (waiting,) = memory.proposals()
         memory.approve(waiting.id)
         assert [str(edge.target) for edge in memory.edges(relation="found_by")] == ["Ann Lee"]

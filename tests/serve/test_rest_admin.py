@@ -120,7 +120,7 @@ def test_keys_are_made_listed_and_revoked(guarded: tuple[Asker, Keys, Audit]) ->
 
 def test_the_audit_log_is_read(guarded: tuple[Asker, Keys, Audit]) -> None:
     ask, _, audit = guarded
-    said = {"who": "key:x", "way": "http", "space": "default", "call": "GET /x", "mode": "RO"}
+    said = {"who": "key:x", "listener": "http", "space": "default", "call": "GET /x", "mode": "RO"}
     audit.add(**said, status=200, ms=1.2, request="r1")  # type: ignore[arg-type]
     items = ask.get(f"{A}/audit?limit=5").json()["items"]
     assert [(one["who"], one["status"]) for one in items] == [("key:x", 200)]

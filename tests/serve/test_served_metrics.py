@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -12,7 +11,7 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.serve.executor.executor import Executor
+from hades.serve.executor.executor import Executor, ExecutorLoad
 from hades.serve.telemetry.metrics import (
     CALLS_SHOWN,
     SPACES_SHOWN,
@@ -104,13 +103,10 @@ def test_how_busy_the_executor_is_is_asked_at_each_look(path: Path) -> None:
     assert value(metrics, "hades_pool_waiting", pool="read") == 0
     assert value(metrics, "hades_pool_running", pool="write") == 0
     assert value(metrics, "hades_refused_total", pool="work") == 0
-    assert value(metrics, "hades_breaker", pool="read", state="closed") == 1
     assert value(metrics, "hades_jobs", status="done") == 4
-    seen[0] = replace(seen[0], waiting={"read": 3}, refused={"read": 7}, breaker={"read": "open"})
+    seen[0] = ExecutorLoad({"read": 3}, {"read": 2}, {"read": 7})
     assert value(metrics, "hades_pool_waiting", pool="read") == 3
     assert value(metrics, "hades_refused_total", pool="read") == 7
-    assert value(metrics, "hades_breaker", pool="read", state="open") == 1
-    assert value(metrics, "hades_breaker", pool="read", state="closed") == 0
     executor.close()
 
 

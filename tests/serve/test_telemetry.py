@@ -40,5 +40,5 @@ def test_a_question_is_counted_and_the_pages_answer(path: Path) -> None:
     assert answer.status_code == alive.status_code == ready.status_code == 200, answer.text
     assert 'hades_stage_seconds_count{stage="walk"} 1.0' in metrics.text
     assert 'hades_memory_topics{space="default"} 4.0' in metrics.text
-    assert 'hades_breaker{pool="write",state="closed"} 1.0' in metrics.text
+    assert 'hades_pool_waiting{pool="write"} 0.0' in metrics.text
     assert 'hades_cache_uses_total{cache="graph",outcome="made"} 1.0' in metrics.text

@@ -1,1 +1,1 @@
-"""The gate: who is asking, by which way, how much; and what is written down of it."""
+"""Who is calling, what they may do, how often; and the audit log of it."""

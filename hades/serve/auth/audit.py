@@ -11,9 +11,9 @@ import json
 import logging
 import os
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import lru_cache
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,8 @@ Mode = Literal["RO", "RW"]
 
 FILE_BYTES_AT_MOST = 16 * 1024 * 1024
 FILES_KEPT = 5
-_TAIL_BYTES = 256 * 1024
+_LINE_BYTES = 1_000
+"""A line has fewer bytes: it names no topics."""
 _log = logging.getLogger(__name__)
 
 
@@ -32,53 +33,39 @@ def audit_beside(memory: Path) -> Path:
     return memory.with_name(memory.name + ".audit")
 
 
-@lru_cache(1024)
-def _quoted(text: str | None) -> str:
-    return json.dumps(text)
-
-
-class _Rotated:
-    """A file of lines; the earlier ones are kept under a number."""
+class _LogFile(RotatingFileHandler):
+    """A rotated file of lines that only its owner may read."""
 
     def __init__(self, path: Path, bytes_at_most: int, kept: int) -> None:
-        self._path = path
-        self._bytes_at_most = bytes_at_most
-        self._kept = kept
-        self._handle = self._opened()
-        self._size = os.fstat(self._handle).st_size
+        super().__init__(path, maxBytes=bytes_at_most, backupCount=kept, encoding="utf-8")
+        os.chmod(path, 0o600)
+        self._failed = False
+        if path.stat().st_size and not _ends_a_line(path):
+            self.add("")  # a crash or a full disk cut the last line
 
-    def _opened(self) -> int:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(self._path, flags, 0o600)
-        os.fchmod(handle, 0o600)
-        return handle
+    def doRollover(self) -> None:
+        super().doRollover()
+        os.chmod(self.baseFilename, 0o600)
 
-    def add(self, line: bytes) -> None:
-        if self._size and self._size + len(line) > self._bytes_at_most:
-            self._rotate()
-        self._size += os.write(self._handle, line)
+    def add(self, line: str) -> None:
+        self._failed_before, self._failed = self._failed, False
+        self.emit(logging.makeLogRecord({"msg": line}))
 
-    def _rotate(self) -> None:
-        for number in range(self._kept, 0, -1):
-            with suppress(FileNotFoundError):
-                os.replace(self._numbered(number - 1), self._numbered(number))
-        # Closed last: a number that is free again could soon be somebody's connection.
-        before, self._handle = self._handle, self._opened()
-        os.close(before)
-        self._size = 0
-
-    def _numbered(self, number: int) -> Path:
-        return self._path if number == 0 else self._path.with_name(f"{self._path.name}.{number}")
+    def handleError(self, record: logging.LogRecord) -> None:
+        # The call is done: a full disk must not make it look undone. Said once.
+        self._failed = True
+        if not self._failed_before:
+            _log.error("the audit log cannot be written", exc_info=True)
 
     def tail(self, limit: int) -> list[dict[str, Any]]:
-        with self._path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL_BYTES))
-            lines = file.read().splitlines()[1 if size > _TAIL_BYTES else 0 :]
-        return [json.loads(line) for line in lines[-limit:]] if limit else []
-
-    def close(self) -> None:
-        os.close(self._handle)
+        """The last lines, oldest first; those that are damaged are left out."""
+        found: list[dict[str, Any]] = []
+        for number in range(self.backupCount + 1):
+            path = Path(self.baseFilename + (f".{number}" if number else ""))
+            if len(found) >= limit or not path.exists():
+                break
+            found[:0] = list(_last_lines(path, limit - len(found)))
+        return found[-limit:] if limit else []
 
 
 class Audit:
@@ -93,12 +80,11 @@ class Audit:
     ) -> None:
         self.folder = folder
         self._lock = threading.Lock()
-        self._failing = False
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
-            self._files: dict[Mode, _Rotated] = {
-                "RO": _Rotated(folder / "reads.jsonl", file_bytes_at_most, files_kept),
-                "RW": _Rotated(folder / "writes.jsonl", file_bytes_at_most, files_kept),
+            self._files: dict[Mode, _LogFile] = {
+                "RO": _LogFile(folder / "reads.jsonl", file_bytes_at_most, files_kept),
+                "RW": _LogFile(folder / "writes.jsonl", file_bytes_at_most, files_kept),
             }
         except OSError as error:
             raise Unavailable(
@@ -109,7 +95,7 @@ class Audit:
         self,
         *,
         who: str,
-        way: str,
+        listener: str,
         space: str | None,
         call: str,
         mode: Mode,
@@ -118,23 +104,19 @@ class Audit:
         request: str,
     ) -> None:
         """Write down one call."""
-        at = datetime.now(UTC).isoformat(timespec="microseconds")
-        # Put together by hand: an encoder that finds out anew what it is given takes longer
-        # than all the rest of a short call.
-        line = (
-            f'{{"at": "{at}", "who": {_quoted(who)}, "way": {_quoted(way)}, '
-            f'"space": {_quoted(space)}, "call": {_quoted(call)}, "mode": "{mode}", '
-            f'"status": {status}, "ms": {ms:.2f}, "request": {json.dumps(request)}}}\n'
-        )
-        try:
-            with self._lock:
-                self._files[mode].add(line.encode())
-            self._failing = False
-        except OSError as error:
-            # The call is done: a full disk must not make it look undone. Said once.
-            if not self._failing:
-                _log.error("the audit log cannot be written: %s", error.strerror)
-            self._failing = True
+        line = {
+            "at": datetime.now(UTC).isoformat(timespec="microseconds"),
+            "who": who,
+            "listener": listener,
+            "space": space,
+            "call": call,
+            "mode": mode,
+            "status": status,
+            "ms": round(ms, 2),
+            "request": request,
+        }
+        with self._lock:
+            self._files[mode].add(json.dumps(line))
 
     def tail(self, limit: int = 100) -> list[dict[str, Any]]:
         """The last calls, newest first."""
@@ -146,3 +128,24 @@ class Audit:
         """Let go of the files."""
         for file in self._files.values():
             file.close()
+
+
+def _ends_a_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\n"
+
+
+def _last_lines(path: Path, limit: int) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        start = max(0, size - limit * _LINE_BYTES)
+        file.seek(start)
+        lines = file.read().splitlines()[1 if start else 0 :]
+    for line in lines:
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict) and "at" in said:
+            yield said

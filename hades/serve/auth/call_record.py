@@ -1,7 +1,7 @@
-"""A note: what is learned about a call while it is served, for the audit log and the metrics.
+"""The record of one call: what the audit log, the metrics and the logs say of it.
 
-The gate lays one out for each request; the desk writes on it. It travels by context, so
-nobody between the two has to carry it.
+The middleware makes one for each request; the executor fills it in. It travels by context,
+so nobody between the two has to carry it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Note:
+class CallRecord:
     """What one call turned out to be."""
 
     request: str
@@ -23,17 +23,17 @@ class Note:
     """What was called, where its address does not say it."""
 
 
-current: ContextVar[Note | None] = ContextVar("hades_note", default=None)
+current: ContextVar[CallRecord | None] = ContextVar("hades_call_record", default=None)
 
 
 def note(space: str | None, *, writes: bool) -> None:
-    """Note what is asked for; one that writes anywhere is a write."""
-    if (noted := current.get()) is not None:
-        noted.space = space if space is not None else noted.space
-        noted.writes = writes or bool(noted.writes)
+    """Record what is asked for; a call that writes anywhere is a write."""
+    if (record := current.get()) is not None:
+        record.space = space if space is not None else record.space
+        record.writes = writes or bool(record.writes)
 
 
 def name(call: str) -> None:
-    """Note what is called: a tool, say, where all have one address."""
-    if (noted := current.get()) is not None:
-        noted.call = call
+    """Record what is called: an MCP tool, say, where all have one address."""
+    if (record := current.get()) is not None:
+        record.call = call

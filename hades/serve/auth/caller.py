@@ -41,8 +41,8 @@ class Caller:
 
 
 def caller_of(asked: Any) -> Caller:
-    """Who is asking, as the gate found out: of a request or its scope. Denied without one."""
+    """The caller of a request or its scope, as authenticated. Denied without one."""
     caller = getattr(asked, "scope", asked).get("hades.caller")
     if not isinstance(caller, Caller):
-        raise Denied("Nobody vouches for this call: it did not come through the gate.")
+        raise Denied("This call was not authenticated.")
     return caller

@@ -1,15 +1,15 @@
-"""Limits: how often, how much and how slowly anybody may ask."""
+"""Limits: how often a caller may ask, and how large a request may be."""
 
 from __future__ import annotations
 
-import asyncio
+import re
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
+from fastapi import HTTPException
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope
 
 REQUESTS_PER_S = 200.0
 BURST = 2.0
@@ -17,10 +17,56 @@ BURST = 2.0
 BODY_BYTES_AT_MOST = 32 * 1024 * 1024
 QUESTION_BYTES_AT_MOST = 1024 * 1024
 UPLOAD_BYTES_AT_MOST = 1024 * 1024 * 1024
-BODY_PATIENCE_S = 30.0
-BODY_BYTES_PER_S = 10_000
-"""A body has its patience to begin with, and must then come at least this fast."""
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _NAMES_AT_MOST = 10_000
+_FILES = re.compile(rb"/v1/admin/(import|restore)")
+_JOBS = re.compile(rb"/v1/spaces/[^/]+/jobs")
+_HELD_IN_MEMORY = ("application/json", "multipart/")
+_QUESTIONS = re.compile(rb"/v1/spaces/[^/]+/(ask|rank|recall|search)|/graphql")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What requests are held to."""
+
+    requests_per_s: float = REQUESTS_PER_S
+    """Of one key; 0: as many as it likes."""
+    body_bytes: int = BODY_BYTES_AT_MOST
+    upload_bytes: int = UPLOAD_BYTES_AT_MOST
+    """Of what is written to a file as it comes: uploads, imports, backups to restore."""
+    hosts: frozenset[str] | None = LOOPBACK_NAMES
+    """The host names TCP requests may be for; None: any."""
+
+    def bytes_at_most(self, scope: Scope) -> int:
+        """The most bytes the body of a request may have."""
+        # The path as it was sent: a topic may be called a/jobs, and its body is held in memory.
+        path = scope.get("raw_path") or b""
+        kind = Headers(scope=scope).get("content-type", "").strip().lower()
+        is_file = _JOBS.fullmatch(path) and not kind.startswith(_HELD_IN_MEMORY)
+        if is_file or _FILES.fullmatch(path):
+            return self.upload_bytes
+        if _QUESTIONS.fullmatch(path):
+            return min(QUESTION_BYTES_AT_MOST, self.body_bytes)
+        return self.body_bytes
+
+
+def limited_body(scope: Scope, receive: Receive, bytes_at_most: int) -> Receive:
+    """The body of a request; HTTPException 413 for whoever reads more than the limit."""
+    sentence = f"A request has at most {bytes_at_most:,} bytes: send it in parts."
+    length = Headers(scope=scope).get("content-length", "0")
+    if not length.isdecimal() or int(length) > bytes_at_most:
+        raise HTTPException(413, sentence)
+    received = 0
+
+    async def limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > bytes_at_most:
+            raise HTTPException(413, sentence)
+        return message
+
+    return limited
 
 
 @dataclass(slots=True)
@@ -66,61 +112,3 @@ class Buckets:
         fresh = {name: one for name, one in self._buckets.items() if now - one.at < full_s}
         # All of them busy at once: forgetting them only forgives.
         self._buckets = fresh if len(fresh) < _NAMES_AT_MOST else {}
-
-
-class Refused(Exception):
-    """A request that does not get through, and what its caller is told."""
-
-    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.detail = detail
-        self.headers = headers or {}
-
-
-class Body:
-    """A request's body as it comes in; too much or too slow, and it is cut off."""
-
-    def __init__(
-        self,
-        receive: Receive,
-        bytes_at_most: int,
-        patience_s: float = BODY_PATIENCE_S,
-        *,
-        is_empty: bool = False,
-    ) -> None:
-        self._receive = receive
-        self._bytes_at_most = bytes_at_most
-        self._patience_s = patience_s
-        self._since = time.monotonic()
-        self._bytes = 0
-        self._whole = is_empty
-        self.refused: Refused | None = None
-
-    async def __call__(self) -> Message:
-        """The next piece; once cut off, it looks as if the caller had gone."""
-        if self.refused is not None:
-            return {"type": "http.disconnect"}
-        if self._whole:
-            return await self._receive()
-        allowed_s = self._patience_s + self._bytes / BODY_BYTES_PER_S
-        left_s = allowed_s - (time.monotonic() - self._since)
-        try:
-            async with asyncio.timeout(max(0.0, left_s)):
-                message = await self._receive()
-        except TimeoutError:
-            return self._cut(408, "The request came too slowly: send it again, faster.")
-        self._bytes += len(message.get("body", b""))
-        self._whole = not message.get("more_body", False)
-        if self._bytes > self._bytes_at_most:
-            return self._cut(413, too_large(self._bytes_at_most))
-        return message
-
-    def _cut(self, status: int, detail: str) -> Message:
-        self.refused = Refused(status, detail)
-        return {"type": "http.disconnect"}
-
-
-def too_large(bytes_at_most: int) -> str:
-    """What is said of a request that is too large."""
-    return f"A request has at most {bytes_at_most:,} bytes: send it in parts."

@@ -6,7 +6,6 @@ time, gets a key for everything; after that the link is good for nothing.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 import threading
@@ -27,33 +26,25 @@ class FirstLink:
     def __init__(
         self, keys: Keys, valid_s: float = VALID_S, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        self.token = secrets.token_urlsafe(32)
         self._keys = keys
         self._clock = clock
         self._until = clock() + valid_s
-        self.token = secrets.token_urlsafe(32)
-        self._digest: bytes | None = _digest(self.token)
-        self._one_at_a_time = threading.Lock()
+        self._lock = threading.Lock()
 
     def exchange(self, token: str) -> dict[str, str] | None:
         """The first key, for the right token in time; None: the link is no good."""
-        with self._one_at_a_time:
-            return self._exchanged(token)
-
-    def _exchanged(self, token: str) -> dict[str, str] | None:
-        expected, given = self._digest, _digest(token)
-        if expected is None or self._clock() > self._until or self._keys.exist:
-            return None
-        if not hmac.compare_digest(expected, given):
-            return None
-        self._digest = None
-        key, words = self._keys.create(KEY_NAME, Role.ADMIN)
+        given = token.encode("utf-8", "surrogateescape")
+        with self._lock:
+            if self._clock() > self._until or self._keys.exist:
+                return None
+            if not hmac.compare_digest(self.token.encode(), given):
+                return None
+            self._until = float("-inf")  # once, also when that key is revoked
+            key, words = self._keys.create(KEY_NAME, Role.ADMIN)
         return {
             "key": words,
             "name": key.name,
             "role": "admin",
             "use": "Send it as the header `Authorization: Bearer KEY`. It is not shown again.",
         }
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

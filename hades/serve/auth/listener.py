@@ -1,4 +1,4 @@
-"""A way: by which of the server's doors a caller came, and what that allows at most."""
+"""Listeners: the kinds of sockets a server listens at, and what callers at each may do."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ Name = Literal["ro", "rw", "admin", "http"]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ListenerKind:
     """One kind of listener."""
 
     name: Name
     most: Role
-    """What whoever comes this way may do at most."""
+    """The highest role of its callers."""
     by_key: bool = False
-    """Whether a key has to be shown; else the socket's mode is the lock."""
+    """Whether callers need a key; else the socket's mode decides who gets in."""
     local: bool = False
-    """What touches keys and files of this machine is open here."""
+    """Whether `/v1/admin` is here: keys, backups and files of this machine."""
     mode: int = 0o600
     """Who may open the socket."""
 
 
-WAYS: dict[str, Way] = {
-    "ro": Way("ro", Role.READER, mode=0o660),
-    "rw": Way("rw", Role.WRITER),
-    "admin": Way("admin", Role.ADMIN, local=True),
-    "http": Way("http", Role.ADMIN, by_key=True),
+LISTENERS: dict[str, ListenerKind] = {
+    "ro": ListenerKind("ro", Role.READER, mode=0o660),
+    "rw": ListenerKind("rw", Role.WRITER),
+    "admin": ListenerKind("admin", Role.ADMIN, local=True),
+    "http": ListenerKind("http", Role.ADMIN, by_key=True),
 }

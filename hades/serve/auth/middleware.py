@@ -1,9 +1,7 @@
-"""The gate: every request passes here before the app, and every answer after it.
+"""The middleware around the app: who is calling, how much they may ask, what is logged of it.
 
-It finds out who is asking, keeps to the limits, gives the request an id, adds the headers
-that keep browsers safe, and writes the audit log. What a caller may do is not decided here
-but at the desk; the gate only says who they are, and never lets them be more than the way
-they came allows.
+What a caller may do is decided by the executor; the middleware only says who they are, and
+never lets them be more than the listener they came by allows.
 """
 
 from __future__ import annotations
@@ -14,307 +12,246 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass, replace
-from typing import Any
-from urllib.parse import parse_qs
+from collections.abc import Callable
+from dataclasses import replace
+
+from fastapi import HTTPException
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hades.errors import HadesError
-from hades.serve.auth import call_record as noted
+from hades.serve.auth import call_record
 from hades.serve.auth.audit import Audit, Mode
+from hades.serve.auth.call_record import CallRecord
 from hades.serve.auth.caller import Caller
 from hades.serve.auth.keys import Key, Keys
-from hades.serve.auth.limits import (
-    BODY_BYTES_AT_MOST,
-    BODY_PATIENCE_S,
-    QUESTION_BYTES_AT_MOST,
-    REQUESTS_PER_S,
-    UPLOAD_BYTES_AT_MOST,
-    Body,
-    Buckets,
-    Receive,
-    Refused,
-    too_large,
-)
+from hades.serve.auth.limits import Buckets, Limits, limited_body
 from hades.serve.auth.link import PATH as LINK
-from hades.serve.auth.link import FirstLink
-from hades.serve.auth.listener import Way
-from hades.serve.auth.reply import Reply, Send, Whole, with_safe_headers
+from hades.serve.auth.listener import ListenerKind
+from hades.serve.problems import FAILED_INSIDE, problem
 
-Scope = MutableMapping[str, Any]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Observe = Callable[[str, Mode, int, float], object]
 
-OPEN_TO_ALL = frozenset({"/healthz", "/readyz"})
+HEALTH_PAGES = frozenset({"/healthz", "/readyz"})
+WITHOUT_KEY = HEALTH_PAGES | {LINK}
 WRONG_KEYS_PER_S = 5.0
-LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+WRONG_KEYS_BURST = 20
+FLUSH_EVERY_S = 60.0
+"""How often it is written down when keys were last used."""
 
-_WANTED = frozenset(
-    {b"authorization", b"content-length", b"host", b"transfer-encoding", b"x-request-id"}
-)
-_GOOD_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_UPLOADS = re.compile(rb"/v1/(spaces/[^/]+/jobs|admin/(import|restore))")
-_ASKING = re.compile(rb"/v1/spaces/[^/]+/(ask|rank|recall|search)|/graphql")
+SAFE_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+_GOOD_ID = re.compile("[A-Za-z0-9._-]{1,64}")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the gate lets through."""
+class AuthMiddleware:
+    """Lets in requests of known callers, within their limits; the caller is in the scope."""
 
-    requests_per_s: float = REQUESTS_PER_S
-    """Of one key; 0: as many as it likes."""
-    body_bytes: int = BODY_BYTES_AT_MOST
-    question_bytes: int = QUESTION_BYTES_AT_MOST
-    upload_bytes: int = UPLOAD_BYTES_AT_MOST
-    """Of what goes to a file as it comes: uploads, and what operators send."""
-    body_patience_s: float = BODY_PATIENCE_S
-    hosts: frozenset[str] | None = LOOPBACK_NAMES
-    """The names this server goes by; None: any. Another's page could use another name."""
-
-
-class Gate:
-    """The app, with somebody at its door."""
-
-    def __init__(
-        self,
-        app: App,
-        keys: Keys,
-        *,
-        audit: Audit | None = None,
-        observe: Observe | None = None,
-        link: FirstLink | None = None,
-        limits: Limits | None = None,
-        quick: Callable[[Caller, Scope], Whole | None] | None = None,
-    ) -> None:
+    def __init__(self, app: ASGIApp, keys: Keys, limits: Limits | None = None) -> None:
         self._app = app
         self._keys = keys
-        self._audit = audit
-        self._observe = observe
-        self._link = link
         self._limits = limits or Limits()
-        self._quick = quick
-        self._asked = Buckets(self._limits.requests_per_s)
-        self._wrong = Buckets(WRONG_KEYS_PER_S, burst=20)
+        self._by_tcp: ASGIApp = self._authenticate
+        if self._limits.hosts is not None:
+            # A web page could reach this machine by a host name of its own.
+            hosts = [f"[{name}]" if ":" in name else name for name in self._limits.hosts]
+            self._by_tcp = TrustedHostMiddleware(self._authenticate, hosts, www_redirect=False)
+        self._requests = Buckets(self._limits.requests_per_s)
+        self._wrong_keys = Buckets(WRONG_KEYS_PER_S, burst=WRONG_KEYS_BURST)
+        self._flushed_at = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the app's start and end."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._serve(scope, receive, send)
+            kind: ListenerKind | None = scope.get("hades.listener")
+            by_key = kind is not None and kind.by_key
+            await (self._by_tcp if by_key else self._authenticate)(scope, receive, send)
+
+    async def _authenticate(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self._identify(scope)
+            body = limited_body(scope, receive, self._limits.bytes_at_most(scope))
+        except HTTPException as refused:
+            said = problem(refused.status_code, refused.detail, headers=refused.headers)
+            await said(scope, receive, send)
         else:
-            await send({"type": "websocket.close", "code": 1008})
+            await self._app(scope, body, send)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
-        headers = _headers(scope)
-        note = noted.Note(_request_id(headers))
-        token = noted.current.set(note)
-
-        def written_down(status: int) -> None:
-            self._write_down(scope, note, status, time.perf_counter() - started)
-
-        reply = scope["hades.reply"] = Reply(send, note.request, written_down)
-        bytes_at_most = self._bytes_at_most(scope)
-        is_empty = b"content-length" not in headers and b"transfer-encoding" not in headers
-        body = Body(receive, bytes_at_most, self._limits.body_patience_s, is_empty=is_empty)
-        try:
-            _check_length(headers, bytes_at_most)
-            await self._admit(scope, headers)
-            if scope["path"] == LINK and self._link is not None:
-                if scope["method"] != "GET":  # whoever only looks must not use it up
-                    raise Refused(405, "Open this link with GET.", {"Allow": "GET"})
-                await reply.tell(200, await self._linked(scope))
-            else:
-                await self._app(scope, body, reply.passing(body))
-        except Refused as refused:
-            await reply.refuse(refused)
-        except Exception:
-            if body.refused is None and not reply.whole:
-                _log.exception("%s failed", _call(scope))
-                if reply.status:
-                    raise
-                await reply.refuse(Refused(500, "Something went wrong; the log says what."))
-        finally:
-            if body.refused is not None and not reply.status:
-                await reply.refuse(body.refused)
-            if not reply.whole:
-                written_down(reply.status)
-            noted.current.reset(token)
-
-    def at_once(self, scope: Scope) -> Whole | None:
-        """The answer to a request without a body, where there is one without the app.
-
-        None: let it pass as any other. So does whatever is refused here, to be refused there.
-        """
-        started = time.perf_counter()
-        headers = _headers(scope)
-        way: Way | None = scope.get("hades.way")
-        has_body = b"content-length" in headers or b"transfer-encoding" in headers
-        if self._quick is None or way is None or has_body:
-            return None
-        note = noted.Note(_request_id(headers))
-        token = noted.current.set(note)
-        try:
-            if way.by_key:
-                self._check_host(headers)
-            caller = self._known(scope, way, headers.get(b"authorization"))
-            found = None if caller is None else self._quick(caller, scope)
-            if caller is None or found is None or (way.by_key and self._asked.take(caller.name)):
-                return None
-        except (HadesError, Refused):
-            return None  # it comes again the long way, and is told there
-        except Exception:  # noqa: BLE001 - logged, and answered the long way
-            _log.exception("what could be answered at once goes the long way")
-            return None
-        finally:
-            noted.current.reset(token)
-        scope["hades.caller"] = caller
-        self._write_down(scope, note, 200, time.perf_counter() - started)
-        body, said = found
-        return body, with_safe_headers(said, note.request.encode())
-
-    # Who is asking
-
-    async def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        """Let the app know who is asking, or raise Refused."""
-        way: Way | None = scope.get("hades.way")
-        if way is None:
-            raise Refused(403, "Nobody knows by which way this came.")
-        if way.by_key:
-            self._check_host(headers)
-        caller = self._caller(scope, way, headers.get(b"authorization"))
+    def _identify(self, scope: Scope) -> None:
+        """Put the caller into the scope; HTTPException for whoever is not let in."""
+        kind: ListenerKind | None = scope.get("hades.listener")
+        if kind is None:
+            raise HTTPException(403, "This request came by no listener of this server.")
+        sent = Headers(scope=scope).get("authorization")
+        caller = _by_socket(scope, kind) if sent is None else self._by_key(kind, sent)
         if caller is None:
-            return
+            if sent is None and scope["path"] in WITHOUT_KEY:
+                return
+            raise self._unknown(scope, sent)
         scope["hades.caller"] = caller
-        if way.by_key and (wait_s := self._asked.take(caller.name)):
-            raise Refused(429, "Too many requests with this key: slow down.", _after(wait_s))
+        if kind.by_key and (wait_s := self._requests.take(caller.name)):
+            raise _too_many("Too many requests with this key: slow down.", wait_s)
 
-    def _caller(self, scope: Scope, way: Way, shown: bytes | None) -> Caller | None:
-        """Who is asking; None where anybody may."""
-        caller = self._known(scope, way, shown)
-        if caller is not None:
-            return caller
-        if shown is not None:
-            raise self._not_known(scope, "This key is not known: it may have been revoked.")
-        path = scope["path"]
-        if path in OPEN_TO_ALL or (path == LINK and self._link is not None):
-            return None
-        raise self._not_known(
-            scope,
-            "Show a key: `Authorization: Bearer KEY`, or HADES_KEY for commands and clients; "
-            "`hades keys create` makes one.",
-        )
+    def _by_key(self, kind: ListenerKind, sent: str) -> Caller | None:
+        key = self._key(sent)
+        if key is None or kind.by_key:
+            return None if key is None else key.caller
+        # At a unix socket a key can only narrow what the socket allows.
+        role = min(key.role, kind.most)
+        return replace(key.caller, role=role, local=kind.local and role == kind.most)
 
-    def _known(self, scope: Scope, way: Way, shown: bytes | None) -> Caller | None:
-        """Who is asking; None: somebody without a key that is known, where one is needed."""
-        if shown is not None:
-            key = self._key(shown)
-            if key is None or way.by_key:
-                return None if key is None else key.caller
-            role = min(key.role, way.most)
-            return replace(key.caller, role=role, local=way.local and role == way.most)
-        if way.by_key:
-            return None
-        uid = scope.get("hades.peer")
-        return Caller(way.name if uid is None else f"uid:{uid}", way.most, local=way.local)
-
-    def _key(self, shown: bytes) -> Key | None:
-        kind, _, token = shown.decode("latin-1").partition(" ")
+    def _key(self, sent: str) -> Key | None:
+        scheme, _, token = sent.partition(" ")
         try:
-            return self._keys.find(token.strip()) if kind.lower() == "bearer" else None
+            key = self._keys.find(token.strip()) if scheme.lower() == "bearer" else None
         except HadesError as error:
-            # Nobody is let in on trust.
             _log.error("%s", error)
-            raise Refused(503, "Keys cannot be checked right now: the log says why.") from error
+            raise HTTPException(
+                503, "Keys cannot be checked: the server's log says why."
+            ) from error
+        if key is not None and time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
+            self._flushed_at = time.monotonic()
+            asyncio.get_running_loop().run_in_executor(None, flush, self._keys)
+        return key
 
-    def _not_known(self, scope: Scope, sentence: str) -> Refused:
-        wait_s = self._wrong.take(_address(scope))
-        if wait_s:
-            return Refused(429, "Too many requests without a good key.", _after(wait_s))
-        return Refused(401, sentence, {"WWW-Authenticate": "Bearer"})
-
-    def _check_host(self, headers: dict[bytes, bytes]) -> None:
-        """Refuse names that are not ours: a page of another's may point one at this machine."""
-        if self._limits.hosts is None:
-            return
-        named = headers.get(b"host", b"").decode("latin-1").lower()
-        host = named.rpartition(":")[0] if re.search(r":\d+$", named) else named
-        if host.strip("[]") not in self._limits.hosts:
-            raise Refused(421, "This server does not go by that name: see --allow-host.")
-
-    async def _linked(self, scope: Scope) -> dict[str, str]:
-        assert self._link is not None
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        made = await asyncio.to_thread(self._link.exchange, given)
-        if made is None:
-            raise self._not_known(
-                scope, "This link was used, or its time is over: `hades keys create` makes a key."
+    def _unknown(self, scope: Scope, sent: str | None) -> HTTPException:
+        address = str((scope.get("client") or ("",))[0])
+        if wait_s := self._wrong_keys.take(address):
+            return _too_many("Too many requests without a good key.", wait_s)
+        sentence = "This key is not known: it may have been revoked."
+        if sent is None:
+            sentence = (
+                "Send a key: `Authorization: Bearer KEY`, or HADES_KEY for commands and clients; "
+                "`hades keys create` makes one."
             )
-        return made
+        return HTTPException(401, sentence, {"WWW-Authenticate": "Bearer"})
 
-    def _bytes_at_most(self, scope: Scope) -> int:
-        # As it was sent: a topic may be called a/jobs, and its body is read into memory.
-        path = scope.get("raw_path") or b""
-        if _UPLOADS.fullmatch(path) is not None:
-            return self._limits.upload_bytes
-        if _ASKING.fullmatch(path) is not None:
-            return min(self._limits.question_bytes, self._limits.body_bytes)
-        return self._limits.body_bytes
 
-    # What came of it
+class CallLogMiddleware:
+    """Gives each request an id, adds the headers that keep browsers safe, writes the audit log."""
 
-    def _write_down(self, scope: Scope, note: noted.Note, status: int, seconds: float) -> None:
+    def __init__(
+        self, app: ASGIApp, audit: Audit | None = None, observe: Observe | None = None
+    ) -> None:
+        self._app = app
+        self._audit = audit
+        self._observe = observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; what fails inside is answered 500."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        record = CallRecord(_request_id(scope))
+        token = call_record.current.set(record)
+        status, ended = 0, False
+
+        def log() -> None:
+            self._log(scope, record, status, time.perf_counter() - started)
+
+        async def sending(message: Message) -> None:
+            nonlocal status, ended
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _add_headers(MutableHeaders(scope=message), record.request)
+            elif message["type"] == "http.response.body" and not message.get("more_body", False):
+                ended = True
+                log()  # before its caller can know that it ended
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception:
+            if not ended:
+                _log.exception("%s failed", _call(scope))
+                if status:
+                    raise
+                await problem(500, FAILED_INSIDE)(scope, receive, sending)
+        finally:
+            if not ended:
+                log()
+            call_record.current.reset(token)
+
+    def _log(self, scope: Scope, record: CallRecord, status: int, seconds: float) -> None:
         caller: Caller | None = scope.get("hades.caller")
-        writes = scope["method"] not in _READING if note.writes is None else note.writes
+        kind: ListenerKind | None = scope.get("hades.listener")
+        writes = scope["method"] not in _READING if record.writes is None else record.writes
         mode: Mode = "RW" if writes else "RO"
-        call = note.call or _call(scope)
-        if self._audit is not None and scope["path"] not in OPEN_TO_ALL:
-            way: Way | None = scope.get("hades.way")
+        call = record.call or _call(scope)
+        if self._audit is not None and scope["path"] not in HEALTH_PAGES:
             self._audit.add(
                 who="nobody" if caller is None else caller.name,
-                way="" if way is None else way.name,
-                space=note.space,
+                listener="" if kind is None else kind.name,
+                space=record.space,
                 call=call,
                 mode=mode,
                 status=status,
                 ms=seconds * 1000,
-                request=note.request,
+                request=record.request,
             )
         if self._observe is not None:
             self._observe(call, mode, status, seconds)
 
 
-def _headers(scope: Scope) -> dict[bytes, bytes]:
-    return {name: value for name, value in scope["headers"] if name in _WANTED}
+def protected(
+    app: ASGIApp,
+    keys: Keys,
+    *,
+    limits: Limits | None = None,
+    audit: Audit | None = None,
+    observe: Observe | None = None,
+) -> ASGIApp:
+    """The app, for known callers only, with an audit log."""
+    return CallLogMiddleware(AuthMiddleware(app, keys, limits), audit, observe)
 
 
-def _request_id(headers: dict[bytes, bytes]) -> str:
-    given = headers.get(b"x-request-id", b"")
-    return given.decode() if _GOOD_ID.fullmatch(given) else secrets.token_hex(8)
+def flush(keys: Keys) -> None:
+    """Write down when keys were last used; that it fails is only logged."""
+    try:
+        keys.flush()
+    except HadesError as error:
+        _log.warning("%s", error)
 
 
-def _check_length(headers: dict[bytes, bytes], bytes_at_most: int) -> None:
-    length = headers.get(b"content-length", b"0")
-    if not length.isdigit() or int(length) > bytes_at_most:
-        raise Refused(413, too_large(bytes_at_most))
+def _by_socket(scope: Scope, kind: ListenerKind) -> Caller | None:
+    if kind.by_key:
+        return None
+    uid = scope.get("hades.peer_uid")
+    return Caller(kind.name if uid is None else f"uid:{uid}", kind.most, local=kind.local)
 
 
-def _after(seconds: float) -> dict[str, str]:
-    return {"Retry-After": str(max(1, math.ceil(seconds)))}
+def _too_many(sentence: str, wait_s: float) -> HTTPException:
+    return HTTPException(429, sentence, {"Retry-After": str(max(1, math.ceil(wait_s)))})
 
 
-def _address(scope: Scope) -> str:
-    return str((scope.get("client") or ("",))[0])
+def _request_id(scope: Scope) -> str:
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if _GOOD_ID.fullmatch(given) else secrets.token_hex(8)
+
+
+def _add_headers(headers: MutableHeaders, request: str) -> None:
+    headers.update(SAFE_HEADERS)
+    headers["x-request-id"] = request
+    # With an ETag a copy may be kept, and is asked about before it is used.
+    headers.setdefault("cache-control", "private, no-cache" if "etag" in headers else "no-store")
+    is_page = headers.get("content-type", "").startswith("text/html")
+    policy = "frame-ancestors 'none'" if is_page else "default-src 'none'"
+    headers.setdefault("content-security-policy", policy)
 
 
 def _call(scope: Scope) -> str:
     """What was called, without the names in its address: they are what memories are about."""
-    if named := scope.get("hades.call"):
-        return str(named)
     route = getattr(scope.get("route"), "path", None) or scope.get("root_path") or ""
-    if not route and scope["path"] in (*OPEN_TO_ALL, "/metrics", LINK):
+    if not route and scope["path"] in (*HEALTH_PAGES, "/metrics"):
         route = scope["path"]
     return f"{scope['method']} {route or '(nothing)'}"

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hades.errors import Conflict, Denied, InvalidInput, Unavailable
-from hades.serve.auth.listener import WAYS, Way
+from hades.serve.auth.listener import LISTENERS, ListenerKind
 from hades.serve.auth.private import locked_folder
 
 PATH_BYTES_AT_MOST = 107
@@ -31,10 +31,10 @@ _FIRST_HANDED_FD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class Listener:
     """A socket that is listened at."""
 
-    way: Way
+    kind: ListenerKind
     socket: socket.socket
     where: str
     """Its address, as people write it."""
@@ -50,13 +50,13 @@ class Listening:
                     os.unlink(self.where)
 
 
-def listen_unix(path: Path, way: Way, group: str | None = None) -> Listening:
-    """Listen at a unix socket that has exactly the mode of its way."""
+def listen_unix(path: Path, kind: ListenerKind, group: str | None = None) -> Listener:
+    """Listen at a unix socket that has exactly the mode of its kind."""
     place = str(path.absolute())
     if len(os.fsencode(place)) > PATH_BYTES_AT_MOST:
         raise InvalidInput(f"{place} is too long for a socket: at most {PATH_BYTES_AT_MOST} bytes.")
     with locked_folder(path.absolute().parent):
-        _make_way(place)
+        _remove_leftover(place)
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             # Nobody gets in between making it and setting its mode.
@@ -65,7 +65,7 @@ def listen_unix(path: Path, way: Way, group: str | None = None) -> Listening:
                 listening.bind(place)
             finally:
                 os.umask(before)
-            _guard(place, way, group)
+            _guard(place, kind, group)
             listening.listen(BACKLOG)
             listening.setblocking(False)
         except OSError as error:
@@ -74,10 +74,10 @@ def listen_unix(path: Path, way: Way, group: str | None = None) -> Listening:
         except BaseException:
             listening.close()
             raise
-    return Listening(way, listening, place, _identity(os.lstat(place)))
+    return Listener(kind, listening, place, _identity(os.lstat(place)))
 
 
-def listen_tcp(host: str, port: int, *, remote: bool) -> Listening:
+def listen_tcp(host: str, port: int, *, remote: bool) -> Listener:
     """Listen at a TCP port; of this machine only, unless `remote` says otherwise."""
     if not 0 <= port <= PORTS_UP_TO:
         raise InvalidInput(f"A port is a number from 0 to {PORTS_UP_TO}, not {port}.")
@@ -104,10 +104,10 @@ def listen_tcp(host: str, port: int, *, remote: bool) -> Listening:
             ) from error
         raise Unavailable(f"{host}:{port} cannot be listened at: {error.strerror}.") from error
     shown = f"[{host}]" if ":" in host else host
-    return Listening(WAYS["http"], listening, f"http://{shown}:{listening.getsockname()[1]}")
+    return Listener(LISTENERS["http"], listening, f"http://{shown}:{listening.getsockname()[1]}")
 
 
-def handed_sockets(environment: MutableMapping[str, str]) -> list[Listening]:
+def handed_sockets(environment: MutableMapping[str, str]) -> list[Listener]:
     """The sockets systemd opened for this process, by their names: ro, rw, admin, http."""
     if environment.get("LISTEN_PID") != str(os.getpid()):
         return []
@@ -120,36 +120,36 @@ def handed_sockets(environment: MutableMapping[str, str]) -> list[Listening]:
     return [_handed(_FIRST_HANDED_FD + number, name) for number, name in enumerate(names)]
 
 
-def _handed(fd: int, name: str) -> Listening:
-    way = WAYS.get(name)
-    if way is None:
-        raise InvalidInput(f"There is no way {name!r} in: name the socket ro, rw, admin or http.")
+def _handed(fd: int, name: str) -> Listener:
+    kind = LISTENERS.get(name)
+    if kind is None:
+        raise InvalidInput(f"A socket is called ro, rw, admin or http, not {name!r}.")
     handed = socket.socket(fileno=fd)
     handed.setblocking(False)
     os.set_inheritable(fd, False)
     is_unix = handed.family == socket.AF_UNIX
-    if is_unix == way.by_key:
-        kind = "TCP port" if way.by_key else "unix socket"
-        raise InvalidInput(f"The socket {name!r} must be a {kind}.")
+    if is_unix == kind.by_key:
+        right = "TCP port" if kind.by_key else "unix socket"
+        raise InvalidInput(f"The socket {name!r} must be a {right}.")
     if is_unix:
         place = handed.getsockname()
-        check_mode(place, way, exactly=False)
-        return Listening(way, handed, place)
+        check_mode(place, kind, exactly=False)
+        return Listener(kind, handed, place)
     host, port = handed.getsockname()[:2]
-    return Listening(way, handed, f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    return Listener(kind, handed, f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
 
-def check_mode(place: str, way: Way, *, exactly: bool = True) -> None:
-    """Denied when more people could open a socket than its way is for."""
+def check_mode(place: str, kind: ListenerKind, *, exactly: bool = True) -> None:
+    """Denied when more people could open a socket than its kind is for."""
     mode = stat.S_IMODE(os.lstat(place).st_mode)
-    if (mode != way.mode) if exactly else (mode & ~way.mode & 0o777):
+    if (mode != kind.mode) if exactly else (mode & ~kind.mode & 0o777):
         raise Denied(
-            f"The socket {place} has the mode {mode:04o} where {way.mode:04o} is right: "
+            f"The socket {place} has the mode {mode:04o} where {kind.mode:04o} is right: "
             "use another folder, or set SocketMode."
         )
 
 
-def _make_way(place: str) -> None:
+def _remove_leftover(place: str) -> None:
     """Remove a leftover socket file; refuse where somebody listens or it is another thing."""
     try:
         found = os.lstat(place)
@@ -167,15 +167,15 @@ def _make_way(place: str) -> None:
         raise Conflict(f"Another server listens at {place}: stop it, or take another path.")
 
 
-def _guard(place: str, way: Way, group: str | None) -> None:
+def _guard(place: str, kind: ListenerKind, group: str | None) -> None:
     if group is not None:
         try:
             os.chown(place, -1, grp.getgrnam(group).gr_gid)
         except KeyError as error:
             os.unlink(place)
             raise InvalidInput(f"There is no group {group!r} on this machine.") from error
-    os.chmod(place, way.mode)
-    check_mode(place, way)
+    os.chmod(place, kind.mode)
+    check_mode(place, kind)
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

@@ -1,1 +1,1 @@
-"""The desk: calls from many callers, carried by a few threads to one memory."""
+"""The threads that carry calls to the memory."""

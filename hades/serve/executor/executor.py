@@ -1,13 +1,12 @@
-"""The desk: where calls are handed in, and the threads that carry them to the memory.
+"""The executor: carries calls to the memory, in threads.
 
 The core is synchronous, so calls run in threads: a few that read, through a memory opened
-for reading only, one that writes, and a few for long work. Each kind has a bounded line of
-its own, so that readers cannot keep writers out, and a circuit breaker of its own.
+for reading only, one that writes, and a few for long work. Each kind has a bounded pool of
+its own, so that readers cannot keep writers out.
 """
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import TypeVar
 
 from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
@@ -24,13 +23,11 @@ from hades.memory import Memory, View
 from hades.memory import open as open_memory
 from hades.serve.auth.call_record import note
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.breaker import Breaker, State
-from hades.serve.executor.holds import Holds, Kind
-from hades.serve.executor.pool import STOPPING, Line, Overloaded, TimedOut
+from hades.serve.executor.pool import STOPPING, Overloaded, Pool, TimedOut
 from hades.store.faults import is_busy
 from hades.store.records import Progress
 
-__all__ = ["Executor", "Overloaded", "Standing", "TimedOut"]
+__all__ = ["Executor", "ExecutorLoad", "Overloaded", "TimedOut"]
 
 Result = TypeVar("Result")
 Found = TypeVar("Found", Recall, Answer)
@@ -42,9 +39,9 @@ WORKERS = 2
 WORK_WAITING = 16
 EXPORTERS = 1
 EXPORTS_WAITING = 8
-"""Reads that take long have a line of their own: readers cannot keep work out."""
+"""Reads that take long have a pool of their own: readers cannot keep work out."""
 WORK_WAITS_S = 120.0
-"""How long work waits with a write for others': twice as long as a batch may last."""
+"""How long work waits for other processes' writes."""
 TIMEOUT_S = 30.0
 INDEXING_S = 5.0
 """How long a question waits for what was just written; then it is answered without."""
@@ -53,19 +50,15 @@ RETRY_MOST_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How busy a desk is; each by kind of call."""
+class ExecutorLoad:
+    """How busy an executor is, by pool: `read`, `write`, `work`, `export`."""
 
     waiting: Mapping[str, int]
-    """Calls in line, by `read`, `write`, `work`, `export`."""
+    """Calls that wait for a thread."""
     running: Mapping[str, int]
     """Calls that have a thread."""
     refused: Mapping[str, int]
-    """Calls turned away since the start."""
-    holds: Mapping[str, int]
-    """Open `batch` and `snapshot` holds."""
-    breaker: Mapping[str, State]
-    """The circuit breakers of `read` and `write`."""
+    """Calls refused since the start."""
 
 
 class _NotIndexed(Exception):
@@ -90,17 +83,15 @@ class Executor:
         self._reading = reading
         self._writing = writing
         self._timeout_s = timeout_s
-        self._read = Line("read", readers, waiting, Breaker())
-        self._write = Line("write", 1, waiting, Breaker())
-        self._work = Line("work", WORKERS, WORK_WAITING)
-        self._export = Line("export", EXPORTERS, EXPORTS_WAITING)
-        self._index = Line("index", 1, waiting)
-        self._indexing: dict[str, asyncio.Task[None]] = {}
-        self.holds = Holds(self._write)
+        self._read = Pool("read", readers, waiting)
+        self._write = Pool("write", 1, waiting)
+        self._work = Pool("work", WORKERS, WORK_WAITING)
+        self._export = Pool("export", EXPORTERS, EXPORTS_WAITING)
+        self._index = Pool("index", 1, waiting)
         self.leaving = False
         """Set when the server was told to stop: long work ends, and so should long answers."""
         self.on_recall: Callable[[Recall, str], object] | None = None
-        """Who is told of every answer, in the thread that found it."""
+        """Called with every answer, in the thread that found it."""
 
     @classmethod
     def open(
@@ -136,32 +127,28 @@ class Executor:
 
     @property
     def memory(self) -> Memory:
-        """The memory it reads, for whoever watches over the server; never for a caller."""
+        """The memory it reads, for telemetry; never for a caller."""
         return self._reading
 
     def told(self, found: Found) -> Found:
-        """An answer, after whoever counts and traces answers was told of it."""
+        """Pass an answer on, after telling `on_recall` of it."""
         if self.on_recall is not None:
             recall = found.recall if isinstance(found, Answer) else found
             self.on_recall(recall, recall.space)
         return found
 
-    def standing(self) -> Standing:
+    def standing(self) -> ExecutorLoad:
         """How busy it is now."""
-        lines = {
+        pools = {
             "read": self._read,
             "write": self._write,
             "work": self._work,
             "export": self._export,
         }
-        return Standing(
-            waiting={name: line.waiting for name, line in lines.items()},
-            running={name: line.running for name, line in lines.items()},
-            refused={name: line.refused for name, line in lines.items()},
-            holds={kind: self.holds.count(kind) for kind in get_args(Kind)},
-            breaker={
-                name: line.breaker.state for name, line in lines.items() if line.breaker is not None
-            },
+        return ExecutorLoad(
+            waiting={name: pool.waiting for name, pool in pools.items()},
+            running={name: pool.running for name, pool in pools.items()},
+            refused={name: pool.refused for name, pool in pools.items()},
         )
 
     async def read(
@@ -173,56 +160,32 @@ class Executor:
         valid: str | None = None,
         known: str | None = None,
         fresh: bool = False,
-        role: Role = Role.READER,
-        hold: str | None = None,
         patient: bool = False,
+        role: Role = Role.READER,
     ) -> Result:
         """Do something with the memory as of a time, for reading.
 
         `fresh`: what was written before is indexed first, so that a question finds it.
-        `hold`: it is done inside that batch or snapshot.
         `patient`: it may take long, and is done beside the short ones.
         Without a space it is for what is the same in all of them, such as their list.
         """
         note(space, writes=False)
         caller.require(role, space)
 
-        def look(memory: Memory) -> Result:
-            if valid is None and known is None:
-                return call(memory)
-            return call(memory.at(valid, known=known))
-
-        if hold is not None and space is not None:
-            return await self.holds.call(
-                caller, hold, space, look, writes=False, timeout_s=self._timeout_s
-            )
-
         def run(checked: bool) -> Result:
             memory = self._reading if space is None else self._reading.in_space(space)
             if checked and memory.pending:
                 raise _NotIndexed
-            return look(memory)
+            if valid is None and known is None:
+                return call(memory)
+            return call(memory.at(valid, known=known))
 
-        line, timeout_s = (self._export, None) if patient else (self._read, self._timeout_s)
+        pool, timeout_s = (self._export, None) if patient else (self._read, self._timeout_s)
         with suppress(_NotIndexed):
             checked = fresh and space is not None and self._writing is not None
-            return await line.call(lambda: run(checked), timeout_s)
+            return await pool.call(lambda: run(checked), timeout_s)
         await self._indexed(space or "")
-        return await line.call(lambda: run(False), timeout_s)
-
-    def check_reader(self, caller: Caller, space: str) -> None:
-        """Denied unless they may read there."""
-        note(space, writes=False)
-        caller.require(Role.READER, space)
-
-    def read_at_once(self, caller: Caller, space: str, call: Callable[[View], Result]) -> Result:
-        """Do something short for reading, in the caller's thread.
-
-        Only for what takes some ten microseconds, such as one look-up by name: the way to a
-        reading thread and back takes ten times that, and everybody waits for it.
-        """
-        self.check_reader(caller, space)
-        return self._read.at_once(lambda: call(self._reading.in_space(space)))
+        return await pool.call(lambda: run(False), timeout_s)
 
     async def write(
         self,
@@ -231,16 +194,11 @@ class Executor:
         call: Callable[[Memory], Result],
         *,
         role: Role = Role.WRITER,
-        hold: str | None = None,
     ) -> Result:
-        """Do something that writes; it is on disk when this returns, or with its hold's commit."""
+        """Do something that writes; it is on disk when this returns."""
         note(space, writes=True)
         caller.require(role, space)
         writing = self._written()
-        if hold is not None and space is not None:
-            return await self.holds.call(
-                caller, hold, space, call, writes=True, timeout_s=self._timeout_s
-            )
         until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
 
         def run() -> Result:
@@ -258,8 +216,7 @@ class Executor:
         role: Role = Role.WRITER,
     ) -> Result:
         """Do something long beside the others. `on_progress` stops it by raising."""
-        begun = self.begin(caller, space, call, on_progress, role=role)
-        return await self._work.finished(begun, None)
+        return await self.finished(self.begin(caller, space, call, on_progress, role=role))
 
     def begin(
         self,
@@ -270,15 +227,10 @@ class Executor:
         *,
         role: Role = Role.WRITER,
     ) -> Future[Result]:
-        """The same, put in line now; Overloaded when there is no room."""
+        """Queue the same now; Overloaded when there is no room."""
         note(space, writes=True)
         caller.require(role, space)
-        writing = self._written()
-
-        def told(what: str, done: int, total: int) -> None:
-            if self.leaving:
-                raise Unavailable(STOPPING)
-            on_progress(what, done, total)
+        writing, told = self._written(), self._stopping(on_progress)
 
         def run() -> Result:
             with writing._patient(WORK_WAITS_S):
@@ -287,35 +239,15 @@ class Executor:
         return self._work.submit(run)
 
     async def finished(self, begun: Future[Result]) -> Result:
-        """What became of work that was put in line."""
+        """What became of work that `begin` queued."""
         return await self._work.finished(begun, None)
 
     async def index(self, caller: Caller, space: str, on_progress: Progress) -> None:
         """Index what was written, for somebody who is about to ask. `on_progress` stops it."""
         note(space, writes=False)
         caller.require(Role.READER, space)
-        writing = self._written()
-
-        def told(what: str, done: int, total: int) -> None:
-            if self.leaving:
-                raise Unavailable(STOPPING)
-            on_progress(what, done, total)
-
-        # A batch keeps all other writes out: they would only wait for it.
-        if not self.holds.count("batch"):
-            await self._work.call(lambda: writing.in_space(space).index(told), None)
-
-    async def hold(self, caller: Caller, space: str, kind: Kind) -> str:
-        """Begin a batch or a snapshot that lasts over several calls; its id."""
-        note(space, writes=kind == "batch")
-        caller.require(Role.WRITER if kind == "batch" else Role.READER, space)
-        memory = self._written() if kind == "batch" else self._reading
-        return await self.holds.open(caller, kind, space, memory, self._timeout_s)
-
-    async def release(self, caller: Caller, hold: str, *, commit: bool) -> None:
-        """End a hold. With `commit` a batch is on disk when this returns; else it is undone."""
-        note(None, writes=commit)
-        await self.holds.release(caller, hold, commit=commit, timeout_s=self._timeout_s)
+        writing, told = self._written(), self._stopping(on_progress)
+        await self._work.call(lambda: writing.in_space(space).index(told), None)
 
     def warm(self) -> dict[str, float]:
         """Do beforehand what a first question would wait for; the seconds of each part."""
@@ -328,19 +260,17 @@ class Executor:
             self._writing._follow_encoder()
 
     def leave(self) -> None:
-        """Let long work and holds left alone end; the rest is still served until `close`."""
+        """Let long work end; the rest is still served until `close`."""
         self.leaving = True
-        self.holds.leave()
 
     def close(self) -> None:
         """Finish what is under way, refuse the rest, then let go of the file."""
         self.leave()
-        lines = (self._read, self._write, self._work, self._export, self._index)
-        for line in lines:
-            line.refuse()
-        self.holds.close()
-        for line in lines:
-            line.close()
+        pools = (self._read, self._write, self._work, self._export, self._index)
+        for pool in pools:
+            pool.refuse()
+        for pool in pools:
+            pool.close()
         self._reading.close()
         if self._writing is not None:
             self._writing.close()
@@ -350,27 +280,21 @@ class Executor:
             raise Unavailable("This server only reads.")
         return self._writing
 
+    def _stopping(self, on_progress: Progress) -> Progress:
+        """The same, but it stops the work when the server stops."""
+
+        def told(what: str, done: int, total: int) -> None:
+            if self.leaving:
+                raise Unavailable(STOPPING)
+            on_progress(what, done, total)
+
+        return told
+
     async def _indexed(self, space: str) -> None:
         """Have what was written indexed; not at any price, since a question waits."""
-        with suppress(TimeoutError, Unavailable):
-            async with asyncio.timeout(INDEXING_S):
-                # What is being indexed may have begun before the write that is asked for.
-                if (under_way := self._indexing.get(space)) is not None:
-                    await asyncio.shield(under_way)
-                if (again := self._indexing.get(space)) is None:
-                    again = asyncio.create_task(self._index_once(space))
-                    again.add_done_callback(lambda task: task.cancelled() or task.exception())
-                    self._indexing[space] = again
-                await asyncio.shield(again)
-
-    async def _index_once(self, space: str) -> None:
         writing = self._written()
-        try:
-            # A batch keeps all other writes out: they would only wait for it.
-            if not self.holds.count("batch"):
-                await self._index.call(lambda: writing.in_space(space).index(), None)
-        finally:
-            self._indexing.pop(space, None)
+        with suppress(Unavailable):
+            await self._index.call(lambda: writing.in_space(space).index(), INDEXING_S)
 
 
 def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:

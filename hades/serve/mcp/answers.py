@@ -1,19 +1,46 @@
-"""What tools answer: small typed objects, and the texts models read instead of them."""
+"""What tools answer: a text for the model, and values for programs, named as in REST.
+
+Both are capped. A list that is too long comes in pages: its `next` is the `after` of the next
+page. A content that is too long is cut, and a note says how to read the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from typing import Any, TypeVar
 
-from hades.domain.answer import Citation, Passage, Path, Recall, WorkingSet
-from hades.domain.graph import Edge, FactChange, Reason
+from mcp_types import CallToolResult, TextContent
+
+from hades.domain.answer import Answer, Citation, Note, Passage, Path, Recall, WorkingSet
+from hades.domain.graph import Edge, Reason
 from hades.domain.names import one_line
+from hades.domain.plain import plain
 from hades.domain.times import iso
 from hades.domain.trace import State, Topic
 
+Item = TypeVar("Item")
+Key = TypeVar("Key", str, int)
+
+ANSWER_CHARACTERS_AT_MOST = 30_000
+"""Of a tool's text, and of its values as JSON: some 7,500 tokens. Clients cut off or refuse
+answers of more than 10,000 to 25,000."""
+PAGE_CHARACTERS_AT_MOST = 20_000
+"""Of a page of a list, or of one content; the rest is read with `after` or `start`."""
 EXCERPT_CHARACTERS = 300
-"""Of an earlier version in a list of versions: enough to know it again."""
+"""Of a text in a list: enough to know it again."""
+DIGITS = 3
+"""Of a score: more says nothing to a model and costs tokens."""
+CUT = "\n… The answer is too long and was cut here: ask for less."
+
+TOPIC = ("name", "version", "valid_from", "tags")
+VERSION = (
+    *("id", "version", "content", "valid_from", "valid_to", "recorded_at"),
+    *("tags", "confidence", "forgotten"),
+)
+FACT = ("id", "source", "relation", "target", "valid_from", "valid_to", "evidence")
+
 WHAT_IS_MISSING = {
     Reason.TIMEOUT: "the time was over before everything was looked at",
     Reason.BUDGET_EXHAUSTED: "more was found than may be read",
@@ -24,346 +51,45 @@ WHAT_IS_MISSING = {
     Reason.ENCODER_FAILED: "nothing was found by meaning, only by words and names",
     Reason.CUT_QUESTION: "the question was shortened",
 }
-"""The reasons a reader must know, in plain words; how the rest was found is for engineers."""
-DIGITS = 3
-"""Of a score: more says nothing to a model and costs tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPassage:
-    """A passage that speaks to the question."""
-
-    number: int
-    """[n] in the text."""
-    cite: str
-    text: str
-    lines: str
-    since: str
-    sure: float
-    until: str | None = None
-    heading: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPath:
-    """A path through the graph, with the ids of its nodes and what states its steps."""
-
-    number: int
-    """(Pn) in the text."""
-    path: str
-    nodes: list[str]
-    reliability: float
-    evidence: list[str]
-    """The passages its steps are stated in, as they are cited."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What is known about a question."""
-
-    question: str
-    space: str
-    passages: list[FoundPassage]
-    paths: list[FoundPath]
-    sure: float
-    """How likely the answer is among these, 0 to 1."""
-    tokens: int
-    notes: list[str]
-    """What was trimmed, left out or done another way."""
-    as_of: str | None = None
-    known_at: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version of a topic."""
-
-    cite: str
-    version: int
-    since: str
-    recorded: str
-    content: str
-    """Whole, or its beginning and an ellipsis."""
-    until: str | None = None
-    forgotten: bool | None = None
-    tags: list[str] | None = None
-    confidence: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TopicHistory:
-    """A topic and the versions it passed through, newest first."""
-
-    topic: str
-    space: str
-    versions: list[Version]
-    earlier: int
-    """How many more versions there are before these."""
-    difference: str | None = None
-    """Between the two versions asked for, as a unified diff."""
-
-
-@dataclass(frozen=True, slots=True)
-class TopicLine:
-    """A topic in a list."""
-
-    topic: str
-    version: int
-    since: str
-    tags: list[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TopicPage:
-    """A page of topics, by name."""
-
-    space: str
-    topics: list[TopicLine]
-    spaces: list[str] | None = None
-    """Every space that can be used, where there are several."""
-    next: str | None = None
-    """Pass as `after` for the next page; absent: that was all."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkingPart:
-    """A state to have in mind."""
-
-    cite: str
-    why: str
-    """`latest`, `recent`, `important` or `related`."""
-    text: str
-    since: str
-    path: str | None = None
-    """Of a related topic: how the graph joins it."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkingMemory:
-    """What to have in mind when working on a topic."""
-
-    topic: str
-    space: str
-    parts: list[WorkingPart]
-    tokens: int
-    notes: list[str]
-    """What had to stay out, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A fact as it now stands."""
-
-    fact: str
-    edge: int
-    since: str
-    until: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What was written of a topic."""
-
-    cite: str
-    topic: str
-    version: int
-    space: str
-    since: str
-    forgotten: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A fact that changed: what no longer holds, and what holds instead."""
-
-    at: str
-    closed: list[Stated]
-    opened: list[Stated]
-    cite: str | None = None
-    """The subject's new version, where a content was given."""
-
-
-def stamp(moment: datetime) -> str:
-    """A time, or the day alone where it begins with one."""
-    return iso(moment).removesuffix("T00:00:00Z")
-
-
-def recalled(found: Recall, space: str) -> Recalled:
-    """A recall, without what only engineers read."""
-    nodes = {one.number: list(one.nodes) for one in found.citations if one.kind == "path"}
-    return Recalled(
-        question=found.question,
-        space=space,
-        passages=[_passage(n, one) for n, one in enumerate(found.passages, 1)],
-        paths=[found_path(n, one, nodes.get(n)) for n, one in enumerate(found.paths, 1)],
-        sure=round(found.belief.mean, DIGITS),
-        tokens=found.tokens,
-        notes=[str(note) for note in found.reasons],
-        as_of=None if found.valid is None else stamp(found.valid),
-        known_at=None if found.known is None else stamp(found.known),
-    )
-
-
-def recalled_text(found: Recall, *, may_write: bool) -> str:
-    """The packed context, how to cite it, and what a reader must know about it."""
-    missing = [
-        WHAT_IS_MISSING[note.reason] + (f" ({one_line(note.detail)})" if note.detail else "")
-        for note in found.reasons
-        if note.reason in WHAT_IS_MISSING
-    ]
-    notes = [f"Notes: {'; '.join(dict.fromkeys(missing))}."] if missing else []
-    if not found.passages and not found.paths:
-        reasons = {note.reason for note in found.reasons}
-        if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
-            past = found.valid is not None or found.known is not None
-            return nothing_text(past=past, may_write=may_write)
-        helpful = "Nothing that is remembered fits: ask in other words, or see `topics`."
-        return "\n".join([helpful, *notes])
-    passages = [one for one in found.citations if one.kind == "passage"]
-    lines = [found.context, "", "Cite as: " + ", ".join(_cite(one) for one in passages)]
-    compared = not any(
-        note.reason is Reason.FALLBACK and note.stage == "rank" for note in found.reasons
-    )
-    if compared:
-        lines.append(f"How likely the answer is among these: {found.belief.mean:.2f}.")
-    return "\n".join([*lines, *notes])
-
-
-def nothing_text(*, past: bool, may_write: bool) -> str:
-    """What is said of a space with nothing in it."""
-    if past:
-        return "Nothing was remembered here at that time."
-    how = ": use `remember` or `ingest_text` first" if may_write else ""
-    return f"Nothing is remembered here yet{how}."
-
-
-def found_path(number: int, path: Path, nodes: list[str] | None = None) -> FoundPath:
-    """A path as tools give it."""
-    return FoundPath(
-        number=number,
-        path=str(path),
-        nodes=nodes or [node.name for node in path.nodes],
-        reliability=round(path.reliability, DIGITS),
-        evidence=list(dict.fromkeys(step.chunk for step in path.steps if step.chunk)),
-    )
-
-
-def version(state: State, *, whole: bool) -> Version:
-    """A version as tools give it."""
-    return Version(
-        cite=state.id,
-        version=state.version,
-        since=stamp(state.valid_from),
-        recorded=stamp(state.recorded_at),
-        content=state.content if whole else excerpt(state.content),
-        until=None if state.valid_to is None else stamp(state.valid_to),
-        forgotten=state.forgotten or None,
-        tags=list(state.tags) or None,
-        confidence=None if state.confidence == 1 else state.confidence,
-    )
-
-
-def history_text(told: TopicHistory) -> str:
-    """Every version with its times; an excerpt where it is not whole."""
-    blocks = []
-    for one in told.versions:
-        until = f" until {one.until}" if one.until else ""
-        what = "forgotten" if one.forgotten else one.content
-        times = f"true since {one.since}{until}, written {one.recorded}"
-        head = f"{one_line(one.cite)}, {times}{_tags(one.tags)}"
-        blocks.append(f"{head}\n{what}")
-    if told.earlier:
-        blocks.append(f"{told.earlier} earlier versions: ask for one by its number.")
-    if told.difference is not None:
-        blocks.append(f"Difference:\n{told.difference or 'none'}")
-    return "\n\n".join(blocks)
-
-
-def topic_line(topic: Topic) -> TopicLine:
-    """A topic as lists give it."""
-    return TopicLine(topic.name, topic.version, stamp(topic.valid_from), list(topic.tags) or None)
-
-
-def topics_text(page: TopicPage, nothing: str) -> str:
-    """One topic a line; `nothing` where there is none."""
-    lines = [
-        f"{one_line(one.topic)}@{one.version}, since {one.since}{_tags(one.tags)}"
-        for one in page.topics
-    ]
-    if not lines:
-        lines = [nothing]
-    if page.next:
-        lines.append(f"More: pass after={page.next!r}.")
-    if page.spaces:
-        spaces = one_line(", ".join(page.spaces))
-        lines.append(f"Spaces: {spaces} (this is {one_line(page.space)}).")
-    return "\n".join(lines)
-
-
-def working_memory(found: WorkingSet, space: str) -> WorkingMemory:
-    """A working set as tools give it."""
-    return WorkingMemory(
-        topic=found.topic,
-        space=space,
-        parts=[
-            WorkingPart(
-                one.state.id, one.why, one.text, stamp(one.state.valid_from), one.path or None
-            )
-            for one in found.items
-        ],
-        tokens=found.tokens,
-        notes=[str(note) for note in found.reasons],
-    )
-
-
-def working_memory_text(found: WorkingSet) -> str:
-    """The packed text, and what had to stay out."""
-    out = one_line("; ".join(str(note) for note in found.reasons))
-    return f"{found.context}\n\nLeft out: {out}." if out else found.context
-
-
-def stated(edge: Edge) -> Stated:
-    """An edge as tools give it."""
-    until = None if edge.valid_to is None else stamp(edge.valid_to)
-    return Stated(str(edge), edge.id, stamp(edge.valid_from), until)
-
-
-def stated_text(one: Stated) -> str:
-    """An edge in a line."""
-    until = f" until {one.until}" if one.until else ""
-    return f"{one_line(one.fact)} (edge {one.edge}, since {one.since}{until})"
-
-
-def changed(change: FactChange) -> Changed:
-    """A changed fact as tools give it."""
-    return Changed(
-        at=stamp(change.at),
-        closed=[stated(edge) for edge in change.closed],
-        opened=[stated(edge) for edge in change.opened],
-        cite=None if change.state is None else change.state.id,
-    )
-
-
-def changed_text(told: Changed) -> str:
-    """What ended and what began."""
-    lines = [f"At {told.at}:"]
-    lines += [f"ended: {stated_text(one)}" for one in told.closed]
-    lines += [f"holds: {stated_text(one)}" for one in told.opened]
-    if told.cite:
-        lines.append(f"written: {one_line(told.cite)}")
-    return "\n".join(lines)
-
-
-def remembered(state: State, space: str) -> Remembered:
-    """A state that was written."""
-    return Remembered(
-        cite=state.id,
-        topic=state.topic,
-        version=state.version,
-        space=space,
-        since=stamp(state.valid_from),
-        forgotten=state.forgotten or None,
-    )
+"""The reasons a reader must know, in plain words; the others are for engineers."""
+
+
+def reply(text: str, **values: Any) -> CallToolResult:
+    """An answer of a tool; values that are None are left out."""
+    if len(text) > ANSWER_CHARACTERS_AT_MOST:
+        text = text[: ANSWER_CHARACTERS_AT_MOST - len(CUT)] + CUT
+    said = {name: value for name, value in plain(values).items() if value is not None}
+    lists = [one for one in said.values() if isinstance(one, list)]
+    left_out = 0
+    while any(lists) and _size(said) > ANSWER_CHARACTERS_AT_MOST:
+        max(lists, key=_size).pop()
+        left_out += 1
+    if left_out:
+        said["left_out"] = left_out
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=said)
+
+
+def page(
+    found: Sequence[Item], limit: int, key: Callable[[Item], Key], names: Sequence[str]
+) -> tuple[list[Item], Key | None]:
+    """As many of the first items as one answer has room for, and the `next` of the page."""
+    shown: list[Item] = []
+    size = 0
+    for item in found[:limit]:
+        size += _size(picked(item, names))
+        if shown and size > PAGE_CHARACTERS_AT_MOST:
+            break
+        shown.append(item)
+    return shown, key(shown[-1]) if len(shown) < len(found) else None
+
+
+def picked(item: object, names: Sequence[str]) -> dict[str, Any]:
+    """Some fields of an object as plain values; of long texts the beginning."""
+    values = {name: plain(getattr(item, name)) for name in names}
+    return {
+        name: excerpt(value) if name in ("content", "evidence") else value
+        for name, value in values.items()
+    }
 
 
 def excerpt(text: str) -> str:
@@ -371,28 +97,250 @@ def excerpt(text: str) -> str:
     return text if len(text) <= EXCERPT_CHARACTERS else text[:EXCERPT_CHARACTERS] + "…"
 
 
-def numbered(paths: Iterable[FoundPath]) -> list[str]:
-    """Paths as lines of a prompt, each with the ids of its nodes."""
-    return [one_line(f"{one.number}) {one.path}  (nodes: {', '.join(one.nodes)})") for one in paths]
+def stamp(moment: datetime) -> str:
+    """A time, or the day alone where it begins with one."""
+    return iso(moment).removesuffix("T00:00:00Z")
 
 
-def _passage(number: int, passage: Passage) -> FoundPassage:
-    single = passage.line == passage.end_line
-    return FoundPassage(
-        number=number,
-        cite=passage.id,
-        text=passage.chunk.text,
-        lines=str(passage.line) if single else f"{passage.line}-{passage.end_line}",
-        since=stamp(passage.valid_from),
-        sure=round(passage.belief.mean, DIGITS),
-        until=None if passage.valid_to is None else stamp(passage.valid_to),
-        heading=passage.chunk.heading or None,
+def _size(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
+
+
+# Questions
+
+
+def recalled(found: Recall) -> CallToolResult:
+    """The packed context, how to cite it, and what a reader must know about it."""
+    return reply(
+        _recall_text(found),
+        question=found.question,
+        space=found.space,
+        passages=[_passage(number, one) for number, one in enumerate(found.passages, 1)],
+        paths=recalled_paths(found),
+        sure=round(found.belief.mean, DIGITS),
+        tokens=found.tokens,
+        notes=[str(note) for note in found.reasons],
+        valid=found.valid,
+        known=found.known,
     )
+
+
+def _recall_text(found: Recall) -> str:
+    if not found.passages and not found.paths:
+        return _nothing_fits(found)
+    lines = ["", "", "Cite as: " + ", ".join(_cite(one) for one in _cited(found).values())]
+    compared = not any(
+        note.reason is Reason.FALLBACK and note.stage == "rank" for note in found.reasons
+    )
+    if compared:
+        lines.append(f"How likely the answer is among these: {found.belief.mean:.2f}.")
+    end = "\n".join([*lines, *_missing(found.reasons)])
+    # Of a context that is too long the last passages go, not the citations.
+    return found.context[: max(ANSWER_CHARACTERS_AT_MOST - len(end), 0)] + end
+
+
+def answered(answer: Answer) -> CallToolResult:
+    """The sentences that answer, and the passages they stand in."""
+    found = answer.recall
+    cited = _cited(found)
+    used = [cited[one] for one in dict.fromkeys(one.citation for one in answer.sentences)]
+    text = _nothing_fits(found)
+    if found.passages:
+        sources = ["Cite as: " + ", ".join(_cite(one) for one in used)] if used else []
+        text = "\n".join([str(answer), *sources, *_missing(found.reasons)])
+    return reply(
+        text,
+        question=answer.question,
+        space=found.space,
+        sentences=[
+            {"text": one.text, "cite": cited[one.citation].nodes[0]} for one in answer.sentences
+        ],
+        shortfall=answer.shortfall or None,
+        sure=round(found.belief.mean, DIGITS),
+        valid=found.valid,
+        known=found.known,
+    )
+
+
+def _cited(found: Recall) -> dict[int, Citation]:
+    return {one.number: one for one in found.citations if one.kind == "passage"}
 
 
 def _cite(citation: Citation) -> str:
     return one_line(f"[{citation.number}] {', '.join(citation.nodes)}")
 
 
-def _tags(tags: list[str] | None) -> str:
-    return one_line(f" [{', '.join(tags)}]") if tags else ""
+def _nothing_fits(found: Recall) -> str:
+    reasons = {note.reason for note in found.reasons}
+    if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
+        return nothing(past=found.valid is not None or found.known is not None)
+    fits = "Nothing that is remembered fits: ask in other words, or see `topics`."
+    return "\n".join([fits, *_missing(found.reasons)])
+
+
+def nothing(*, past: bool) -> str:
+    """What is said of a space with nothing in it."""
+    if past:
+        return "Nothing was remembered here at that time."
+    return "Nothing is remembered here yet: `remember` writes the first note."
+
+
+def _missing(notes: Iterable[Note]) -> list[str]:
+    """What a reader must know that an answer lacks, as a line."""
+    missing = [
+        WHAT_IS_MISSING[note.reason] + (f" ({one_line(note.detail)})" if note.detail else "")
+        for note in notes
+        if note.reason in WHAT_IS_MISSING
+    ]
+    return [f"Notes: {'; '.join(dict.fromkeys(missing))}."] if missing else []
+
+
+def _passage(number: int, passage: Passage) -> dict[str, Any]:
+    return {
+        "number": number,  # [n] in the text
+        "cite": passage.id,
+        "text": passage.chunk.text,
+        "heading": passage.chunk.heading,
+        "sure": round(passage.belief.mean, DIGITS),
+        **picked(passage, ("line", "end_line", "valid_from", "valid_to")),
+    }
+
+
+def recalled_paths(found: Recall) -> list[dict[str, Any]]:
+    """The paths of a recall, with the nodes to cite."""
+    nodes = {one.number: list(one.nodes) for one in found.citations if one.kind == "path"}
+    return [path_values(n, one, nodes.get(n)) for n, one in enumerate(found.paths, 1)]
+
+
+def path_values(number: int, path: Path, nodes: list[str] | None = None) -> dict[str, Any]:
+    """A path, with the ids of its nodes and the passages that state its steps."""
+    return {
+        "number": number,  # (Pn) in the text
+        "path": str(path),
+        "nodes": nodes or [node.name for node in path.nodes],
+        "reliability": round(path.reliability, DIGITS),
+        "evidence": list(dict.fromkeys(step.chunk for step in path.steps if step.chunk)),
+    }
+
+
+def numbered_paths(paths: Iterable[dict[str, Any]]) -> list[str]:
+    """Paths as lines, each with the ids of its nodes."""
+    return [
+        one_line(f"{one['number']}) {one['path']}  (nodes: {', '.join(one['nodes'])})")
+        for one in paths
+    ]
+
+
+# Topics and their versions
+
+
+def whole_version(state: State, space: str, start: int) -> CallToolResult:
+    """One version, from a character on."""
+    content = state.content[start : start + PAGE_CHARACTERS_AT_MOST]
+    while _size(content) > ANSWER_CHARACTERS_AT_MOST * 3 // 4:  # much of it is escaped in JSON
+        content = content[: len(content) // 2]
+    end, characters = start + len(content), len(state.content)
+    text = _version_text(state, content)
+    if end < characters:
+        text += f"\n… {end:,} of {characters:,} characters: pass start={end} for the rest."
+    return reply(
+        text,
+        space=space,
+        topic=state.topic,
+        **(picked(state, VERSION) | {"content": content}),
+        characters=characters,
+        next=end if end < characters else None,
+    )
+
+
+def versions(shown: tuple[list[State], int | None], topic: str, space: str) -> CallToolResult:
+    """A page of versions, newest first."""
+    blocks = [_version_text(one, excerpt(one.content)) + "\n" for one in shown[0]]
+    values = {"topic": topic, "versions": [picked(one, VERSION) for one in shown[0]]}
+    return _listed(blocks or ["There is no earlier version."], shown[1], space=space, **values)
+
+
+def _version_text(state: State, content: str) -> str:
+    until = f" until {stamp(state.valid_to)}" if state.valid_to else ""
+    times = f"true since {stamp(state.valid_from)}{until}, written {stamp(state.recorded_at)}"
+    what = "forgotten" if state.forgotten else content
+    return f"{one_line(state.id)}, {times}{_tags(state.tags)}\n{what}"
+
+
+def topics(
+    shown: tuple[list[Topic], str | None], space: str, spaces: list[str], none: str
+) -> CallToolResult:
+    """A page of topics, one a line; `none` where there is none."""
+    lines = [
+        f"{one_line(one.name)}@{one.version}, since {stamp(one.valid_from)}{_tags(one.tags)}"
+        for one in shown[0]
+    ] or [none]
+    if len(spaces) > 1:
+        lines.append(f"Spaces: {one_line(', '.join(spaces))} (this is {one_line(space)}).")
+    values = {"spaces": spaces, "topics": [picked(one, TOPIC) for one in shown[0]]}
+    return _listed(lines, shown[1], space=space, **values)
+
+
+def _listed(lines: list[str], following: str | int | None, **values: Any) -> CallToolResult:
+    if following is not None:
+        lines = [*lines, f"More: pass after={following!r}."]
+    return reply("\n".join(lines), next=following, **values)
+
+
+def _tags(tags: Iterable[str]) -> str:
+    told = ", ".join(tags)
+    return one_line(f" [{told}]") if told else ""
+
+
+def working_set(found: WorkingSet, space: str) -> CallToolResult:
+    """The packed text, and what had to stay out."""
+    out = one_line("; ".join(str(note) for note in found.reasons))
+    return reply(
+        f"{found.context}\n\nLeft out: {out}." if out else found.context,
+        space=space,
+        topic=found.topic,
+        items=[
+            {"cite": one.state.id, **picked(one, ("why", "text", "path"))} for one in found.items
+        ],
+        tokens=found.tokens,
+    )
+
+
+def written(state: State, space: str, text: str) -> CallToolResult:
+    """What was written of a topic."""
+    return reply(
+        text, space=space, **picked(state, ("id", "topic", "version", "valid_from", "forgotten"))
+    )
+
+
+# Facts
+
+
+def facts(shown: tuple[list[Edge], str | None], space: str, none: str) -> CallToolResult:
+    """A page of facts, one a line; `none` where there is none."""
+    lines = [_fact_text(one) for one in shown[0]] or [none]
+    return _listed(lines, shown[1], space=space, facts=[picked(one, FACT) for one in shown[0]])
+
+
+def changed(
+    at: datetime, closed: Iterable[Edge], opened: Iterable[Edge], state: State | None = None
+) -> CallToolResult:
+    """What ended at a time, and what holds since."""
+    lines = [f"At {stamp(at)}:"]
+    lines += [f"ended: {_fact_text(one)}" for one in closed]
+    lines += [f"holds: {_fact_text(one)}" for one in opened]
+    if state is not None:
+        lines.append(f"written: {one_line(state.id)}")
+    return reply(
+        "\n".join(lines),
+        at=at,
+        closed=[picked(one, FACT) for one in closed],
+        opened=[picked(one, FACT) for one in opened],
+        cite=None if state is None else state.id,
+    )
+
+
+def _fact_text(edge: Edge) -> str:
+    until = f" until {stamp(edge.valid_to)}" if edge.valid_to else ""
+    number = f"edge {edge.id}, " if edge.id > 0 else ""
+    return f"{one_line(str(edge))} ({number}since {stamp(edge.valid_from)}{until})"

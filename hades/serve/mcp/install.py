@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,61 +19,43 @@ from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.errors import Conflict, InvalidInput, Unavailable
+from hades.serve.auth.private import write_private
 
 Entry = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class AgentProgram:
     """A program that uses MCP servers, and where it says which."""
 
     title: str
-    key: str
-    """The object of its file that holds the servers."""
-    typed: bool
-    """Its entries say `"type": "stdio"`."""
-    file: tuple[str, ...]
-    """Below the home folder; `{application}` is where the system keeps applications' data."""
-    here: tuple[str, ...] | None = None
+    file: str
+    """Below the home folder; `{data}` is where the system keeps applications' data."""
+    project_file: str | None = None
     """Below a project's folder, where it reads one there."""
+    key: str = "mcpServers"
+    """The object of its file that holds the servers."""
+    typed: bool = False
+    """Its entries say `"type": "stdio"`."""
 
 
 CLIENTS = {
-    "claude-code": Client("Claude Code", "mcpServers", True, (".claude.json",), (".mcp.json",)),
-    "claude-desktop": Client(
-        "Claude Desktop",
-        "mcpServers",
-        False,
-        ("{application}", "Claude", "claude_desktop_config.json"),
+    "claude-code": AgentProgram("Claude Code", ".claude.json", ".mcp.json", typed=True),
+    "claude-desktop": AgentProgram("Claude Desktop", "{data}/Claude/claude_desktop_config.json"),
+    "cursor": AgentProgram("Cursor", ".cursor/mcp.json", ".cursor/mcp.json"),
+    "vscode": AgentProgram(
+        "VS Code", "{data}/Code/User/mcp.json", ".vscode/mcp.json", key="servers", typed=True
     ),
-    "cursor": Client(
-        "Cursor", "mcpServers", False, (".cursor", "mcp.json"), (".cursor", "mcp.json")
-    ),
-    "vscode": Client(
-        "VS Code",
-        "servers",
-        True,
-        ("{application}", "Code", "User", "mcp.json"),
-        (".vscode", "mcp.json"),
-    ),
-    "windsurf": Client(
-        "Windsurf", "mcpServers", False, (".codeium", "windsurf", "mcp_config.json")
-    ),
-    "gemini-cli": Client(
-        "Gemini CLI",
-        "mcpServers",
-        False,
-        (".gemini", "settings.json"),
-        (".gemini", "settings.json"),
-    ),
+    "windsurf": AgentProgram("Windsurf", ".codeium/windsurf/mcp_config.json"),
+    "gemini-cli": AgentProgram("Gemini CLI", ".gemini/settings.json", ".gemini/settings.json"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ConfigChange:
     """What would be written, before it is."""
 
-    client: Client
+    client: AgentProgram
     file: Path
     name: str
     entry: Entry
@@ -94,7 +75,7 @@ class Change:
         return json.dumps({self.client.key: {self.name: self.entry}}, indent=2, ensure_ascii=False)
 
 
-def plan(client: str, name: str, arguments: list[str], *, here: Path | None = None) -> Change:
+def plan(client: str, name: str, arguments: list[str], *, here: Path | None = None) -> ConfigChange:
     """What has to be written for a client to start `hades` with these arguments."""
     if client not in CLIENTS:
         raise InvalidInput(f"There is no client {client!r}: {', '.join(CLIENTS)}.")
@@ -111,10 +92,10 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
         raise InvalidInput(f"In {file}, {wanted.key!r} is not an object: repair it first.")
     replaces = servers.get(name)
     servers[name] = entry
-    return Change(wanted, file, name, entry, replaces, before, _written(config, before))
+    return ConfigChange(wanted, file, name, entry, replaces, before, _written(config, before))
 
 
-def apply(change: Change) -> Path | None:
+def apply(change: ConfigChange) -> Path | None:
     """Write it; gives where the old file is kept. Conflict when it changed meanwhile."""
     if _read(change.file) != change.before:
         raise Conflict(f"{change.file} was changed meanwhile: nothing was written, try again.")
@@ -125,7 +106,10 @@ def apply(change: Change) -> Path | None:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             kept = _free(change.file.with_name(f"{change.file.name}.{stamp}.bak"))
             shutil.copy2(change.file, kept)
-        _replace(change.file, change.after)
+        mode = None if change.before is None else change.file.stat().st_mode
+        write_private(change.file, change.after)
+        if mode is not None:
+            change.file.chmod(mode)
     except OSError as error:
         raise Unavailable(f"{change.file} cannot be written: {error.strerror}.") from error
     return kept
@@ -149,15 +133,14 @@ def application_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
-def _file_of(client: Client, here: Path | None) -> Path:
+def _file_of(client: AgentProgram, here: Path | None) -> Path:
     if here is None:
-        first, *rest = client.file
-        start = application_folder() if first == "{application}" else Path.home() / first
-        file = start.joinpath(*rest)
-    elif client.here is None:
+        # A whole path, as the data folder is, takes the place of the home folder.
+        file = Path.home() / client.file.format(data=application_folder())
+    elif client.project_file is None:
         raise InvalidInput(f"{client.title} reads no file of a project: leave out --here.")
     else:
-        file = here.joinpath(*client.here)
+        file = here / client.project_file
     # A link to a file kept elsewhere stays a link.
     return Path(os.path.realpath(file))
 
@@ -211,18 +194,3 @@ def _free(path: Path) -> Path:
         number += 1
         candidate = path.with_name(f"{path.name}{number}")
     return candidate
-
-
-def _replace(file: Path, content: bytes) -> None:
-    handle, made = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
-        if file.exists():
-            shutil.copymode(file, made)
-        os.replace(made, file)
-    except BaseException:
-        Path(made).unlink(missing_ok=True)
-        raise

@@ -1,196 +1,176 @@
-"""Tools that read: recall, history, topics, working_memory."""
+"""Tools that read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
+from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.domain.answer import WorkingSet
-from hades.errors import NotFound
+from hades.domain.trace import State
+from hades.errors import InvalidInput
 from hades.memory import View
 from hades.serve.mcp import answers
-from hades.serve.mcp.call import Call
-from hades.serve.mcp.tool import (
-    NAME_CHARACTERS_AT_MOST,
-    AsOf,
-    Glob,
-    KnownAt,
-    Question,
-    Reply,
-    Space,
-    Tag,
-    Topic,
-    tool,
-)
-from hades.store.records import Progress
+from hades.serve.mcp.call import AgentCall
+from hades.serve.mcp.tool import Kind, Name, OptionalName, Question, Time, given, tool
+from hades.store.edge_pages import Place, edge_place
 
-PAGE_AT_MOST = 200
+BUDGET_TOKENS_AT_MOST = 5_000
+"""Of a recalled text: more does not fit into one answer."""
 
-Kind = Literal["note", "document", "code", "conversation", "record", "paper"]
-ModeName = Literal["execution", "planning", "brainstorming"]
+Tokens = Annotated[int, Field(ge=50, le=BUDGET_TOKENS_AT_MOST)]
+Next = Field(description="`next` of the page before.")
 
 
-@tool("Recall")
+@tool("as_of", "known_at", "space", core=True)
 async def recall(
-    call: Call,
-    question: Question,
-    budget: Annotated[
-        int | None,
-        Field(description="Tokens of the text at most. Default 5000.", ge=50, le=200_000),
-    ] = None,
+    call: AgentCall,
+    question: Annotated[Question, Field(description="A whole question, with the names in it.")],
+    budget: Annotated[Tokens, Field(description="Tokens at most.")] = BUDGET_TOKENS_AT_MOST,
     mode: Annotated[
-        ModeName | None,
-        Field(description="5, 10 or 20 passages. By default the question decides."),
-    ] = None,
-    tag: Tag = None,
-    kind: Annotated[Kind | None, Field(description="Only topics of this kind.")] = None,
-    glob: Glob = None,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-    space: Space = None,
-) -> Reply[answers.Recalled]:
-    """What is known about a question: the passages and paths that answer it, with sources.
+        Literal["", "execution", "planning", "brainstorming"],
+        Field(description="5, 10 or 20 passages."),
+    ] = "",
+    tag: Annotated[OptionalName, Field(description="Only topics with this tag.")] = "",
+    kind: Kind = "",
+    glob: Annotated[OptionalName, Field(description="Only topics such as design/*.")] = "",
+) -> CallToolResult:
+    """What is known about a question: passages and paths to answer from, with sources.
 
-    Use it first, before answering anything about earlier work, decisions, people, code or
-    documents that may have been remembered; and before remembering, to find the topic it
-    belongs to. Gives a text ready to answer from: paths (P1), passages [1], how to cite
-    them, and how sure it is that the answer is among them. With `as_of` or `known_at` it
-    answers as of an earlier time.
+    Use it first, before answering about earlier work, decisions, people or documents, and
+    before remembering, to find the topic it belongs to. Cite what you use.
     """
-    where = call.space(space)
-    wanted = {"budget": budget, "mode": mode, "tag": tag, "kind": kind, "glob": glob}
-    options: dict[str, Any] = {key: one for key, one in wanted.items() if one is not None}
-    found = await call.recall(where, question, as_of=as_of, known_at=known_at, **options)
-    return Reply(
-        answers.recalled(found, where), answers.recalled_text(found, may_write=call.may_write)
-    )
+    options = given(budget=budget, mode=mode, tag=tag, kind=kind, glob=glob)
+    found = await call.ask(lambda view: view.recall(question, **options))
+    return answers.recalled(found)
 
 
-@tool("History")
-async def history(
-    call: Call,
-    topic: Topic,
-    version: Annotated[
-        int | None, Field(description="Only this version, whole. Default: the newest.", ge=1)
-    ] = None,
+@tool("as_of", "known_at", "space", core=True)
+async def ask(
+    call: AgentCall, question: Question, tag: OptionalName = "", glob: OptionalName = ""
+) -> CallToolResult:
+    """The sentences that answer a question, word for word, each with its source.
+
+    Shorter than recall: use it for a single fact. Says so when nothing answers.
+    """
+    options = given(tag=tag, glob=glob)
+    answer = await call.ask(lambda view: view.ask(question, **options))
+    return answers.answered(answer)
+
+
+@tool("as_of", "known_at", "space", core=True)
+async def get(
+    call: AgentCall,
+    topic: Annotated[Name, Field(description="Its name, such as design/approach_x.")],
+    version: Annotated[int, Field(description="Instead of the current one.", ge=0)] = 0,
     against: Annotated[
-        int | None,
-        Field(description="An earlier version: also shows what changed since.", ge=1),
-    ] = None,
-    limit: Annotated[int, Field(description="Versions at most.", ge=1, le=100)] = 10,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-    space: Space = None,
-) -> Reply[answers.TopicHistory]:
-    """A topic's current text, whole, and the versions before it, with when each was true.
+        int, Field(description="Show what changed since this version instead.", ge=0)
+    ] = 0,
+    start: Annotated[int, Field(description="Read from this character on.", ge=0)] = 0,
+) -> CallToolResult:
+    """The text of one topic you know by name: now, at a time, or one version of it."""
 
-    Use it to read a topic you know by name, to see how a belief or a document changed, or
-    to compare two versions. The newest comes first; earlier ones are shortened: ask for one
-    by its number to read it whole.
-    """
-    where = call.space(space)
-    nothing = _nothing(call, as_of, known_at)
-
-    def read(view: View) -> answers.TopicHistory:
-        with view.snapshot(), _empty_told(view, nothing):
-            one = None if version is None else [view.get(topic, version)]
-            states = one or view.history(topic)[::-1]
-            after = states[0].version
-            changes = None if against is None else view.diff(topic, against, after).text
-        shown = [answers.version(one, whole=at == 0) for at, one in enumerate(states[:limit])]
-        return answers.TopicHistory(topic, where, shown, max(len(states) - limit, 0), changes)
-
-    told = await call.read(where, read, as_of=as_of, known_at=known_at)
-    return Reply(told, answers.history_text(told))
-
-
-@tool("Topics")
-async def topics(
-    call: Call,
-    glob: Glob = None,
-    tag: Tag = None,
-    since: Annotated[
-        str | None, Field(description="Only what became true since: 2024-03.", max_length=100)
-    ] = None,
-    until: Annotated[
-        str | None, Field(description="Only what became true until then.", max_length=100)
-    ] = None,
-    after: Annotated[
-        str | None,
-        Field(description="The last topic of the page before.", max_length=NAME_CHARACTERS_AT_MOST),
-    ] = None,
-    limit: Annotated[int, Field(description="Topics at most.", ge=1, le=PAGE_AT_MOST)] = 50,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-    space: Space = None,
-) -> Reply[answers.TopicPage]:
-    """The names of what is remembered, with version, date and tags, one page at a time.
-
-    Use it to see what there is, or to choose a name that fits the others before remembering
-    something new. To find by meaning rather than by name, use recall.
-    """
-    where = call.space(space)
-
-    def read(view: View) -> answers.TopicPage:
+    def read(view: View) -> tuple[State, str | None]:
         with view.snapshot():
-            found = view.topics(
-                glob, tag=tag, since=since, until=until, after=after or None, limit=limit + 1
-            )
-            spaces = sorted(one.name for one in view.spaces() if call.caller.sees(one.name))
-        return answers.TopicPage(
-            space=where,
-            topics=[answers.topic_line(one) for one in found[:limit]],
-            spaces=spaces if len(spaces) > 1 else None,
-            next=found[limit - 1].name if len(found) > limit else None,
-        )
+            state = view.get(topic, version or None)
+            return state, view.diff(topic, against, state.version).text if against else None
 
-    page = await call.read(where, read, as_of=as_of, known_at=known_at)
-    nothing = _nothing(call, as_of, known_at)
-    if any((glob, tag, since, until, after)):
-        nothing = "No topic fits: ask with fewer filters, or use `recall` to find by meaning."
-    return Reply(page, answers.topics_text(page, nothing))
+    state, difference = await call.read(read)
+    if difference is None:
+        return answers.whole_version(state, call.space, start)
+    told = difference or "Nothing changed."
+    return answers.reply(told, space=call.space, cite=state.id, against=against)
 
 
-@tool("Working memory")
-async def working_memory(
-    call: Call,
-    topic: Topic,
-    budget: Annotated[int, Field(description="Tokens at most.", ge=50, le=100_000)] = 2_000,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-    space: Space = None,
-) -> Reply[answers.WorkingMemory]:
-    """What to have in mind when working on a topic, packed into a few tokens.
+@tool("as_of", "known_at", "space", core=True)
+async def history(
+    call: AgentCall,
+    topic: Name,
+    after: Annotated[int, Next, Field(ge=0)] = 0,
+    limit: Annotated[int, Field(ge=1, le=50)] = 10,
+) -> CallToolResult:
+    """The versions of a topic, newest first: when each was true, and how it begins.
 
-    Use it when you take up work on a topic you know by name: gives its latest state, the
-    ones before it, the important ones, and the topics the graph joins it with. For a
-    question rather than a topic use recall.
+    Use it to see how a belief or document changed; get reads a version whole.
     """
-    where = call.space(space)
-    nothing = _nothing(call, as_of, known_at)
 
-    def ask(view: View, _told: Progress) -> WorkingSet:
-        with _empty_told(view, nothing):
-            return view.working_memory(topic, budget=budget)
-
-    found = await call.ask(where, ask, as_of=as_of, known_at=known_at)
-    return Reply(answers.working_memory(found, where), answers.working_memory_text(found))
+    newest_first = reversed(await call.read(lambda view: view.history(topic)))
+    found = [one for one in newest_first if not after or one.version < after]
+    page = answers.page(found, limit, lambda one: one.version, answers.VERSION)
+    return answers.versions(page, topic, call.space)
 
 
-def _nothing(call: Call, as_of: str | None, known_at: str | None) -> str:
-    past = as_of is not None or known_at is not None
-    return answers.nothing_text(past=past, may_write=call.may_write)
+@tool("as_of", "known_at", "space", core=True)
+async def topics(
+    call: AgentCall,
+    glob: OptionalName = "",
+    tag: OptionalName = "",
+    since: Annotated[Time, Field(description="Became true since then.")] = "",
+    until: Time = "",
+    after: Annotated[OptionalName, Next] = "",
+    limit: Annotated[int, Field(ge=1, le=200)] = 50,
+) -> CallToolResult:
+    """The names of what is remembered, with version, date and tags; and the spaces there are.
+
+    Use it to see what there is, or to choose a fitting name before remembering.
+    """
+    filters = given(glob=glob, tag=tag, since=since, until=until, after=after)
+    found = await call.read(lambda view: view.topics(**filters, limit=limit + 1))
+    page = answers.page(found, limit, lambda one: one.name, answers.TOPIC)
+    nothing = answers.nothing(past=bool(call.as_of or call.known_at))
+    if filters:
+        nothing = "No topic fits: ask with fewer filters, or use `recall` to find by meaning."
+    return answers.topics(page, call.space, await call.spaces(), nothing)
 
 
-@contextmanager
-def _empty_told(view: View, nothing: str) -> Iterator[None]:
-    """Where a topic is missing because nothing is there at all, say that."""
+@tool("as_of", "known_at", "space", core=True)
+async def edges(
+    call: AgentCall,
+    name: Annotated[Name, Field(description="A topic's or an entity's name.")],
+    relation: OptionalName = "",
+    direction: Literal["out", "in", "both"] = "both",
+    ended: Annotated[bool, Field(description="Also those that no longer hold.")] = False,
+    after: Annotated[OptionalName, Next] = "",
+    limit: Annotated[int, Field(ge=1, le=200)] = 50,
+) -> CallToolResult:
+    """The facts about a name: what it stands in relation to, and since when."""
+    options = given(relation=relation, after=_read_place(after) if after else None)
+    found = await call.read(
+        lambda view: view.edges(name, direction=direction, all=ended, limit=limit + 1, **options)
+    )
+    page = answers.page(found, limit, lambda one: _write_place(edge_place(one)), answers.FACT)
+    return answers.facts(page, call.space, f"No fact about {name!r} is known here.")
+
+
+@tool("as_of", "known_at", "space", core=True)
+async def when_changed(
+    call: AgentCall,
+    name: Name,
+    relation: Annotated[Name, Field(description="The relation that ended.")],
+    to: Annotated[OptionalName, Field(description="The relation that came instead.")] = "",
+) -> CallToolResult:
+    """When a fact about a name last ceased to hold, and what took its place."""
+    turn = await call.read(lambda view: view.when_changed(name, relation, to or None))
+    return answers.changed(turn.at, [turn.before], [turn.after] if turn.after else [])
+
+
+@tool("as_of", "known_at", "space")
+async def working_memory(call: AgentCall, topic: Name, budget: Tokens = 2_000) -> CallToolResult:
+    """What to have in mind when taking up work on a topic, packed into few tokens.
+
+    Its latest state, those before, and the topics joined with it.
+    """
+    found = await call.read(lambda view: view.working_memory(topic, budget=budget), fresh=True)
+    return answers.working_set(found, call.space)
+
+
+def _write_place(place: Place) -> str:
+    return ".".join(str(part) for part in place)
+
+
+def _read_place(text: str) -> Place:
     try:
-        yield
-    except NotFound as error:
-        if view.topics(limit=1):
-            raise
-        raise NotFound(nothing) from error
+        group, number, mark = text.split(".")
+        return int(group), int(number), mark
+    except ValueError as error:
+        raise InvalidInput("That `after` is not one this tool gave: leave it out.") from error

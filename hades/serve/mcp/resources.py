@@ -6,23 +6,22 @@ cannot be taken for a part of a name.
 
 from __future__ import annotations
 
-import base64
-import json
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import quote, unquote, urlsplit
 
 import mcp_types as types
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 
 from hades.domain.times import iso
-from hades.domain.trace import State, Topic
-from hades.errors import InvalidInput, NotFound
+from hades.domain.trace import Topic
+from hades.errors import NotFound
 from hades.memory import View
-from hades.serve.mcp.call import Call
+from hades.serve.mcp.call import AgentCall
 
 SCHEME = "hades"
 PAGE = 100
 """Resources in one page of the list."""
-
 VERSION_DIGITS_AT_MOST = 18
 
 TEMPLATES = [
@@ -49,7 +48,7 @@ def uri_of(space: str, topic: str, version: int | None = None) -> str:
 
 def read_uri(uri: str) -> tuple[str, str, int | None]:
     """Space, topic and version of an address; slashes may also stand as they are."""
-    unknown = InvalidInput(
+    unknown = NotFound(
         f"There is no resource {uri[:200]!r}: write {SCHEME}://space/topic, with %2F for a slash."
     )
     try:
@@ -67,47 +66,44 @@ def read_uri(uri: str) -> tuple[str, str, int | None]:
     return unquote(parts.netloc), unquote("/".join(segments)), version
 
 
-async def listed(call: Call, cursor: str | None) -> types.ListResourcesResult:
+async def listed(call: AgentCall, cursor: str | None) -> types.ListResourcesResult:
     """A page of the topics of every space the caller may use, by name."""
-    after = _read_cursor(cursor)
-    home = call.space(after[0] if after else None)
-
-    def spaces_of(view: View) -> list[str]:
-        seen = sorted(one.name for one in view.spaces() if call.caller.sees(one.name))
-        return [one for one in seen if after is None or one >= after[0]]
-
+    # The address of the last resource of the page before.
+    first_space, last_topic, _ = read_uri(cursor) if cursor else ("", None, None)
     found: list[tuple[str, Topic]] = []
-    for space in await call.read(home, spaces_of):
-        last = after[1] if after and after[0] == space else None
-        wanted = PAGE + 1 - len(found)
-        page = await call.read(space, _page_of(last, wanted))
+    for space in await call.spaces():
+        if space < first_space or len(found) > PAGE:
+            continue
+        after = last_topic if space == first_space else None
+        there = replace(call, named_space=space)
+        page = await there.read(_topics_after(after, PAGE + 1 - len(found)))
         found += [(space, topic) for topic in page]
-        if len(found) > PAGE:
-            break
     more = len(found) > PAGE
     found = found[:PAGE]
     return types.ListResourcesResult(
         resources=[_resource(space, topic) for space, topic in found],
-        next_cursor=_cursor(*found[-1]) if more else None,
+        next_cursor=uri_of(found[-1][0], found[-1][1].name) if more else None,
     )
 
 
-async def read(call: Call, uri: str) -> types.ReadResourceResult:
+async def read(call: AgentCall, uri: str) -> ReadResourceContents:
     """The text of a topic or of one of its versions; what it is besides is in `_meta`."""
     space, topic, version = read_uri(uri)
-    state = await call.read(space, lambda view: view.get(topic, version))
+    there = replace(call, named_space=space)
+    state = await there.read(lambda view: view.get(topic, version))
     if state.forgotten:
         raise NotFound(f"The version {state.id} says that the topic was forgotten.")
-    return types.ReadResourceResult(
-        contents=[
-            types.TextResourceContents(
-                uri=uri, mime_type=_kind(topic), text=state.content, _meta=_about(state)
-            )
-        ]
-    )
+    about = {
+        "hades/cite": state.id,
+        "hades/version": state.version,
+        "hades/valid_from": iso(state.valid_from),
+        "hades/recorded_at": iso(state.recorded_at),
+        "hades/tags": list(state.tags),
+    }
+    return ReadResourceContents(content=state.content, mime_type=_mime_type(topic), meta=about)
 
 
-def _page_of(last: str | None, limit: int) -> Any:
+def _topics_after(last: str | None, limit: int) -> Callable[[View], list[Topic]]:
     return lambda view: view.topics(after=last, limit=limit)
 
 
@@ -117,38 +113,12 @@ def _resource(space: str, topic: Topic) -> types.Resource:
         uri=uri_of(space, topic.name),
         name=topic.name,
         description=f"Version {topic.version} of {topic.versions}{tags}",
-        mime_type=_kind(topic.name),
+        mime_type=_mime_type(topic.name),
         annotations=types.Annotations(
             priority=topic.importance, last_modified=iso(topic.recorded_at)
         ),
     )
 
 
-def _about(state: State) -> dict[str, Any]:
-    return {
-        "hades/cite": state.id,
-        "hades/version": state.version,
-        "hades/valid_from": iso(state.valid_from),
-        "hades/recorded_at": iso(state.recorded_at),
-        "hades/tags": list(state.tags),
-    }
-
-
-def _kind(topic: str) -> str:
+def _mime_type(topic: str) -> str:
     return "text/markdown" if topic.endswith((".md", ".markdown")) else "text/plain"
-
-
-def _cursor(space: str, topic: Topic) -> str:
-    return base64.urlsafe_b64encode(json.dumps([space, topic.name]).encode()).decode()
-
-
-def _read_cursor(cursor: str | None) -> tuple[str, str] | None:
-    if not cursor:
-        return None
-    try:
-        space, topic = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, TypeError) as error:
-        raise InvalidInput("That cursor is not one this server gave: list anew.") from error
-    if not isinstance(space, str) or not isinstance(topic, str):
-        raise InvalidInput("That cursor is not one this server gave: list anew.")
-    return space, topic

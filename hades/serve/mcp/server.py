@@ -1,4 +1,4 @@
-"""The server: what the protocol asks, answered by tools, resources and prompts.
+"""The server: the SDK's, with our tools, resources and prompts.
 
 One server for stdio and for HTTP. What is listed depends on who asks: a reader is shown no
 tool that writes. Errors are one sentence; what went wrong inside is for the log.
@@ -6,205 +6,159 @@ tool that writes. Errors are one sentence; what went wrong inside is for the log
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.shared.exceptions import MCPError
+from pydantic import AnyUrl, ValidationError
 
 from hades import __version__
 from hades.errors import HadesError, NotFound
-from hades.serve.auth import call_record as noted
-from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
-from hades.serve.mcp import old_names, prompts, reading, resources, writing
-from hades.serve.mcp.call import Call
-from hades.serve.mcp.tool import Tool
-
-log = logging.getLogger(__name__)
-
-Context = ServerRequestContext[Any, Any]
-Answer = TypeVar("Answer")
+from hades.serve.auth import call_record
+from hades.serve.mcp import reading as _reading  # noqa: F401  declares its tools
+from hades.serve.mcp import resources
+from hades.serve.mcp import seeds as _seeds  # noqa: F401
+from hades.serve.mcp import writing as _writing  # noqa: F401
+from hades.serve.mcp.call import AgentCall, Ctx, Identify
+from hades.serve.mcp.prompts import PROMPTS, WRITING_PROMPTS
+from hades.serve.mcp.tool import CORE, TOOLS, WRITING
 
 INSTRUCTIONS = (
     "HADES is a long-term memory with sources, versions and times. Before answering about "
-    "earlier work, decisions, people or documents, call recall, and cite what it gives. "
-    "{writing}What recall does not give, the memory does not know."
+    "earlier work, decisions, people or documents, call recall, and cite what it gives. When "
+    "something is decided, learned or found out that will matter later, call remember; when a "
+    "fact changed, change_fact. Nothing is lost by writing: earlier versions stay. What recall "
+    "does not give, the memory does not know. Arguments that several tools have are described "
+    "in recall."
 )
-WRITING = (
-    "When something is decided, learned or found out that will matter later, call remember; "
-    "when a fact changed, change_fact. Nothing is lost by writing: earlier versions stay. "
-)
-
-TOOLS: dict[str, Tool] = {
-    one.name: one
-    for one in (
-        reading.recall,
-        reading.history,
-        reading.topics,
-        reading.working_memory,
-        writing.remember,
-        writing.relate,
-        writing.change_fact,
-        writing.ingest_text,
-        writing.forget,
-        old_names.pathrag_retrieve,
-        old_names.hipporag_retrieve,
-        old_names.graph_query_paths,
-        old_names.graph_entity_update,
-    )
-}
 
 
-@dataclass(frozen=True, slots=True)
-class Handlers:
-    """The requests of the protocol, for one desk."""
+class AgentServer(MCPServer[Identify]):
+    """The memory of an executor over MCP."""
 
-    desk: Executor
-    caller: Callable[[Context], Caller]
-    home: str | None
-    read_only: bool
+    def __init__(
+        self,
+        identify: Identify,
+        while_serving: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    ) -> None:
+        @asynccontextmanager
+        async def lifespan(_server: MCPServer[Identify]) -> AsyncIterator[Identify]:
+            async with while_serving():
+                yield identify
 
-    async def list_tools(
-        self, ctx: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        """The tools this caller may use."""
-        caller = self._known(ctx)
-        one_space = caller.spaces is not None and len(caller.spaces) == 1
-        return types.ListToolsResult(
-            tools=[
-                one.within(one_space=one_space)
-                for one in TOOLS.values()
-                if not one.writes or self._may_write(caller)
-            ]
+        super().__init__(
+            "hades",
+            title="HADES memory",
+            version=__version__,
+            instructions=INSTRUCTIONS,
+            tools=list(TOOLS.values()),
+            lifespan=lifespan,
+            log_level="WARNING",
+            subscriptions=False,
+            middleware=[_listed_for_caller],
         )
+        for prompt in PROMPTS:
+            self.add_prompt(prompt)
 
     async def call_tool(
-        self, ctx: Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        """Call a tool; what it refuses is an answer the model can read."""
-        tool = TOOLS.get(params.name)
-        if tool is None or (tool.writes and self.read_only):
-            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}.")
-        noted.name(f"MCP {tool.name}")
+        self, name: str, arguments: dict[str, Any], context: Any = None
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool; what is wrong is told in one sentence."""
+        if (tool := TOOLS.get(name)) is None:
+            raise ToolError(f"There is no tool {name!r}.")
+        call_record.name(f"MCP {name}")
+        known = tool.parameters["properties"]
+        # Null is the same as leaving an argument out.
+        said = {key: value for key, value in arguments.items() if value is not None}
+        for key in said:
+            if key not in known:
+                raise ToolError(f"{name} has no argument {key!r}: {', '.join(known)}.")
         try:
-            call = self._call(ctx)
-            if tool.writes:
-                call.caller.require(Role.WRITER)
-            return await tool.call(call, params.arguments or {})
-        except HadesError as error:
-            return _refused(str(error))
-        except Exception:
-            log.exception("The tool %s failed", params.name)
-            return _refused("Something went wrong inside the memory: its log says what.")
-
-    async def list_resources(
-        self, ctx: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        """A page of topics."""
-        cursor = None if params is None else params.cursor
-        return await _answered(resources.listed(self._call(ctx), cursor))
-
-    async def list_templates(
-        self, _ctx: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        """How topics and their versions are addressed."""
-        return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+            return await super().call_tool(name, said, context)
+        except ToolError as error:
+            cause = error.__cause__
+            if isinstance(cause, ValidationError):
+                raise ToolError(_sentence(name, cause)) from cause
+            if isinstance(cause, HadesError):
+                raise ToolError(str(cause)) from cause
+            raise
 
     async def read_resource(
-        self, ctx: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
+        self, uri: AnyUrl | str, context: Ctx | None = None
+    ) -> Iterable[ReadResourceContents]:
         """The text of a topic or a version."""
-        return await _answered(resources.read(self._call(ctx), params.uri))
+        assert context is not None
+        try:
+            return [await resources.read(AgentCall.of(context), str(uri))]
+        except NotFound as error:
+            raise ResourceNotFoundError(str(error)) from error
+        except HadesError as error:
+            raise ResourceError(str(error)) from error
 
-    async def list_prompts(
-        self, ctx: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListPromptsResult:
-        """The prompts this caller can follow."""
-        writes = self._may_write(self._known(ctx))
-        shown = [one.shown for one in prompts.PROMPTS.values() if writes or not one.writes]
-        return types.ListPromptsResult(prompts=shown)
+    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
+        """How topics and their versions are addressed."""
+        return resources.TEMPLATES
 
     async def get_prompt(
-        self, ctx: Context, params: types.GetPromptRequestParams
-    ) -> types.GetPromptResult:
+        self, name: str, arguments: dict[str, Any] | None = None, context: Any = None
+    ) -> types.GetPromptResult | types.InputRequiredResult:
         """The messages of a prompt."""
-        return await _answered(prompts.made(self._call(ctx), params.name, params.arguments or {}))
-
-    def _known(self, ctx: Context) -> Caller:
         try:
-            return self.caller(ctx)
-        except HadesError as error:
-            raise MCPError(types.INVALID_REQUEST, str(error)) from error
-
-    def _may_write(self, caller: Caller) -> bool:
-        return not self.read_only and caller.role >= Role.WRITER
-
-    def _call(self, ctx: Context) -> Call:
-        async def report(progress: float, total: float | None, words: str) -> None:
-            await ctx.session.report_progress(progress, total, words)
-
-        caller = self._known(ctx)
-        return Call(self.desk, caller, self.home, report, self._may_write(caller))
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as error:
+            raise MCPError(types.INVALID_PARAMS, str(_first_cause(error))) from error
 
 
-def build(
-    desk: Executor,
-    caller: Callable[[Context], Caller],
-    *,
-    home: str | None = None,
-    read_only: bool = False,
-) -> Server[Any]:
-    """A server over a desk. `caller` says who a request comes from."""
-    read_only = read_only or desk.read_only
-    handlers = Handlers(desk, caller, home, read_only)
-    return Server(
-        "hades",
-        title="HADES memory",
-        version=__version__,
-        instructions=instructions(read_only=read_only),
-        on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.read_resource,
-        on_list_prompts=handlers.list_prompts,
-        on_get_prompt=handlers.get_prompt,
-        get_tool_input_schema=_input_schema,
-    )
-
-
-def instructions(*, read_only: bool) -> str:
-    """What a model is told of the server as a whole."""
-    return INSTRUCTIONS.format(writing="" if read_only else WRITING)
-
-
-def _input_schema(name: str) -> dict[str, Any] | None:
-    tool = TOOLS.get(name)
-    return None if tool is None else tool.shown.input_schema
-
-
-def _refused(sentence: str) -> types.CallToolResult:
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=sentence)], is_error=True
-    )
-
-
-async def _answered(answer: Awaitable[Answer]) -> Answer:
-    """What is not a tool has no answer that is an error: the protocol's own says it."""
+async def _listed_for_caller(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Lists show what the caller may use: fewer tools and prompts, and their topics."""
+    result = await call_next(ctx)
+    if ctx.method not in ("tools/list", "prompts/list", "resources/list"):
+        return result
+    assert isinstance(result, dict)
     try:
-        return await answer
-    except NotFound as error:
-        raise MCPError(types.INVALID_PARAMS, str(error)) from error
+        call: AgentCall = ctx.lifespan_context(ctx.request)
+        if ctx.method == "resources/list":
+            page = await resources.listed(call, (ctx.params or {}).get("cursor"))
+            result |= page.model_dump(mode="json", by_alias=True, exclude_none=True)
     except HadesError as error:
-        raise MCPError(types.INVALID_REQUEST, str(error)) from error
-    except MCPError:
-        raise
-    except Exception as error:
-        log.exception("A request failed")
-        sentence = "Something went wrong inside the memory: its log says what."
-        raise MCPError(types.INTERNAL_ERROR, sentence) from error
+        raise MCPError(types.INVALID_PARAMS, str(error)) from error
+    if ctx.method == "prompts/list" and not call.may_write:
+        result["prompts"] = [p for p in result["prompts"] if p["name"] not in WRITING_PROMPTS]
+    if ctx.method == "tools/list":
+        hidden = (set(TOOLS) - CORE if call.core_only else set()) | (
+            set() if call.may_write else WRITING
+        )
+        result["tools"] = [one for one in result["tools"] if one["name"] not in hidden]
+        if call.caller.spaces is not None and len(call.caller.spaces) == 1:
+            for one in result["tools"]:
+                one["inputSchema"]["properties"].pop("space", None)
+    return result
+
+
+def _sentence(tool: str, error: ValidationError) -> str:
+    """What is wrong with the arguments of a call: the first thing."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return f"{tool} needs the argument {where!r}."
+    if first["type"] == "string_too_long":
+        most = first["ctx"]["max_length"]
+        return f"The argument {where!r} is longer than {most:,} characters: send less of it."
+    return f"The argument {where!r} of {tool} is wrong: {first['msg']}."
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """Our own error behind those the SDK wrapped it in, where there is one."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, HadesError):
+        cause = cause.__cause__
+    return cause or error

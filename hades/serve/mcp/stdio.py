@@ -10,27 +10,26 @@ import asyncio
 import getpass
 import signal
 import sys
-from collections.abc import Coroutine
-from contextlib import redirect_stdout, suppress
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
-
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
 from hades.errors import HadesError
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor.executor import Executor
-from hades.serve.mcp.call import Call
-from hades.serve.mcp.server import build
+from hades.serve.mcp.call import AgentCall, following
+from hades.serve.mcp.server import AgentServer
 from hades.settings import load_settings
 
 
-def serve_memory(memory: Path, space: str | None, *, read_only: bool) -> None:
+def serve_memory(
+    memory: Path, space: str | None, *, read_only: bool, core_only: bool = False
+) -> None:
     """Serve a memory file, made when there is none; a named space is then the only one."""
     settings = load_settings()
     encoder = None if settings.encoder == "minilm" else settings.encoder
-    desk = Executor.open(
+    executor = Executor.open(
         memory, read_only=read_only, encoder=encoder, busy_timeout_s=settings.busy_timeout_s
     )
     caller = Caller(
@@ -39,9 +38,9 @@ def serve_memory(memory: Path, space: str | None, *, read_only: bool) -> None:
         None if space is None else frozenset({space}),
     )
     try:
-        run(serve(desk, caller, space or settings.space))
+        run(_serve(AgentCall(executor, caller, space or settings.space, core_only)))
     finally:
-        desk.close()
+        executor.close()
 
 
 def run(serving: Coroutine[Any, Any, None]) -> None:
@@ -52,35 +51,30 @@ def run(serving: Coroutine[Any, Any, None]) -> None:
     asyncio.run(serving)
 
 
-async def serve(desk: Executor, caller: Caller, home: str) -> None:
-    """Serve until the client closes its end."""
+async def _serve(call: AgentCall) -> None:
     # A space that is not there is told at once, not at the first call.
-    await desk.read(caller, home, lambda view: view.pending)
-    server = build(desk, lambda _: caller, home=home)
-    warming = asyncio.create_task(_warm(Call(desk, caller, home, _silent)))
-    try:
-        await over_stdio(server)
-    finally:
-        warming.cancel()
+    await call.read(lambda view: view.pending)
 
-
-async def over_stdio(server: Server[Any]) -> None:
-    """Serve this process's standard input and output until they close."""
-    async with stdio_server() as (received, sent):
+    @asynccontextmanager
+    async def while_serving() -> AsyncIterator[None]:
+        warming = asyncio.create_task(_warm(call))
         # What is printed would stay in a buffer, and go out after the last answer.
         with redirect_stdout(sys.stderr):
-            await server.run(received, sent, server.create_initialization_options())
+            yield
+        warming.cancel()
+
+    await AgentServer(lambda _request: call, while_serving).run_stdio_async()
 
 
-async def _warm(call: Call) -> None:
+async def _warm(call: AgentCall) -> None:
     """Load what the first question needs while the client still says hello."""
+
+    async def silent(_progress: float, _words: str) -> None:
+        """Nobody asked how far it is."""
+
     with suppress(HadesError):
-        async with call.progress() as told:
-            await call.read(call.space(None), lambda view: view.warm(told))
-
-
-async def _silent(_progress: float, _total: float | None, _words: str) -> None:
-    """Nobody asked how far it is."""
+        async with following(silent) as told:
+            await call.read(lambda view: view.warm(told))
 
 
 def _login_name() -> str:

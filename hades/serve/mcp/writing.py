@@ -1,210 +1,196 @@
-"""Tools that write: remember, ingest_text, relate, change_fact, forget.
-
-None of them loses anything: every earlier state and fact can be read as of its time.
-"""
+"""Tools that write. None of them loses anything: earlier states and facts stay readable."""
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
+from mcp_types import CallToolResult
 from pydantic import Field
 
 from hades.domain.names import one_line
+from hades.domain.plain import plain
 from hades.domain.trace import State
 from hades.memory import Memory
 from hades.serve.mcp import answers
-from hades.serve.mcp.call import Call
+from hades.serve.mcp.call import AgentCall, Ctx
 from hades.serve.mcp.tool import (
-    NOTE_CHARACTERS_AT_MOST,
-    TEXT_CHARACTERS_AT_MOST,
-    Evidence,
+    LongText,
     Name,
-    Relation,
-    Reply,
+    NoteText,
+    OptionalName,
     Share,
-    Since,
-    Space,
     Tags,
-    Topic,
+    Time,
+    given,
     tool,
 )
 from hades.store.records import Progress
 
-Content = Annotated[
-    str,
-    Field(
-        description="What is known of the topic now, whole: it takes the place of the text "
-        "before, which stays readable as an earlier version.",
-        max_length=NOTE_CHARACTERS_AT_MOST,
-    ),
-]
 
-
-@tool("Remember", writes=True)
+@tool("space", core=True, writes=True)
 async def remember(
-    call: Call,
-    topic: Topic,
-    content: Content,
-    tags: Tags = None,
-    confidence: Annotated[Share, Field(description="How sure it is, 0 to 1.")] = None,
-    importance: Annotated[Share, Field(description="How much it matters, 0 to 1.")] = None,
-    valid_from: Since = None,
+    call: AgentCall,
+    topic: Annotated[Name, Field(description="Named like a path: design/approach_x.")],
+    content: Annotated[NoteText, Field(description="All that is known of it now.")],
+    tags: Annotated[Tags | None, Field(description="To filter by, such as decision.")] = None,
+    confidence: Annotated[Share | None, Field(description="How sure, 0 to 1.")] = None,
+    importance: Share | None = None,
+    valid_from: Annotated[Time, Field(description="Since when it is true, if not now.")] = "",
     expect_version: Annotated[
-        int | None,
-        Field(description="Refuse if the topic is not at this version; 0: must be new.", ge=0),
+        int | None, Field(description="Refuse if it is at another; 0: must be new.", ge=0)
     ] = None,
-    space: Space = None,
-) -> Reply[answers.Remembered]:
+) -> CallToolResult:
     """Write down what is now known of a topic, for later conversations.
 
-    Use it for what will matter again: decisions and their reasons, preferences, findings,
-    the state of work. One topic for one thing, named like a path (design/approach_x); say
-    why, not only what. Writing to a topic that exists makes a new version: recall or
-    history first, and write the whole text anew. Writing the same again changes nothing.
-    Gives the version as it is cited. For long documents use ingest_text.
+    For what will matter again: decisions and why, preferences, findings, the state of work.
+    One topic for one thing. A topic that exists gets a new version: get it first, and write
+    the whole text anew.
     """
-    where = call.space(space)
-    options: dict[str, Any] = {
-        "tags": tags,
-        "confidence": confidence,
-        "importance": importance,
-        "valid_from": valid_from,
-        "expect_version": expect_version,
-    }
-    state = await call.write(where, lambda memory: memory.remember(topic, content, **options))
-    return Reply(answers.remembered(state, where), f"Remembered as {one_line(state.id)}.")
+    options = given(
+        tags=tags,
+        confidence=confidence,
+        importance=importance,
+        valid_from=valid_from,
+        expect_version=expect_version,
+    )
+    state = await call.write(lambda memory: memory.remember(topic, content, **options))
+    return answers.written(state, call.space, f"Remembered as {one_line(state.id)}.")
 
 
-@tool("Take in a text", writes=True)
+@tool("space", writes=True)
 async def ingest_text(
-    call: Call,
-    topic: Topic,
-    text: Annotated[
-        str,
-        Field(description="The text, plain or Markdown.", max_length=TEXT_CHARACTERS_AT_MOST),
-    ],
-    tags: Tags = None,
-    valid_from: Since = None,
-    space: Space = None,
-) -> Reply[answers.Remembered]:
-    """Take in a long text as one topic, and index it at once: a document, a transcript, a page.
-
-    It is cut into passages, and the names in it are linked to everything else that mentions
-    them. A newer text of the same topic becomes its next version. Tells its progress; when
-    it is cancelled, the text is kept and is indexed before the next question. For notes of
-    your own use remember.
-    """
-    where = call.space(space)
+    call: AgentCall,
+    ctx: Ctx,
+    topic: Name,
+    text: LongText,
+    tags: Tags | None = None,
+    valid_from: Time = "",
+) -> CallToolResult:
+    """Take in a long text (document, transcript, page) as one topic, and index it at once."""
+    options = given(tags=tags, valid_from=valid_from)
 
     def take(memory: Memory, told: Progress) -> State:
         told("writing", 0, 1)
-        state = memory.remember(topic, text, tags=tags, valid_from=valid_from)
+        state = memory.remember(topic, text, **options)
         memory.index(told)
         return state
 
-    state = await call.work(where, take)
-    return Reply(
-        answers.remembered(state, where),
-        f"Taken in as {one_line(state.id)}: {len(text):,} characters.",
-    )
+    state = await call.work(take, ctx)
+    done = f"Taken in as {one_line(state.id)}: {len(text):,} characters."
+    return answers.written(state, call.space, done)
 
 
-@tool("Relate", writes=True)
+@tool("space", core=True, writes=True, destroys=True)
+async def forget(call: AgentCall, topic: Name) -> CallToolResult:
+    """Let a topic and its facts be gone from now on; its history stays.
+
+    Only when the user asks for it.
+    """
+    state = await call.write(lambda memory: memory.forget(topic))
+    return answers.written(state, call.space, f"Forgotten from {one_line(state.id)} on.")
+
+
+@tool("space", core=True, writes=True)
 async def relate(
-    call: Call,
+    call: AgentCall,
     source: Name,
-    relation: Relation,
+    relation: Annotated[Name, Field(description="A verb such as rejected_because.")],
     target: Name,
-    evidence: Evidence = "",
-    weight: Annotated[Share, Field(description="How strong, 0 to 1. Default 1.")] = None,
-    valid_from: Since = None,
-    valid_to: Annotated[
-        str | None, Field(description="Until when it was true, if it is over.", max_length=100)
-    ] = None,
+    evidence: Annotated[NoteText, Field(description="The words that show it, quoted.")] = "",
+    weight: Annotated[Share | None, Field(description="How strong, 0 to 1.")] = None,
+    valid_from: Time = "",
+    valid_to: Time = "",
     exclusive: Annotated[
-        bool,
-        Field(description="The source has one such target at a time: the new ends the old."),
+        bool, Field(description="Only one such target at a time: it ends the old one.")
     ] = False,
-    space: Space = None,
-) -> Reply[answers.Stated]:
-    """State a fact between two things: source --[relation]--> target.
+) -> CallToolResult:
+    """State a fact between two topics or entities: source --[relation]--> target.
 
-    Use it when how things hang together matters: what caused, replaced, depends on, is
-    owned by what. Names that are no topics become entities, and texts that mention them are
-    joined. When a fact stated before no longer holds, use change_fact instead.
+    For what caused, replaced, depends on or belongs to what.
     """
-    where = call.space(space)
-    options: dict[str, Any] = {
-        "evidence": evidence,
-        "weight": weight,
-        "valid_from": valid_from,
-        "valid_to": valid_to,
-        "exclusive": exclusive,
-    }
+    options = given(evidence=evidence, weight=weight, valid_from=valid_from, valid_to=valid_to)
     edge = await call.write(
-        where, lambda memory: memory.relate(source, relation, target, **options)
+        lambda memory: memory.relate(source, relation, target, exclusive=exclusive, **options)
     )
-    told = answers.stated(edge)
-    return Reply(told, answers.stated_text(told))
+    return answers.facts(([edge], None), call.space, "")
 
 
-@tool("Change a fact", writes=True, repeatable=False)
+@tool("space", core=True, writes=True)
 async def change_fact(
-    call: Call,
+    call: AgentCall,
     subject: Name,
-    relation: Relation,
-    target: Annotated[
-        str | None, Field(description="The old target; leave out for all.", max_length=2_000)
-    ] = None,
-    to: Annotated[
-        str | None,
-        Field(description="The new target. Default: the old one.", max_length=2_000),
-    ] = None,
-    new_relation: Annotated[
-        str | None,
-        Field(description="The relation that holds instead, if it changes.", max_length=2_000),
-    ] = None,
-    content: Annotated[
-        str | None,
-        Field(
-            description="The subject's new text, where it is a topic.",
-            max_length=NOTE_CHARACTERS_AT_MOST,
-        ),
-    ] = None,
-    evidence: Evidence = "",
-    at: Annotated[
-        str | None, Field(description="When it changed. Default: now.", max_length=100)
-    ] = None,
-    space: Space = None,
-) -> Reply[answers.Changed]:
-    """A fact is no longer so: end it, and state what holds instead, in one step.
+    relation: Name,
+    target: Annotated[OptionalName, Field(description="The old one; empty: all.")] = "",
+    to: Annotated[OptionalName, Field(description="The new target, if it changes.")] = "",
+    new_relation: Annotated[OptionalName, Field(description="If the relation changes.")] = "",
+    content: Annotated[NoteText, Field(description="The subject's new text, if a topic.")] = "",
+    evidence: NoteText = "",
+    at: Annotated[Time, Field(description="When it changed, if not now.")] = "",
+) -> CallToolResult:
+    """End a fact and state what holds instead, in one step, linked to each other.
 
-    Use it when something moved, was decided otherwise, was fixed or replaced. The old fact
-    keeps its time and is linked to the new one, so that both then and now can be asked.
-    Gives what ended and what holds. For a fact that was never stated use relate.
+    For what moved, was decided otherwise, fixed or replaced.
     """
-    where = call.space(space)
-    options: dict[str, Any] = {
-        "to": to,
-        "new_relation": new_relation,
-        "content": content,
-        "evidence": evidence,
-        "at": at,
-    }
-    change = await call.write(
-        where, lambda memory: memory.change_fact(subject, relation, target, **options)
+    options = given(to=to, new_relation=new_relation, content=content, evidence=evidence, at=at)
+    done = await call.write(
+        lambda memory: memory.change_fact(subject, relation, target or None, **options)
     )
-    told = answers.changed(change)
-    return Reply(told, answers.changed_text(told))
+    return answers.changed(done.at, done.closed, done.opened, done.state)
 
 
-@tool("Forget", writes=True, destroys=True, repeatable=False)
-async def forget(call: Call, topic: Topic, space: Space = None) -> Reply[answers.Remembered]:
-    """Let a topic and its facts be gone from now on. Use it only when the user asks for it.
+@tool("space", core=True, writes=True)
+async def unrelate(
+    call: AgentCall,
+    source: Name,
+    relation: Name,
+    target: OptionalName = "",
+    at: Time = "",
+    mistake: Annotated[bool, Field(description="It was never true.")] = False,
+) -> CallToolResult:
+    """End a fact that no longer holds, with nothing in its place."""
+    options = given(target=target, at=at)
+    ended = await call.write(
+        lambda memory: memory.unrelate(source, relation, mistake=mistake, **options)
+    )
+    return answers.facts((ended, None), call.space, "")
 
-    Questions about now no longer find it; its history stays readable, and remembering the
-    topic again brings it back. It does not erase: that is for operators.
+
+@tool("space", writes=True)
+async def propose(
+    call: AgentCall,
+    subject: Name,
+    confidence: Annotated[Share, Field(description="From 0.8 on it is applied at once.")],
+    relation: OptionalName = "",
+    target: OptionalName = "",
+    content: NoteText = "",
+    alias: OptionalName = "",
+    kind: OptionalName = "",
+    evidence: NoteText = "",
+    idempotency_key: OptionalName = "",
+) -> CallToolResult:
+    """Propose a change you are unsure of: it waits until somebody approves it.
+
+    Give relation and target, or content, or alias, or kind.
     """
-    where = call.space(space)
-    state = await call.write(where, lambda memory: memory.forget(topic))
-    return Reply(answers.remembered(state, where), f"Forgotten from {one_line(state.id)} on.")
+    change = given(
+        relation=relation, target=target, content=content, alias=alias, kind=kind, evidence=evidence
+    )
+    request = json.dumps([subject, confidence, change], sort_keys=True)
+
+    def write(memory: Memory) -> tuple[dict[str, Any], bool]:
+        def do() -> Any:
+            return plain(memory.propose(subject, confidence=confidence, **change))
+
+        return memory.once(idempotency_key, request, do) if idempotency_key else (do(), False)
+
+    made, repeated = await call.write(write)
+    became = "waits for approval" if made["status"] == "waiting" else f"is {made['status']}"
+    again = ", as it was before" if repeated else ""
+    return answers.reply(
+        f"Proposal {made['id']} {became}{again}.",
+        proposal=made["id"],
+        status=made["status"],
+        threshold=made["threshold"],
+        repeated=repeated,
+    )

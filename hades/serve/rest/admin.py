@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -16,12 +15,12 @@ from hades.errors import Corrupt, InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.auth.caller import Role, caller_of
+from hades.serve.jobs import JobStatus
 from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
 from hades.serve.rest.exports import file_response, written
-from hades.serve.rest.jobs import ShownJob, TheJobs
-from hades.serve.rest.receiving import receive_file
+from hades.serve.rest.jobs import TheJobs
 from hades.serve.rest.routes import routes
-from hades.serve.rest.taking import FIELDS_AT_MOST, Phases
+from hades.serve.rest.taking import FIELDS_AT_MOST, Phases, receive_file
 from hades.serve.rest.words import NAME, Body, Name, Number
 from hades.serve.uploads import Uploads, remove
 from hades.serve.wire import Page, to_json
@@ -117,16 +116,17 @@ async def import_(
 )
 async def backup(asked: AnyRequest) -> Response:
     """A copy of the whole memory, made while others read and write it."""
-    draft = _uploads(asked).draft(".hades")
+    uploads: Uploads = asked.request.app.state.uploads
+    folder = await uploads.new_folder()
 
     def work(memory: Memory, told: Progress) -> IO[bytes]:
-        try:
-            memory.backup(draft, told)
-            return draft.open("rb")
-        finally:
-            remove(draft)  # the open file stays readable
+        memory.backup(folder / "memory.hades", told)
+        return (folder / "memory.hades").open("rb")
 
-    file = await _work(asked, work)
+    try:
+        file = await _work(asked, work)
+    finally:
+        await uploads.run(remove, folder)  # the open file stays readable
     return file_response(file, _OCTETS, "memory.hades")
 
 
@@ -175,7 +175,7 @@ async def reembed(asked: AnyRequest, body: Reembed) -> Response:
     return json_response(to_json({"value": made}))
 
 
-@router.post("/jobs", summary="Take in paths", status_code=202, response_model=ShownJob)
+@router.post("/jobs", summary="Take in paths", status_code=202, response_model=JobStatus)
 async def ingest(
     asked: AnyRequest, jobs: TheJobs, body: IngestPaths, key: IdempotencyKey = None
 ) -> Response:
@@ -207,16 +207,13 @@ async def _with_file(
     asked: Asked, suffix: str, work: Callable[[Memory, Path, Progress], Any]
 ) -> Response:
     """Work with a file that is sent."""
-    draft = _uploads(asked).draft(suffix)
+    uploads: Uploads = asked.request.app.state.uploads
+    folder = await uploads.new_folder()
+    path = folder / f"sent{suffix}"
     try:
-        await receive_file(asked.request, draft, _uploads(asked))
-        made = await _work(asked, lambda memory, told: work(memory, draft, told))
+        await receive_file(asked.request, path, uploads)
+        made = await _work(asked, lambda memory, told: work(memory, path, told))
     finally:
-        await asyncio.to_thread(remove, draft)
+        await uploads.run(remove, folder)
     asked.executor.follow_encoder()  # an import or a backup may bring its own
     return json_response(to_json(made))
-
-
-def _uploads(asked: Asked) -> Uploads:
-    uploads: Uploads = asked.request.app.state.uploads
-    return uploads

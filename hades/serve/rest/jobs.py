@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from datetime import datetime
 from hashlib import blake2b
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Query, Request
 from fastapi import Path as PathParameter
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from hades.domain.trace import State
 from hades.errors import Unavailable
-from hades.serve.jobs import Job, Jobs, Kind, Status
-from hades.serve.problems import ERRORS_AT_MOST
+from hades.serve.jobs import Job, Jobs, JobStatus
+from hades.serve.problems import ERRORS_AT_MOST, documented
 from hades.serve.rest import bodies
 from hades.serve.rest.calls import Reads, Writes, Writing, json_response
-from hades.serve.rest.receiving import MULTIPART, TARS, content_type, receive_json
 from hades.serve.rest.routes import routes
-from hades.serve.rest.taking import IngestTexts, Resolve, Taken, Upload, take_upload, take_wish
+from hades.serve.rest.taking import (
+    MULTIPART,
+    TARS,
+    IngestTexts,
+    Resolve,
+    Taken,
+    Upload,
+    content_type,
+    take_upload,
+    take_wish,
+)
 from hades.serve.rest.words import TAGS_AT_MOST, Body, Content, Name, Time
-from hades.serve.uploads import Uploads
+from hades.serve.uploads import Uploads, remove
 from hades.serve.wire import JSON, Page, to_json
 
 router = routes("/v1/spaces/{space:name}", "jobs")
@@ -85,37 +94,6 @@ class IngestText(Body):
     valid_from: Time | None = None
 
 
-class ShownProgress(BaseModel):
-    """What a job does, how much of it is done, and how much there is (0: not known)."""
-
-    what: str
-    done: int
-    total: int
-
-
-class ShownFailure(BaseModel):
-    """Why a job failed."""
-
-    code: str
-    detail: str
-
-
-class ShownJob(BaseModel):
-    """A piece of long work."""
-
-    id: str
-    kind: Kind
-    space: str
-    source: str | None
-    by: str
-    status: Status
-    created_at: datetime
-    ended_at: datetime | None
-    progress: ShownProgress | None
-    result: Any
-    problem: ShownFailure | None
-
-
 async def _jobs(request: Request) -> Jobs:
     jobs: Jobs = request.app.state.jobs
     return jobs
@@ -139,9 +117,12 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     "/jobs",
     summary="Begin a job",
     status_code=202,
-    response_model=ShownJob,
+    response_model=JobStatus,
     openapi_extra=_SENT,
-    responses={202: {"headers": {"Location": {"schema": {"type": "string"}}}}},
+    responses={
+        202: {"headers": {"Location": {"schema": {"type": "string"}}}},
+        **documented(507),
+    },
 )
 async def begin(
     writes: Writes, jobs: TheJobs, request: Request, said: Annotated[Upload, Query()]
@@ -162,7 +143,7 @@ async def begin(
 async def _begun(writes: Writing, jobs: Jobs, request: Request, said: Upload) -> tuple[Job, bool]:
     """The job a request became, and whether that was earlier."""
     caller, space, key = writes.caller, writes.space or "", writes.key
-    body = await receive_json(request) if content_type(request) == JSON else None
+    body = await request.body() if content_type(request) == JSON else None
     asked = f"{content_type(request)} {said.model_dump_json()} "
     if body is not None:
         asked += blake2b(body, digest_size=16).hexdigest()
@@ -170,40 +151,41 @@ async def _begun(writes: Writing, jobs: Jobs, request: Request, said: Upload) ->
             return job, True
     if not jobs.knows(caller, space, key):
         jobs.refuse_more()
-    taken = await _taken(space, request, said, body)
-    asked += taken.mark
-    try:
-        job = jobs.earlier(caller, space, key, asked)
-        again = job is not None
-        if job is None:
-            job = jobs.start(
-                *(caller, space, taken.kind, taken.work),
-                source=taken.source,
-                key=key,
-                asked=asked,
-                afterwards=taken.afterwards,
-            )
-    except BaseException:
-        taken.afterwards()
-        raise
-    if again:
-        taken.afterwards()
-    return job, again
-
-
-async def _taken(space: str, request: Request, said: Upload, body: bytes | None) -> Taken:
     uploads: Uploads = request.app.state.uploads
+    folder = await uploads.new_folder()
+    job = None
+    try:
+        taken = await _taken(request, said, body, folder, uploads)
+        asked += taken.digest
+        if (earlier := jobs.earlier(caller, space, key, asked)) is not None:
+            return earlier, True
+        job = jobs.start(
+            *(caller, space, taken.kind, taken.work),
+            source=taken.source,
+            key=key,
+            asked=asked,
+            afterwards=lambda: remove(folder),
+        )
+        return job, False
+    finally:
+        if job is None:
+            await uploads.run(remove, folder)
+
+
+async def _taken(
+    request: Request, said: Upload, body: bytes | None, folder: Path, uploads: Uploads
+) -> Taken:
     if body is None:
-        return await take_upload(request, said, space, uploads)
+        return await take_upload(request, said, folder, uploads)
     try:
         wish = await bodies.read(body, _WISH.validate_json)
     except ValidationError as error:
         wrong = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()[:ERRORS_AT_MOST]]
         raise RequestValidationError(wrong) from error
-    return await take_wish(wish, space, uploads)
+    return await take_wish(wish, folder, uploads)
 
 
-@router.get("/jobs", summary="List jobs", response_model=Page[ShownJob])
+@router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])
 async def listed(reads: Reads, jobs: TheJobs) -> Response:
     """The jobs of this space that the server still knows, newest first."""
     space = await reads(lambda view: view.space)
@@ -211,14 +193,14 @@ async def listed(reads: Reads, jobs: TheJobs) -> Response:
     return json_response(to_json({"items": shown, "next": None}))
 
 
-@router.get("/jobs/{id}", summary="Read a job", response_model=ShownJob)
+@router.get("/jobs/{id}", summary="Read a job", response_model=JobStatus)
 async def read(reads: Reads, jobs: TheJobs, id: JobId) -> Response:
     """How a job stands: its progress, and what it gave."""
     space = await reads(lambda view: view.space)
     return json_response(to_json(jobs.get(space, id).shown()))
 
 
-@router.delete("/jobs/{id}", summary="Cancel a job", response_model=ShownJob)
+@router.delete("/jobs/{id}", summary="Cancel a job", response_model=JobStatus)
 async def cancel(writes: Writes, jobs: TheJobs, id: JobId) -> Response:
     """Let a job stop at its next step; what it wrote until then stays."""
     await writes.require()

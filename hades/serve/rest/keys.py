@@ -6,7 +6,7 @@ import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Depends, Query, Request
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
@@ -14,6 +14,8 @@ from starlette.responses import Response
 from hades.errors import Unavailable
 from hades.serve.auth.audit import Audit
 from hades.serve.auth.keys import Keys, role_named
+from hades.serve.auth.link import PATH as LINK
+from hades.serve.auth.link import FirstLink
 from hades.serve.rest.admin import only_here
 from hades.serve.rest.calls import json_response
 from hades.serve.rest.routes import routes
@@ -21,6 +23,7 @@ from hades.serve.rest.words import NAME, Body, Hint, Name
 from hades.serve.wire import Page, to_json
 
 router = routes("/v1/admin", "admin", dependencies=[Depends(only_here)])
+link_router = APIRouter(include_in_schema=False)
 
 SPACES_AT_MOST = 1_000
 AUDIT_AT_MOST = 10_000
@@ -62,7 +65,7 @@ class Audited(BaseModel):
 
     at: datetime
     who: str
-    way: str
+    listener: str
     space: str | None
     call: str
     mode: str
@@ -120,3 +123,14 @@ async def audit(
     """The last calls, newest first: who called what, where, and what came of it."""
     found: list[dict[str, Any]] = await asyncio.to_thread(log.tail, limit)
     return json_response(to_json({"items": found, "next": None}))
+
+
+@link_router.get(LINK)
+async def first_key(request: Request, token: str = "") -> Response:
+    """The first key, for whoever opens the link a server without keys prints."""
+    link: FirstLink | None = request.app.state.link
+    made = None if link is None else await asyncio.to_thread(link.exchange, token)
+    if made is None:
+        sentence = "This link was used, or its time is over: `hades keys create` makes a key."
+        raise HTTPException(401, sentence, {"WWW-Authenticate": "Bearer"})
+    return json_response(to_json(made))

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from hades.serve.problems import Problem
+from hades.serve.problems import ProblemDetails
 from hades.serve.rest.taking import IngestTexts, Resolve
 
 DESCRIPTION = """
@@ -24,12 +24,11 @@ TAGS = [
     {"name": "graph", "description": "Paths and neighbourhoods."},
     {"name": "proposals", "description": "Changes that wait for approval."},
     {"name": "jobs", "description": "Ingestion and other long work."},
-    {"name": "holds", "description": "A batch or snapshot over several calls."},
     {"name": "spaces", "description": "Isolated memories inside the file."},
     {"name": "admin", "description": "The whole memory and files; at the admin socket only."},
 ]
 
-_UNSEEN: tuple[type[BaseModel], ...] = (Problem, IngestTexts, Resolve)
+_UNSEEN: tuple[type[BaseModel], ...] = (ProblemDetails, IngestTexts, Resolve)
 """Models that no route names by itself."""
 _BY_ID = ("State", "Chunk")
 """Shown with the id they are cited by, which is no field of theirs."""

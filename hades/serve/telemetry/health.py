@@ -1,8 +1,8 @@
 """Health: three small pages for whoever watches over the server.
 
 `/healthz` answers as long as the process does. `/readyz` says whether calls would be served:
-it is warm, the storage answers, the breaker is closed. `/metrics` is for Prometheus. None of
-them waits for the executor: an overloaded server still says that it is.
+it is warm, and the storage answers. `/metrics` is for Prometheus. None of them waits for the
+executor: an overloaded server still says that it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class Readiness:
 
     storage: Callable[[], object]
     """Touches the storage; raises when it does not answer."""
-    breaker: Callable[[], str] = lambda: "closed"
     warm: bool = False
     """Set once kernels, encoder and indexes are loaded."""
     leaving: bool = False
@@ -47,8 +46,6 @@ class Readiness:
             found["server"] = "shutting down"
         if not self.warm:
             found["warm"] = "still loading"
-        if self.breaker() != "closed":
-            found["breaker"] = self.breaker()
         storage = await self._storage_problem()
         return {**found, "storage": storage} if storage else found
 
@@ -70,12 +67,7 @@ class Readiness:
 
 def readiness_of(executor: Executor, *, warm: bool = False) -> Readiness:
     """Whether an executor would serve calls."""
-
-    def breaker() -> str:
-        states = executor.standing().breaker.values()
-        return next((state for state in states if state != "closed"), "closed")
-
-    return Readiness(storage=lambda: executor.memory.change, breaker=breaker, warm=warm)
+    return Readiness(storage=lambda: executor.memory.change, warm=warm)
 
 
 def health_routes(metrics: Metrics, readiness: Readiness) -> list[Route]:

@@ -33,7 +33,12 @@ _SECRETS = re.compile(
     """
 )
 MASKED = "[hidden]"
-QUIET = {"httpx": logging.WARNING, "urllib3": logging.WARNING, "opentelemetry": logging.ERROR}
+QUIET = {
+    "httpx": logging.WARNING,
+    "mcp": logging.WARNING,
+    "urllib3": logging.WARNING,
+    "opentelemetry": logging.ERROR,
+}
 """Libraries that would tell of every request they make, or try again."""
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 """What every record has; the rest was given by `extra`."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -31,8 +30,7 @@ import hades
 from hades.domain.answer import Recall
 from hades.errors import HadesError
 from hades.memory import Memory
-from hades.serve.executor.breaker import State
-from hades.serve.executor.executor import Standing
+from hades.serve.executor.executor import ExecutorLoad
 
 SPACES_SHOWN = 10
 """Spaces with series of their own; later ones are `other`. Each costs some 40 series."""
@@ -166,7 +164,7 @@ class Metrics:
 class ExecutorMetrics(Collector):
     """How busy an executor is, asked whenever somebody looks."""
 
-    def __init__(self, standing: Callable[[], Standing], jobs: Jobs | None = None) -> None:
+    def __init__(self, standing: Callable[[], ExecutorLoad], jobs: Jobs | None = None) -> None:
         self._standing = standing
         self._jobs = jobs
 
@@ -181,13 +179,6 @@ class ExecutorMetrics(Collector):
         for pool, count in now.refused.items():
             refused.add_metric([pool], count)
         yield refused
-        breaker = GaugeMetricFamily(
-            "hades_breaker", "1 at the state the breaker is in.", labels=["pool", "state"]
-        )
-        for pool, state in now.breaker.items():
-            for one in get_args(State):
-                breaker.add_metric([pool, one], float(state == one))
-        yield breaker
         if self._jobs is not None:
             yield _gauges("hades_jobs", "Jobs, by status.", "status", self._jobs())
 

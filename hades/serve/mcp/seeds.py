@@ -1,0 +1,100 @@
+"""The tools the seeds name, with the seeds' own arguments, over the same calls."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from hades.domain.names import one_line
+from hades.domain.plain import plain
+from hades.errors import InvalidInput
+from hades.memory import View
+from hades.recall import compat
+from hades.serve.mcp import answers
+from hades.serve.mcp.call import AgentCall
+from hades.serve.mcp.tool import Name, OptionalName, Question, Share, tool
+from hades.serve.mcp.writing import propose
+
+PASSAGES = {"execution": 5, "planning": 10, "brainstorming": 20}
+"""Of seed 004's modes."""
+PATHS_AT_MOST = 20
+FIELDS = ("alias", "content", "evidence", "kind", "relation", "target")
+
+UpTo20 = Annotated[int, Field(ge=1, le=PATHS_AT_MOST)]
+
+
+@tool()
+async def pathrag_retrieve(
+    call: AgentCall,
+    query: Question,
+    max_paths: UpTo20 = 5,
+    domain_filter: OptionalName = "",
+    as_of_version: int | OptionalName = "",
+    format_for_llm: bool = False,
+) -> CallToolResult:
+    """PathRAG's call (seed 000): the most reliable paths for a query."""
+
+    def read(view: View) -> dict[str, Any]:
+        domain, version = domain_filter or None, as_of_version or None
+        return compat.retrieve_paths(view, query, max_paths, domain, version)
+
+    found = await call.read(read, fresh=True)
+    if not found["success"]:
+        raise InvalidInput(found["error"])
+    text = f"No paths found for query: {query}"
+    if found["paths"]:
+        text = compat.format_paths_for_prompt(found["paths"], query)
+    if format_for_llm:
+        found = found | {"paths": [], "formatted_prompt": text}
+    return answers.reply(text, **found)
+
+
+@tool()
+async def hipporag_retrieve(
+    call: AgentCall,
+    query: Question,
+    limit: UpTo20 | None = None,
+    mode: Literal["execution", "planning", "brainstorming"] = "execution",
+) -> CallToolResult:
+    """HippoRAG's call (seed 004): the passages nearest to a query by walks in the graph."""
+    wanted = limit or PASSAGES[mode]
+    results = await call.read(lambda view: compat.retrieve(view, query, wanted), fresh=True)
+    blocks = [
+        f"[{one.rank}] {one_line(one.chunk_id)} ({one.score:.2f})\n{one.text}" for one in results
+    ]
+    text = "\n\n".join(blocks) or f"No passages found for query: {query}"
+    return answers.reply(text, query=query, results=plain(results))
+
+
+@tool()
+async def graph_query_paths(
+    call: AgentCall, query: Question, k: UpTo20 = 5, L: Annotated[int, Field(ge=1, le=5)] = 3
+) -> CallToolResult:
+    """Seed 002's call: k paths of at most L edges as text, with citations."""
+    # Longer paths fall away afterwards: ask for as many as a plan gives.
+    plan = {"paths": PATHS_AT_MOST, "graph": {"hops": L}}
+    found = await call.ask(lambda view: view.recall(query, plan=plan))
+    best = [path for path in found.paths if len(path.steps) <= L][:k]
+    paths = [answers.path_values(number, one) for number, one in enumerate(best, 1)]
+    text = "\n".join(answers.numbered_paths(paths)) or f"No paths found for query: {query}"
+    return answers.reply(text, query=query, paths=paths)
+
+
+@tool(writes=True)
+async def graph_entity_update(
+    call: AgentCall,
+    entity_id: Name,
+    fields: Annotated[
+        dict[str, str], Field(description="relation and target, or content, alias or kind.")
+    ],
+    confidence: Share = 0.5,
+    idempotency_key: OptionalName = "",
+) -> CallToolResult:
+    """Seed 002's call: propose a change to an entity; done once for one idempotency_key."""
+    for field in fields:
+        if field not in FIELDS:
+            raise InvalidInput(f"There is no field {field!r}: {', '.join(FIELDS)}.")
+    said: dict[str, Any] = {**fields, "idempotency_key": idempotency_key}
+    return await propose(call, entity_id, confidence, **said)

@@ -1,0 +1,392 @@
+"""Who gets in: at each listener one may do what it is for, and nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from served_making import STATES, Served, Serving
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from hades.serve.auth.caller import Role
+from hades.serve.auth.keys import Keys
+from hades.serve.auth.limits import Buckets, Limits
+from hades.serve.auth.link import FirstLink
+from hades.serve.auth.middleware import AuthMiddleware
+
+pytest_plugins = ["served_fixtures"]
+
+CALLS: dict[str, tuple[str, str, Any]] = {
+    "read": ("GET", "/v1/spaces/default/topics", None),
+    "write": ("PUT", f"{STATES}/new", {"content": "x"}),
+    "purge": ("DELETE", f"{STATES}/old?purge=true", None),
+    "admin": ("GET", "/v1/admin/keys", None),
+}
+
+
+def _statuses(client: httpx.Client) -> dict[str, int]:
+    with client:
+        return {
+            name: client.request(method, path, json=body).status_code
+            for name, (method, path, body) in CALLS.items()
+        }
+
+
+MAY: dict[str, dict[str, int]] = {
+    "ro": {"read": 200, "write": 403, "purge": 403, "admin": 404},
+    "rw": {"read": 200, "write": 201, "purge": 403, "admin": 404},
+    "admin": {"read": 200, "write": 201, "purge": 200, "admin": 200},
+}
+
+
+def _with_old(served: Served) -> None:
+    with served.by("admin") as operator:
+        for topic in ("old", "new"):
+            operator.delete(f"{STATES}/{topic}?purge=true")
+        operator.put(f"{STATES}/old", json={"content": "x"}).raise_for_status()
+
+
+def test_a_socket_is_for_what_it_is_for(served: Served) -> None:
+    for listener, expected in MAY.items():
+        _with_old(served)
+        assert _statuses(served.by(listener)) == expected, listener
+
+
+def test_a_key_is_for_its_role_and_never_for_files_of_this_machine(served: Served) -> None:
+    for role, listener in {Role.READER: "ro", Role.WRITER: "rw", Role.ADMIN: "admin"}.items():
+        _with_old(served)
+        expected = MAY[listener] | {"admin": 404}
+        assert _statuses(served.by("http", served.key(role))) == expected, role
+
+
+def test_by_tcp_a_key_is_needed_and_at_a_socket_it_gives_no_more(served: Served) -> None:
+    assert set(_statuses(served.by("http")).values()) == {401}
+    assert set(_statuses(served.by("http", "hades_00000000_" + "0" * 64)).values()) == {401}
+    assert set(_statuses(served.by("rw", "nonsense")).values()) == {401}
+    assert _statuses(served.by("ro", served.key(Role.ADMIN)))["write"] == 403
+    assert _statuses(served.by("admin", served.key(Role.READER)))["admin"] == 404
+
+
+def test_a_key_opens_its_spaces_only(served: Served) -> None:
+    with served.by("admin") as operator:
+        operator.post("/v1/spaces", json={"name": "theirs"}).raise_for_status()
+    with served.by("http", served.key(Role.WRITER, ["theirs"])) as client:
+        assert client.get("/v1/spaces/theirs/topics").status_code == 200
+        assert client.get("/v1/spaces/default/topics").status_code == 403
+        assert client.put(f"{STATES}/a", json={"content": "x"}).status_code == 403
+
+
+def test_keys_made_and_revoked_are_known_at_once(served: Served) -> None:
+    _, token = served.keys.create("laptop", Role.READER)
+    others = Keys(served.keys.path)  # as another process has it
+    with served.by("http", token) as client:
+        assert client.get("/v1").json()["caller"] == "key:laptop"
+        others.revoke("laptop")
+        refused = client.get("/v1")
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+        _, token = others.create("laptop", Role.READER)
+        assert client.get("/v1").status_code == 401
+        client.headers["Authorization"] = f"Bearer {token}"
+        assert client.get("/v1").status_code == 200
+    served.keys.flush()
+    assert {key.name: key.used_at is not None for key in others.listed()}["laptop"]
+
+
+def test_keys_others_could_have_read_are_not_trusted(served: Served) -> None:
+    token = served.key(Role.ADMIN)
+    served.keys.path.chmod(0o644)
+    with served.by("http", token) as client:
+        assert client.get("/v1").status_code == 503
+        served.keys.path.chmod(0o600)
+        assert client.get("/v1").status_code == 200
+
+
+def test_the_first_link_gives_one_key_once(serving: Serving) -> None:
+    with serving() as served, served.by("http") as client:
+        assert client.get("/link", params={"token": "wrong"}).status_code == 401
+        assert client.head("/link", params={"token": served.link.token}).status_code == 405
+        given = client.get("/link", params={"token": served.link.token})
+        assert given.headers["cache-control"] == "no-store"
+        client.headers["Authorization"] = f"Bearer {given.json()['key']}"
+        assert client.get("/v1").json()["role"] == "admin"
+        assert client.get("/link", params={"token": served.link.token}).status_code == 401
+
+
+def test_of_some_who_open_the_first_link_at_once_one_gets_the_key(path: Path) -> None:
+    link = FirstLink(Keys(path.with_suffix(".keys")))
+    with ThreadPoolExecutor(4) as threads:
+        given = list(threads.map(link.exchange, [link.token] * 4))
+    assert sum(one is not None for one in given) == 1
+
+
+def test_the_first_link_is_good_for_a_while_and_while_there_are_no_keys(path: Path) -> None:
+    now = [0.0]
+    keys = Keys(path.with_suffix(".keys"))
+    late = FirstLink(keys, valid_s=60, clock=lambda: now[0])
+    now[0] = 61
+    assert late.exchange(late.token) is None
+    link = FirstLink(keys, clock=lambda: now[0])
+    keys.create("laptop", Role.READER)
+    assert link.exchange(link.token) is None
+
+
+def test_a_key_that_asks_too_often_waits(serving: Serving) -> None:
+    with serving(limits=Limits(requests_per_s=2)) as served:
+        eager, other = served.key(Role.READER), served.key(Role.READER)
+        with served.by("http", eager) as client:
+            answers = [client.get("/v1") for _ in range(30)]
+        refused = [one for one in answers if one.status_code == 429]
+        assert answers[0].status_code == 200
+        assert refused[-1].headers["retry-after"] == "1"
+        assert refused[-1].json()["code"] == "Unavailable"
+        with served.by("http", other) as client:
+            assert client.get("/v1").status_code == 200
+        with served.by("rw") as client:
+            assert {client.get("/v1").status_code for _ in range(30)} == {200}
+
+
+def test_guessing_keys_is_slowed_down(serving: Serving) -> None:
+    with serving() as served, served.by("http", "hades_00000000_0") as client:
+        statuses = {client.get("/v1").status_code for _ in range(60)}
+    assert statuses == {401, 429}
+
+
+def test_tokens_come_back_with_time() -> None:
+    now = [0.0]
+    buckets = Buckets(2, burst=4, clock=lambda: now[0])
+    assert [buckets.take("a") for _ in range(5)] == [0, 0, 0, 0, 0.5]
+    now[0] = 0.5
+    assert buckets.take("a") == 0
+    assert buckets.take("a") == 0.5
+    assert buckets.take("b") == 0
+
+
+def _pieces(pieces: int) -> Iterator[bytes]:
+    for _ in range(pieces):
+        yield b"x" * 10_000
+
+
+def test_too_much_is_refused_whether_its_length_is_told_or_not(serving: Serving) -> None:
+    with serving(limits=Limits(body_bytes=50_000)) as served, served.by("rw") as client:
+        told = client.put(f"{STATES}/a", json={"content": "x" * 60_000})
+        assert (told.status_code, told.json()["code"]) == (413, "InvalidInput")
+        untold = client.put(
+            f"{STATES}/a", content=_pieces(100), headers={"Content-Type": "application/json"}
+        )
+        assert (untold.status_code, untold.json()["title"]) == (413, "Request Entity Too Large")
+        assert client.get(f"{STATES}/a").status_code == 404
+        assert client.put(f"{STATES}/a", json={"content": "x" * 40_000}).status_code == 201
+
+
+def _connected(served: Served, listener: str = "rw") -> socket.socket:
+    raw = socket.socket(socket.AF_UNIX)
+    raw.settimeout(20)
+    raw.connect(served.listening[listener].where)
+    return raw
+
+
+def test_a_question_is_no_book(served: Served) -> None:
+    with served.by("ro") as client:
+        for call in ("ask", "rank", "recall", "search"):
+            asked = {"question": "x" * 1_100_000}
+            answer = client.post(f"/v1/spaces/default/{call}", json=asked)
+            assert answer.status_code == 413, call
+            sentence = "A request has at most 1,048,576 bytes: send it in parts."
+            assert answer.json()["detail"] == sentence
+
+
+def test_files_may_be_larger_than_what_is_held_in_memory(serving: Serving) -> None:
+    limits = Limits(body_bytes=20_000, upload_bytes=50_000)
+    jobs = "/v1/spaces/default/jobs?source=docs"
+    with serving(limits=limits) as served, served.by("rw") as client:
+
+        def status(size: int, kind: str) -> int:
+            return client.post(
+                jobs, content=b"x" * size, headers={"content-type": kind}
+            ).status_code
+
+        assert [status(30_000, "application/x-tar"), status(60_000, "application/x-tar")] == [
+            422,
+            413,
+        ]
+        for kind in ("application/json", "multipart/form-data; boundary=x"):
+            assert status(30_000, kind) == 413
+        untold = client.post(
+            jobs, content=_pieces(6), headers={"content-type": "application/x-tar"}
+        )
+        assert untold.status_code == 413
+
+
+CALLS_CUT_OFF = (
+    *("PUT /v1/spaces/default/states/a", "POST /v1/spaces/default/recall"),
+    *("POST /mcp", "POST /v1/spaces/default/jobs?source=docs"),
+)
+
+
+def test_a_client_that_goes_is_no_error(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    for number, call in enumerate(CALLS_CUT_OFF):
+        request = f"gone-{number}"
+        kind = "application/x-tar" if "jobs" in call else "application/json"
+        head = f"Content-Type: {kind}\r\nAccept: application/json, text/event-stream\r\n"
+        with _connected(served) as raw:
+            raw.sendall(
+                f"{call} HTTP/1.1\r\nHost: x\r\nX-Request-ID: {request}\r\n{head}"
+                "Content-Length: 99\r\n\r\n{".encode()
+            )
+        assert _logged(served, request)["status"] == 400, call
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
+
+
+def _logged(served: Served, request: str) -> dict[str, Any]:
+    """What the audit log says of a request, once it does."""
+    for _ in range(400):
+        for line in served.audit.tail():
+            if line["request"] == request:
+                return line
+        time.sleep(0.05)
+    raise AssertionError(f"{request} is not in the audit log")
+
+
+def test_a_head_that_drips_is_hung_up_on_and_others_are_served(serving: Serving) -> None:
+    with serving(head_s=0.2) as served:
+        silent, slow, second = (_connected(served) for _ in range(3))
+        slow.sendall(b"GET /v1 HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        # The second request of a connection is held to the same.
+        second.sendall(b"GET /v1 HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert second.recv(4096).startswith(b"HTTP/1.1 200 ")
+        second.sendall(b"GET /v1 HTTP/1.1\r\nHost: ")
+        with served.by("rw") as client:
+            assert client.get("/v1").status_code == 200
+        for raw in (silent, slow, second):
+            with suppress(ConnectionError):
+                while raw.recv(4096):
+                    pass
+            raw.close()
+
+
+def test_an_answer_may_take_longer_than_a_head(serving: Serving) -> None:
+    async def late(_request: Any) -> PlainTextResponse:
+        await asyncio.sleep(0.3)
+        return PlainTextResponse("late")
+
+    app = Starlette(routes=[Route("/late", late)])
+    with serving(app=app, head_s=0.1) as served, served.by("ro") as client:
+        assert [client.get("/late").text for _ in range(2)] == ["late", "late"]
+
+
+def test_what_is_no_body_is_bounded(served: Served) -> None:
+    chunked = (
+        b"POST /v1/spaces/default/recall HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
+    )
+    for begins, goes_on in (
+        (b"GET /v1 HTTP/1.1\r\nHost: x\r\nX-Long: ", b"y" * 10_000),
+        (chunked + b"0\r\n", b"x-1: " + b"a" * 10_000 + b"\r\n"),
+        (chunked + b"0\r\nx-1: ", b"a" * 10_000),
+        (chunked + b"2;a=", b"a" * 10_000),
+    ):
+        with _connected(served) as raw:
+            raw.sendall(begins)
+            with pytest.raises(OSError, match=r"reset|pipe"):
+                raw.sendall(goes_on * 10_000)
+
+
+def test_another_name_for_this_machine_is_not_answered(served: Served) -> None:
+    with served.by("http", served.key(Role.READER)) as client:
+        for name in ("localhost:8674", "127.0.0.1", "[::1]:8674", "LOCALHOST"):
+            assert client.get("/v1", headers={"Host": name}).status_code == 200, name
+        for name in ("evil.example", "localhost.evil.example:8674", "127.0.0.1.evil.example", ""):
+            assert client.get("/v1", headers={"Host": name}).status_code == 400, name
+
+
+def test_answers_are_safe_for_browsers_and_have_an_id(served: Served) -> None:
+    with served.by("http", served.key(Role.READER)) as client:
+        headers = client.get("/v1", headers={"Origin": "https://page.example"}).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["content-security-policy"] == "default-src 'none'"
+        assert headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in headers
+        assert "server" not in headers
+        given = client.get("/v1", headers={"X-Request-ID": "order-66"})
+        assert given.headers["x-request-id"] == "order-66"
+        odd = client.get("/v1", headers={"X-Request-ID": "a b\tc"})
+        assert len(odd.headers["x-request-id"]) == 16
+
+
+def test_whoever_watches_over_the_server_needs_no_key(served: Served) -> None:
+    with served.by("http") as client:
+        assert [client.get(page).status_code for page in ("/healthz", "/readyz")] == [200] * 2
+        # Metrics name every space, and who else is on this machine is not known.
+        assert client.get("/metrics").status_code == 401
+        assert client.get("/openapi.json").status_code == 401
+    with served.by("http", served.key(Role.READER)) as client:
+        assert client.get("/metrics").status_code == 200
+    with served.by("ro") as client:
+        assert client.get("/metrics").status_code == 200
+
+
+def test_a_request_by_no_known_listener_is_refused(path: Path) -> None:
+    said: list[dict[str, Any]] = []
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    async def never(*_: Any) -> Any:
+        raise AssertionError("reached")
+
+    scope = {"type": "http", "method": "GET", "path": "/v1", "headers": [], "query_string": b""}
+    asyncio.run(AuthMiddleware(never, Keys(path.with_suffix(".keys")))(scope, never, send))
+    assert said[0]["status"] == 403
+
+
+def test_an_app_that_breaks_gives_a_problem_not_a_trace(serving: Serving) -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            for step in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{step}.complete"})
+            return
+        raise RuntimeError("secret of the house")
+
+    with serving(app=broken) as served, served.by("rw") as client:
+        answer = client.get("/v1")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+
+
+def test_gzip_is_sent_to_whoever_takes_it(served: Served) -> None:
+    with served.by("rw") as client:
+        client.put(f"{STATES}/long", json={"content": "x" * 5_000}).raise_for_status()
+        for accepted, encoding in (
+            ("gzip", "gzip"),
+            ("br, gzip;q=0.5", "gzip"),
+            ("gzip;q=0", None),
+            ("gzip; q=0.0, identity", None),
+            ("identity", None),
+        ):
+            answer = client.get(f"{STATES}/long", headers={"Accept-Encoding": accepted})
+            assert answer.headers.get("content-encoding") == encoding, accepted
+            assert answer.headers["vary"] == "Accept-Encoding"
+            assert len(answer.json()["content"]) == 5_000
+
+
+def test_the_audit_log_names_the_user_at_a_socket(served: Served) -> None:
+    with served.by("rw") as client:
+        client.put(f"{STATES}/about%2Fsecrets", json={"content": "the treasure"})
+    line = served.audit.tail(1)[0]
+    assert line["who"] == f"uid:{os.getuid()}"
+    assert (line["mode"], line["space"], line["status"]) == ("RW", "default", 201)
+    assert "secrets" not in json.dumps(line)
