@@ -130,7 +130,7 @@ def _copy_what_was_read(
 ) -> None:
     """The mentions of chunks, for their copies."""
     place = dict(zip(olds, news, strict=True))
-    rows = memory._store.engine.rows(  # type: ignore[attr-defined]
+    rows = memory._store.database.rows(  # type: ignore[attr-defined]
         "SELECT chunk, entity, positions, introduces FROM mentions "
         "WHERE chunk IN (SELECT value FROM json_each(?))",
         json.dumps(list(olds)),

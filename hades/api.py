@@ -34,8 +34,8 @@ from hades.domain.graph import (
     Provenance,
     Reason,
     Related,
+    RelationChange,
     Resolution,
-    Turn,
 )
 from hades.domain.proposal import Proposal
 from hades.domain.times import AsOf
@@ -94,6 +94,7 @@ __all__ = [
     "Reason",
     "Recall",
     "Related",
+    "RelationChange",
     "Resolution",
     "Sentence",
     "Space",
@@ -104,7 +105,6 @@ __all__ = [
     "SubgraphEdge",
     "SubgraphNode",
     "Topic",
-    "Turn",
     "Unavailable",
     "View",
     "WorkingItem",

@@ -385,7 +385,8 @@ def open(
     `actor` is who the change log names (your login name), `space` the space to work in
     (`default`), `busy_timeout_s` how long a write waits for another process's (10),
     `encoder` who makes vectors (the built-in `minilm`), `extractor` who finds names in texts
-    from now on: `names` (built in) or `spacy`; the memory remembers it.
+    from now on: `names` (built in) or `spacy`; the memory remembers it. `clock` tells the time
+    instead of the system: a function that returns the microseconds since 1970 as an int.
     """
     if path is None:
         from hades.settings import load_settings

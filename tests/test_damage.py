@@ -9,12 +9,15 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import hades
+from hades.cli import app
+from hades.store import opening
 
 
 def _filled(path: Path) -> dict[str, str]:
@@ -99,11 +102,66 @@ def test_flipped_bits_are_noticed_or_harmless(path: Path, tmp_path: Path) -> Non
                     except hades.HadesError:
                         noticed += 1
                 memory.check()
+                noticed += _reading_all(memory, tmp_path)
         except hades.HadesError:
             noticed += 1
         for left in tmp_path.glob("flipped*"):
             left.unlink()
     assert noticed > 10
+
+
+def _reading_all(memory: hades.Memory, folder: Path) -> int:
+    """Read everything there is; how many of the ways to do so noticed the damage."""
+    target = folder / "flipped.export"
+    readings: list[Callable[[], object]] = [
+        memory.topics,
+        memory.entities,
+        memory.edges,
+        memory.spaces,
+        memory.stats,
+        memory.log,
+        lambda: memory.export(target),
+        lambda: memory.export(folder / "flipped.json", "node-link"),
+    ]
+    noticed = 0
+    for read in readings:
+        try:
+            read()
+        except hades.HadesError:
+            noticed += 1
+            assert read is not readings[-2] or not target.exists()
+    return noticed
+
+
+DAMAGE_TO_RECORDS = [
+    "UPDATE states SET valid_from = 1 << 62 WHERE id = 42",
+    "UPDATE states SET tags = '{nonsense' WHERE id = 42",
+    "UPDATE states SET topic = 4711 WHERE id = 42",
+    "UPDATE states SET body = zeroblob(30) WHERE id = 42",
+    "UPDATE topics SET name = CAST(x'ff00' AS TEXT) WHERE id = 3",
+    "UPDATE edges SET recorded_at = 'never' WHERE id = 5",
+    "UPDATE changes SET at = 1 << 62 WHERE number = 5",
+]
+
+
+def test_an_export_of_a_damaged_memory_is_refused_in_one_sentence(
+    path: Path, tmp_path: Path
+) -> None:
+    _filled(path)
+    original = path.read_bytes()
+    target = tmp_path / "all.jsonl"
+    for damage in DAMAGE_TO_RECORDS:
+        path.write_bytes(original)
+        raw = sqlite3.connect(path)
+        raw.execute(damage)
+        raw.commit()
+        raw.close()
+        done = CliRunner().invoke(app, ["export", str(target), "--memory", str(path)])
+        assert done.exit_code == 2, damage
+        assert done.stderr.startswith("hades: "), damage
+        assert done.stderr.count("\n") == 1, damage
+        assert "hades check" in done.stderr, damage
+        assert not list(tmp_path.glob("*all.jsonl*")), damage
 
 
 def test_a_damaged_content_is_named_by_check(path: Path) -> None:
@@ -222,6 +280,16 @@ def test_a_full_disk(tmp_path: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
+def test_an_export_to_a_full_disk_is_one_sentence(path: Path) -> None:
+    _filled(path)
+    program = "from hades.cli import app; app()"
+    export = [sys.executable, "-c", program, "export", "-", "--memory", str(path)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(export, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "hades: The export cannot be written: No space left on device.\n"
+
+
 def _as_nobody(path: Path) -> str:
     """What an unprivileged process is told; it forks, so that it need not load anything."""
     read, write = os.pipe()
@@ -280,20 +348,30 @@ def test_a_folder_nobody_may_write(shelf: Path) -> None:
     assert _as_nobody(shelf / "new.hades").startswith("Denied: ")
 
 
-def test_a_file_of_an_older_version_is_brought_up_to_date(path: Path) -> None:
+def test_a_file_from_before_the_first_release(path: Path) -> None:
     with hades.open(path) as memory:
-        memory.remember("a", "Approach X was rejected.")
-    raw = sqlite3.connect(path, isolation_level=None)
-    for index in ("chunks_change", "entities_change"):
-        raw.execute(f"DROP INDEX {index}")
-    raw.execute("DELETE FROM migrations WHERE number = 5")
-    raw.execute("PRAGMA user_version=4")
+        memory.remember("a", "one")
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA user_version=5")
     raw.close()
+    with pytest.raises(hades.Unavailable, match="run `hades export` with that version"):
+        hades.open(path)
+
+
+def test_a_file_of_an_older_version_is_brought_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "one")
+    step = "CREATE TABLE later (number INTEGER); INSERT INTO later VALUES (7)"
+    monkeypatch.setattr(opening, "MIGRATIONS", [*opening.MIGRATIONS, ("a later step", step)])
     with pytest.raises(hades.Unavailable, match="older HADES: open it for writing once"):
         hades.open(path, read_only=True)
-    with hades.open(path) as memory:
-        assert memory.recall("What was rejected?").passages[0].chunk.topic == "a"
-        memory.remember("b", "The invoice is paid in March.")
-        assert memory.recall("When is the invoice paid?").passages[0].chunk.topic == "b"
-    with hades.open(path, read_only=True) as memory:
-        assert memory.check() == []
+    for _ in range(2):
+        with hades.open(path) as memory:
+            database = memory._store.database
+            assert database.rows("SELECT number FROM later") == [(7,)]
+            steps = database.rows("SELECT number, name FROM migrations ORDER BY number")
+            assert steps[-1] == (opening.OLDEST + 1, "a later step")
+            assert memory.get("a").content == "one"
+            assert memory.check() == []

@@ -299,10 +299,10 @@ def test_proposals_and_answers_come_back_from_an_export(
 def test_check_finds_damaged_proposals_and_mend_drops_them(memory: hades.Memory) -> None:
     wish = memory.propose("Ann", "knows", "Bob", confidence=0.1)
     other = memory.propose("Ann", "knows", "Cyd", confidence=0.1)
-    engine = memory._store.engine  # type: ignore[attr-defined]
+    engine = memory._store.database  # type: ignore[attr-defined]
     with engine.transaction():
         engine.run("UPDATE proposals SET fields = '{' WHERE id = ?", wish.id)
-    with pytest.raises(hades.Corrupt, match="hades check --repair"):
+    with pytest.raises(hades.Corrupt, match="hades check"):
         memory.proposals()
     (problem,) = memory.check()
     assert problem.where == f"proposal {wish.id}"

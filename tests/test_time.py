@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import hades
@@ -133,3 +137,59 @@ def test_history_before_the_topic_was_known(memory: hades.Memory, clock: HeldClo
     memory.remember("a", "one")
     with pytest.raises(hades.NotFound):
         memory.at(known="2023").history("a")
+
+
+def test_a_passage_is_cited_as_the_version_that_holds_then(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    preface = "\n".join(f"Line {number} of a preface that says little." for number in range(60))
+    plan = "# Plan\n\n" + "The Quokka Project stays as it was agreed. " * 12
+    memory.remember("doc/plan", plan, valid_from="2024-01")
+    clock.set("2024-06-01")
+    memory.remember("doc/plan", f"# Preface\n\n{preface}\n\n{plan}", valid_from="2024-06")
+    clock.set("2024-07-01")
+    # A late correction is the version written last, but it holds from March to June only.
+    longer = f"# Preface\n\n{preface}\n{preface}\n\n{plan}"
+    memory.remember("doc/plan", longer, valid_from="2024-03")
+    for at, version in (("2024-02", 1), ("2024-04", 3), ("2024-07", 2)):
+        view = memory.at(at)
+        content = view.get("doc/plan").content
+        line = content[: content.index("# Plan")].count("\n") + 1
+        searched = view.search("quokka")[0]
+        recalled = view.recall("quokka").passages[0]
+        mentioned = view.mentions("Quokka Project")[0]
+        for found in (searched, recalled, mentioned):
+            assert found.chunk.text.startswith("# Plan")
+            assert (found.chunk.version, found.line) == (version, line)
+        stated = [edge.source.name for edge in view.edges() if edge.source.kind == "chunk"]
+        assert all(name.startswith(f"doc/plan@{version}#") for name in stated)
+
+
+def test_a_planned_topic_counts_when_it_is_there(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("now", "one")
+    memory.remember("later", "two", valid_from="2024-05")
+    memory.remember("gone", "three")
+    memory.remember("gone", "four", valid_from="2024-06")
+    memory.forget("gone")
+    for day, there in (("2024-03-01", ["now"]), ("2024-05-02", ["later", "now"])):
+        clock.set(day)
+        assert [topic.name for topic in memory.topics()] == there
+        assert [space.topics for space in memory.spaces()] == [len(there)]
+        assert memory.stats()["topics"] == len(there)
+
+
+@pytest.mark.parametrize(
+    "clock",
+    [
+        lambda: datetime(2024, 1, 1, tzinfo=UTC),
+        lambda: 1.7e15,
+        lambda: True,
+        lambda: 1 << 70,
+        lambda: None,
+        datetime(2024, 1, 1, tzinfo=UTC),
+    ],
+)
+def test_a_clock_that_tells_no_microseconds_is_refused(path: Path, clock: Any) -> None:
+    with pytest.raises(hades.InvalidInput, match="microseconds since 1970"):
+        hades.open(path, clock=clock)
+    assert not list(path.parent.glob("*.hades*"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import random
 import time
 from pathlib import Path
 
@@ -61,6 +62,42 @@ def test_restoring_under_an_open_reader_and_writer(path: Path, tmp_path: Path) -
         other.remember("a", "three")
         assert memory.get("a").content == "three"
         assert memory.check() == []
+
+
+class _Stopped(Exception):
+    pass
+
+
+def test_a_backup_tells_how_far_it_is_and_can_be_stopped(path: Path, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+
+    def stop_half_way(what: str, done: int, total: int) -> None:
+        told.append((what, done, total))
+        if 2 * done > total:
+            raise _Stopped
+
+    with hades.open(path) as memory:
+        with memory.batch():
+            for number in range(600):
+                memory.remember(f"ballast/{number}", random.Random(number).randbytes(1000).hex())
+        before = sorted(tmp_path.iterdir())
+        with pytest.raises(_Stopped):
+            memory.backup(tmp_path / "backup.hades", stop_half_way)
+        assert sorted(tmp_path.iterdir()) == before
+        assert len(told) > 2
+        assert told == sorted(told)
+        memory.backup(tmp_path / "backup.hades", lambda *step: told.append(step))
+        assert told[-1][1] == told[-1][2] > 0
+        memory.remember("late", "not in the backup")
+        with pytest.raises(_Stopped):
+            memory.restore(tmp_path / "backup.hades", _stop_restoring)
+        assert memory.get("late").content == "not in the backup"
+        assert not list(tmp_path.glob(".*"))
+
+
+def _stop_restoring(what: str, done: int, total: int) -> None:
+    if what == "restoring" and 2 * done > total:
+        raise _Stopped
 
 
 def test_restoring_what_is_no_backup_changes_nothing(path: Path, tmp_path: Path) -> None:

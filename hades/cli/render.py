@@ -16,8 +16,8 @@ from hades.domain.graph import (
     FactChange,
     Mentioned,
     Related,
+    RelationChange,
     Resolution,
-    Turn,
 )
 from hades.domain.names import one_line
 from hades.domain.proposal import Proposal
@@ -271,7 +271,7 @@ def chunks(console: Console, found: list[Chunk]) -> None:
     console.print(rows if found else "no passages: it is not indexed yet")
 
 
-def turn(console: Console, found: Turn) -> None:
+def turn(console: Console, found: RelationChange) -> None:
     """When a relation gave way to another, and to which."""
     became = f" → {found.after.relation} {found.after.target}" if found.after else ""
     line = f"{when(found.at)}  {found.before.relation} {found.before.target}{became}"
@@ -340,7 +340,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
     single: dict[Any, Any] = {
         State: state,
         Diff: diff,
-        Turn: turn,
+        RelationChange: turn,
         FactChange: lambda out, done: edges(out, [*done.closed, *done.opened]),
         Resolution: resolution,
         Summary: summary,

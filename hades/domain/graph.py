@@ -1,4 +1,4 @@
-"""What joins memories: entities, edges and the clusters made of them."""
+"""What joins memories: entities and edges."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ class NodeKind(IntEnum):
     TOPIC = 0
     ENTITY = 1
     CHUNK = 2
-    CLUSTER = 3
 
     @property
     def label(self) -> str:
-        """The word for it: `topic`, `entity`, `chunk`, `cluster`."""
+        """The word for it: `topic`, `entity`, `chunk`."""
         return self.name.lower()
 
 
@@ -50,7 +49,7 @@ class Entity:
     frequency: int = 0
     """In how many passages it is mentioned."""
     id: int = field(default=0, compare=False)
-    """Its number: tells apart two entities that are written alike."""
+    """Its number in this file: tells apart two entities that are written alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +107,8 @@ class Provenance:
 class Edge:
     """A typed, weighted, directed relation that holds for a time.
 
-    One that was told has a number above 0; one that a text states, a number below; one that
-    follows from mentions (`documents`) has none, 0.
+    One that somebody wrote has a number above 0; one that a text states, a number below; one
+    that follows from mentions (`documents`) has none, 0.
 
     `valid_from`/`valid_to` say when it held in the world; `recorded_at`/`retired_at`
     when this memory believed so. `superseded_by` is the edge that replaced it.
@@ -132,10 +131,6 @@ class Edge:
     provenance: Provenance | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
-    def holds_at(self, moment: datetime) -> bool:
-        """True when the edge was true in the world at that moment."""
-        return self.valid_from <= moment and (self.valid_to is None or moment < self.valid_to)
-
     def __str__(self) -> str:
         return f"{self.source} --[{self.relation}]--> {self.target}"
 
@@ -151,7 +146,7 @@ class FactChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class RelationChange:
     """The moment one relation gave way to another, as `when_changed` finds it."""
 
     at: datetime
@@ -186,17 +181,6 @@ class Resolution:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """A topic group of the hierarchy."""
-
-    name: str
-    level: int
-    """1: topics, 2: super-topics."""
-    summary: str = ""
-    members: int = 0
-
-
 class Reason(StrEnum):
     """Why something was trimmed, stopped or done another way."""
 
@@ -206,7 +190,6 @@ class Reason(StrEnum):
     BUDGET_EXHAUSTED = "budget_exhausted"
     CLAMPED = "clamped"
     NO_EMBEDDINGS = "no_embeddings"
-    NO_HIERARCHY = "no_hierarchy"
     EMPTY_GRAPH = "empty_graph"
     EVICTED = "evicted"
     FALLBACK = "fallback"

@@ -9,8 +9,6 @@ from typing import Any
 
 DEFAULT_THRESHOLD = 0.8
 """So sure one must be for a change to need nobody's approval. A judgement, not a measurement."""
-PROPOSAL_KINDS = ("relate", "remember", "alias", "kind")
-"""What can be proposed: an edge, a state, another name of an entity, what kind of thing it is."""
 PROPOSAL_STATUSES = ("waiting", "applied", "rejected")
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -34,6 +35,22 @@ _MICROSECOND = timedelta(microseconds=1)
 def system_clock() -> int:
     """Now, in microseconds since 1970, UTC."""
     return time.time_ns() // 1000
+
+
+def checked_clock(clock: Clock) -> Clock:
+    """The same clock, refused where it is no function or tells no microseconds."""
+
+    def tell() -> int:
+        micros = clock() if callable(clock) else clock
+        if type(micros) is not int or not _FIRST <= micros <= _LAST:
+            raise InvalidInput(
+                "A clock is a function that returns the microseconds since 1970 as an int: "
+                f"this one gives {micros!r}."
+            )
+        return micros
+
+    tell()
+    return tell
 
 
 def to_micros(moment: datetime) -> int:
@@ -80,6 +97,8 @@ class AsOf:
 
 
 NOW = AsOf()
+_FIRST = to_micros(datetime.min)
+_LAST = to_micros(datetime.max)
 
 _UNITS = {
     "second": timedelta(seconds=1),
@@ -117,7 +136,7 @@ _MONTH_WORDS = re.compile(
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2})|-?q([1-4]))?")
 _QUARTER_FIRST = re.compile(r"q([1-4])[ -]?(\d{4})")
 _LOOSE_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_SLASHES = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}")
+_SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{2}|\d{4})")
 
 
 def parse_time(when: TimeLike, now: int) -> datetime:
@@ -142,12 +161,26 @@ def parse_time(when: TimeLike, now: int) -> datetime:
         raise InvalidInput(f"There is no such time as {when!r} ({error}).") from error
     if moment is not None:
         return moment
-    if _SLASHES.fullmatch(text):
-        raise InvalidInput(f"{when!r} is ambiguous: write the date as 2024-03-31.")
+    if slashes := _SLASHES.fullmatch(text):
+        raise _refused_slashes(when, *map(int, slashes.groups()))
     raise InvalidInput(
         f"Cannot read the time {when!r}: write 2024-03-31, 2024-03, "
         "2024-03-31T14:00+02:00, yesterday or 3 weeks ago."
     )
+
+
+def _refused_slashes(when: str, one: int, other: int, year: int) -> InvalidInput:
+    """Why a date with slashes is not read: day and month have no agreed order there."""
+    year = year if year > 99 else 2000 + year
+    meant = set()
+    for month, day in ((one, other), (other, one)):
+        with suppress(ValueError):
+            meant.add(date(year, month, day))
+    if not meant:
+        return InvalidInput(f"There is no such date as {when!r}: write it as 2024-03-31.")
+    if len(meant) == 1:
+        return InvalidInput(f"Cannot read the date {when!r}: write it as {meant.pop()}.")
+    return InvalidInput(f"{when!r} is ambiguous: write the date as 2024-03-31.")
 
 
 def _iso(text: str) -> datetime | None:

@@ -154,7 +154,7 @@ def _ready(
     index = Index(
         seconds=round(seconds, 1),
         chunks=sum(one["chunks"] for one in stats),
-        edges=sum(one[kind] for one in stats for kind in ("mentions", "links", "edges")),
+        edges=sum(one[kind] for one in stats for kind in ("mentions", "derived_edges", "edges")),
         skipped=skipped,
     )
     # Renamed into place: half of it would pass for a whole one.

@@ -8,6 +8,7 @@ only a running system fills, which are written empty so that they exist.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -30,18 +31,29 @@ EDGES = ("relations", "cluster_edges")
 
 def write(graph: GraphSnapshot, folder: Path) -> None:
     """Write a file for every collection, and `import.sh`."""
-    keys: dict[Node, str] = {}
-    for node in graph.ids():
-        keys[node] = f"{node.kind[0]}_{len(keys) + 1}"
-    out_degree: dict[Node, int] = {}
-    for edge in graph.edges:
-        out_degree[edge.source] = out_degree.get(edge.source, 0) + 1
+    nodes = list(graph.nodes())
+    keys = {one.node: f"{one.node.kind[0]}_{place}" for place, one in enumerate(nodes, start=1)}
+    out_degree = Counter(edge.source for edge in graph.edges)
     files: dict[str, Iterable[dict[str, Any]]] = dict.fromkeys((*DOCUMENTS, *EDGES), ())
     files["papers_raw"] = (
         {"_key": keys[Node("topic", state.topic)], "name": state.topic, **plain(state)}
         for state in graph.states
     )
-    files["entities"] = _entities(graph, keys, out_degree)
+    files["entities"] = (
+        {
+            "_key": keys[one.node],
+            "name": one.node.name,
+            "name_lower": one.node.name.lower(),
+            "type": one.kind,
+            "aliases": list(one.other_names),
+            "summary": "",
+            "layer": 0,
+            "cluster_id": None,
+            "prev_cluster_id": None,
+            "deg_out": out_degree[one.node],
+        }
+        for one in nodes
+    )
     files["relations"] = (
         _relation(edge, f"r_{edge.id}" if edge.id > 0 else f"s_{number}", keys)
         for number, edge in enumerate(graph.edges)
@@ -51,26 +63,6 @@ def write(graph: GraphSnapshot, folder: Path) -> None:
             for row in rows:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     (folder / "import.sh").write_text(_script(), encoding="utf-8")
-
-
-def _entities(
-    graph: GraphSnapshot, keys: dict[Node, str], out_degree: dict[Node, int]
-) -> Iterable[dict[str, Any]]:
-    kinds = {Node("entity", entity.name): entity for entity in graph.entities}
-    for node, key in keys.items():
-        entity = kinds.get(node)
-        yield {
-            "_key": key,
-            "name": node.name,
-            "name_lower": node.name.lower(),
-            "type": entity.kind if entity else node.kind,
-            "aliases": [*entity.aliases, *entity.merged] if entity else [],
-            "summary": entity.summary if entity else "",
-            "layer": 0,
-            "cluster_id": None,
-            "prev_cluster_id": None,
-            "deg_out": out_degree.get(node, 0),
-        }
 
 
 def _relation(edge: Edge, key: str, keys: dict[Node, str]) -> dict[str, Any]:

@@ -28,33 +28,55 @@ FORMATS = ("jsonl", *GRAPH_FILES, *GRAPH_FOLDERS)
 @contextmanager
 def new_file(path: Path) -> Iterator[TextIO]:
     """A text file that appears whole under its name, or not at all."""
-    _refuse_existing(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
-        try:
-            with draft.open("x", encoding="utf-8", newline="\n") as file:
-                yield file
-            os.rename(draft, path)
-        except OSError as error:
-            raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    with _new(path) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
+        yield file
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder that appears whole under its name, or not at all."""
+    with _new(path) as draft:
+        draft.mkdir()
+        yield draft
+
+
+@contextmanager
+def text_file(target: Path | TextIO) -> Iterator[TextIO]:
+    """A new file at a path, or one that the caller opened."""
+    if isinstance(target, Path):
+        with new_file(target) as file:
+            yield file
+    else:
+        with _opened(target):
+            yield target
+
+
+@contextmanager
+def _opened(file: TextIO) -> Iterator[None]:
+    try:
+        yield
+        file.flush()
+    except BrokenPipeError:
+        raise  # whoever reads it has seen enough
+    except OSError as error:
+        raise Unavailable(f"The export cannot be written: {error.strerror or error}.") from error
+
+
+@contextmanager
+def _new(path: Path) -> Iterator[Path]:
+    """A hidden name beside a path; what is made there gets the path's name in one step."""
     _refuse_existing(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        try:
-            draft.mkdir()
-            yield draft
-            os.rename(draft, path)
-        except OSError as error:
-            raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error
+        yield draft
+        os.rename(draft, path)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        if draft.is_dir():
+            shutil.rmtree(draft, ignore_errors=True)
+        else:
+            draft.unlink(missing_ok=True)
 
 
 def _refuse_existing(path: Path) -> None:

@@ -6,7 +6,6 @@ import html
 import re
 from typing import TextIO
 
-from hades.domain.graph import Node
 from hades.domain.plain import plain
 from hades.exchange.snapshot import GraphSnapshot
 
@@ -34,21 +33,14 @@ def write(graph: GraphSnapshot, file: TextIO) -> None:
             key = f'id="{domain}_{name}" for="{domain}"'
             file.write(f'<key {key} attr.name="{name}" attr.type="{kind}"/>\n')
     file.write('<graph id="HADES_KG" edgedefault="directed">\n')
-    ids = graph.ids()
-    texts = {Node("topic", state.topic): state.content for state in graph.states}
-    texts |= {Node("chunk", chunk.id): chunk.text for chunk in graph.chunks}
-    kinds = {Node("entity", entity.name): entity.kind for entity in graph.entities}
-    aliases = {
-        Node("entity", entity.name): "; ".join((*entity.aliases, *entity.merged))
-        for entity in graph.entities
-    }
-    for node, node_id in ids.items():
-        file.write(f'<node id="{_clean(node_id)}">')
-        _data(file, "node", "kind", kinds.get(node, node.kind))
-        _data(file, "node", "name", node.name)
-        _data(file, "node", "text", texts.get(node))
-        _data(file, "node", "aliases", aliases.get(node))
+    for one in graph.nodes():
+        file.write(f'<node id="{_clean(one.id)}">')
+        _data(file, "node", "kind", one.kind)
+        _data(file, "node", "name", one.node.name)
+        _data(file, "node", "text", one.text)
+        _data(file, "node", "aliases", "; ".join(one.other_names))
         file.write("</node>\n")
+    ids = graph.ids()
     for edge in graph.edges:
         source, target = _clean(ids[edge.source]), _clean(ids[edge.target])
         file.write(f'<edge id="e{edge.id}" source="{source}" target="{target}">')

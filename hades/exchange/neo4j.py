@@ -6,7 +6,6 @@ import csv
 import re
 from pathlib import Path
 
-from hades.domain.graph import Node
 from hades.domain.plain import plain
 from hades.exchange.snapshot import GraphSnapshot
 
@@ -21,21 +20,17 @@ neo4j-admin database import full "${1:-hades}" \\
 
 def write(graph: GraphSnapshot, folder: Path) -> None:
     """Write both files and `import.sh`."""
-    ids = graph.ids()
-    texts = {Node("topic", state.topic): state.content for state in graph.states}
-    texts |= {Node("chunk", chunk.id): chunk.text for chunk in graph.chunks}
-    entities = {Node("entity", entity.name): entity for entity in graph.entities}
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, quoting=csv.QUOTE_ALL)
         rows.writerow(["id:ID", "name", "kind", "aliases:string[]", "text", ":LABEL"])
-        for node, node_id in ids.items():
-            entity = entities.get(node)
-            kind = entity.kind if entity else node.kind
+        for one in graph.nodes():
             # The importer splits arrays at semicolons and has no way to escape one.
-            others = (*entity.aliases, *entity.merged) if entity else ()
-            aliases = ";".join(name.replace(";", ",") for name in others)
-            labels = node.kind.capitalize() + (f";{_label(kind)}" if entity else "")
-            rows.writerow([node_id, node.name, kind, aliases, texts.get(node, ""), labels])
+            aliases = ";".join(name.replace(";", ",") for name in one.other_names)
+            labels = one.node.kind.capitalize()
+            if one.node.kind == "entity":
+                labels += f";{_label(one.kind)}"
+            rows.writerow([one.id, one.node.name, one.kind, aliases, one.text, labels])
+    ids = graph.ids()
     with (folder / "relationships.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, quoting=csv.QUOTE_ALL)
         rows.writerow(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -14,6 +15,18 @@ _MARK_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
+class ExportedNode:
+    """A node as graph formats show it."""
+
+    id: str
+    node: Node
+    kind: str
+    """`topic`, `chunk`, or the kind of an entity."""
+    other_names: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class GraphSnapshot:
     """Topics with their state, their chunks, entities, and the edges that hold."""
 
@@ -21,6 +34,21 @@ class GraphSnapshot:
     chunks: list[Chunk]
     entities: list[Entity]
     edges: list[Edge]
+
+    def nodes(self) -> Iterator[ExportedNode]:
+        """Every node with its id, the topics first."""
+        texts = {Node("topic", state.topic): state.content for state in self.states}
+        texts |= {Node("chunk", chunk.id): chunk.text for chunk in self.chunks}
+        entities = {Node("entity", entity.name): entity for entity in self.entities}
+        for node, node_id in self.ids().items():
+            entity = entities.get(node)
+            yield ExportedNode(
+                id=node_id,
+                node=node,
+                kind=entity.kind if entity else node.kind,
+                other_names=(*entity.aliases, *entity.merged) if entity else (),
+                text=texts.get(node, ""),
+            )
 
     def ids(self) -> dict[Node, str]:
         """A stable id for each node: a topic's and chunk's name, an entity's folded name.

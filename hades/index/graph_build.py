@@ -327,7 +327,7 @@ def _stated(
 ) -> StatedArcs:  # fmt: skip
     """Edges users and documents state, and those of topics with their own chunks."""
     first_entity, first_topic, n = where
-    edges, links = tables["edges"], tables["links"]
+    edges, links = tables["edges"], tables["derived_edges"]
     held = np.flatnonzero(
         (edges["space"] == moment.space)
         & (edges["valid_from"] <= moment.valid)
@@ -413,7 +413,7 @@ def _in_order(tables: Tables, chunks: Ints, moment: GraphMoment) -> tuple[Ints, 
 
 
 def _last_topic(tables: Tables) -> int:
-    edges, links = tables["edges"], tables["links"]
+    edges, links = tables["edges"], tables["derived_edges"]
     nodes = [edges["source"], edges["target"], links["source"], links["target"]]
     topics = [one[one & 7 == NodeKind.TOPIC] >> 3 for one in nodes]
     return max((int(one.max(initial=0)) for one in topics), default=0)

@@ -36,7 +36,7 @@ _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
         "id",
         {"id": np.int64, "space": np.int32, "origin": np.int8, "recorded_at": np.int64},
     ),
-    "links": (
+    "derived_edges": (
         "id",
         {
             "id": np.int64,
@@ -206,10 +206,10 @@ class Tables(Derived):
         chunk, entity = keys >> _ENTITY_BITS, keys & ((1 << _ENTITY_BITS) - 1)
         stay = ~np.isin(chunk, gone[NodeKind.CHUNK]) & ~np.isin(entity, gone[NodeKind.ENTITY])
         self.mentions.keep(stay)
-        for name in ("links", "edges"):
+        for name in ("derived_edges", "edges"):
             table = self[name]
             table.keep(~np.isin(table["source"], nodes) & ~np.isin(table["target"], nodes))
-        links, order = self["links"], self["order"]
+        links, order = self["derived_edges"], self["order"]
         links.keep(~np.isin(links["chunk"], gone[NodeKind.CHUNK]))
         order.keep(~np.isin(order["chunk"], gone[NodeKind.CHUNK]))
         self.terms.drop(gone[NodeKind.CHUNK])

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hades.errors import InvalidInput
-from hades.ingest.document import Block, Document, Name
+from hades.ingest.document import Block, ChunkSpan, Document
 
 TOKENS_AT_MOST = 220
 """Room for a heading within the 256 tokens the small encoders read."""
@@ -55,26 +55,12 @@ _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A part of a document's content that is embedded, found and cited as one."""
-
-    start: int
-    end: int
-    heading: str
-    tokens: int
-    ordinal: int
-    blocks: tuple[int, ...]
-    """Numbers of the blocks it has text of."""
-    names: tuple[Name, ...]
-
-
 def chunk(
     document: Document,
     count_tokens: CountTokens,
     limit: int = TOKENS_AT_MOST,
     target: int = TOKENS_AIMED_AT,
-) -> list[Passage]:
+) -> list[ChunkSpan]:
     """The passages of a document, in order; together they hold every block exactly once.
 
     No passage has more than `limit` tokens, unless a single character has.
@@ -250,7 +236,7 @@ def _joined(pack: list[_Piece]) -> _Piece:
     return _Piece(pack[0].start, pack[-1].end, pack[0].block, parts=tuple(pack))
 
 
-def _settled(packed: Sequence[_Piece], blocks: Sequence[Block], bounds: _Bounds) -> list[Passage]:
+def _settled(packed: Sequence[_Piece], blocks: Sequence[Block], bounds: _Bounds) -> list[ChunkSpan]:
     """Passages, the joined ones counted as a whole.
 
     A tokenizer may count white space or begin every text with a mark, so the sum over
@@ -267,8 +253,8 @@ def _settled(packed: Sequence[_Piece], blocks: Sequence[Block], bounds: _Bounds)
     return [_passage(piece, ordinal, blocks) for ordinal, piece in enumerate(settled)]
 
 
-def _passage(piece: _Piece, ordinal: int, blocks: Sequence[Block]) -> Passage:
+def _passage(piece: _Piece, ordinal: int, blocks: Sequence[Block]) -> ChunkSpan:
     numbers = tuple(dict.fromkeys(part.block for part in piece.parts or (piece,)))
     names = dict.fromkeys(name for number in numbers for name in blocks[number].names)
     heading = blocks[piece.block].heading
-    return Passage(piece.start, piece.end, heading, piece.tokens, ordinal, numbers, tuple(names))
+    return ChunkSpan(piece.start, piece.end, heading, piece.tokens, ordinal, numbers, tuple(names))

@@ -4,12 +4,17 @@ A reader turns one source (a file, a record, a conversation) into one or more
 Documents. It does not touch the store, the clock or the network. Everything a
 Document says depends on its source alone, never on what was read before: so the
 order in which sources arrive does not matter.
+
+The phases that need more than the content may run later, in another process, after a
+crash. So what a reader said is packed and kept with the state until it is linked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 from typing import Any
@@ -30,7 +35,7 @@ class Origin(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class IntroducedName:
     """A name a document introduces: it may be mentioned anywhere, now or later."""
 
     text: str
@@ -53,7 +58,7 @@ class Block:
     heading: str = ""
     """The way to it: `Guide > Install`, `store.py > Engine.close`."""
     whole: bool = False
-    names: tuple[Name, ...] = ()
+    names: tuple[IntroducedName, ...] = ()
     """Names this block introduces: the symbol it defines, its speaker."""
 
 
@@ -71,7 +76,6 @@ class Link:
     block: int = 0
     evidence: str = ""
     weight: float = 1.0
-    exclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class Document:
     """document, code, conversation, record, paper, note."""
     title: str = ""
     blocks: tuple[Block, ...] = ()
-    names: tuple[Name, ...] = ()
+    names: tuple[IntroducedName, ...] = ()
     """Names the document as a whole introduces: its title, its authors."""
     links: tuple[Link, ...] = ()
     tags: tuple[str, ...] = ()
@@ -93,5 +97,107 @@ class Document:
     valid_from: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkSpan:
+    """A part of a document's content that is embedded, found and cited as one."""
+
+    start: int
+    end: int
+    heading: str
+    tokens: int
+    ordinal: int
+    blocks: tuple[int, ...]
+    """Numbers of the blocks it has text of."""
+    names: tuple[IntroducedName, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Introductions:
+    """The names and links a document introduces, by the chunks it was cut into."""
+
+    names: tuple[tuple[IntroducedName, int | None], ...] = ()
+    """A name, and the number of its chunk; None: the whole document's."""
+    links: tuple[Link, ...] = ()
+    """Links, with the number of a chunk for the number of a block."""
+    kind: str = "document"
+    """The kind of document they are from."""
+
+
 class Unreadable(Exception):
     """A source that cannot be read; the message is one sentence that says why."""
+
+
+def pack_document(document: Document) -> bytes:
+    """What the chunker will need: everything but the content."""
+    return _pack(
+        {
+            "title": document.title,
+            "kind": document.kind,
+            "blocks": [
+                [b.start, b.end, b.heading, b.whole, _rows(b.names)] for b in document.blocks
+            ],
+            "names": _rows(document.names),
+            "links": [_link_row(link) for link in document.links],
+        }
+    )
+
+
+def unpack_document(outline: bytes, topic: str, content: str) -> Document:
+    """The document again, from what was packed and its content."""
+    data = _unpack(outline)
+    return Document(
+        topic=topic,
+        content=content,
+        kind=data["kind"],
+        title=data["title"],
+        blocks=tuple(
+            Block(start, end, heading, whole, tuple(map(_name, names)))
+            for start, end, heading, whole, names in data["blocks"]
+        ),
+        names=tuple(map(_name, data["names"])),
+        links=tuple(Link(*link) for link in data["links"]),
+    )
+
+
+def pack_introductions(document: Document, chunks: Sequence[ChunkSpan]) -> bytes:
+    """The names and links of a document, by chunk."""
+    chunk_of = {block: chunk.ordinal for chunk in reversed(chunks) for block in chunk.blocks}
+    names: list[list[Any]] = [[*row, None] for row in _rows(document.names)]
+    for chunk in chunks:
+        names += [[*row, chunk.ordinal] for row in _rows(chunk.names)]
+    links = [_link_row(replace(link, block=chunk_of.get(link.block, 0))) for link in document.links]
+    return _pack({"names": names, "links": links, "kind": document.kind})
+
+
+def unpack_introductions(outline: bytes | None) -> Introductions:
+    """The same, read back."""
+    if outline is None:
+        return Introductions()
+    data = _unpack(outline)
+    return Introductions(
+        names=tuple((_name(row), ordinal) for *row, ordinal in data["names"]),
+        links=tuple(Link(*link) for link in data["links"]),
+        kind=data.get("kind", "document"),
+    )
+
+
+def _rows(names: Iterable[IntroducedName]) -> list[list[Any]]:
+    return [[name.text, int(name.origin), name.kind] for name in names]
+
+
+def _name(row: Sequence[Any]) -> IntroducedName:
+    text, origin, kind = row
+    return IntroducedName(text, Origin(origin), kind)
+
+
+def _link_row(link: Link) -> list[Any]:
+    return [link.source, link.relation, link.target, link.block, link.evidence, link.weight]
+
+
+def _pack(data: dict[str, Any]) -> bytes:
+    return zlib.compress(json.dumps(data, ensure_ascii=False).encode(), 1)
+
+
+def _unpack(outline: bytes) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(zlib.decompress(outline))
+    return data

@@ -16,20 +16,14 @@ from pathlib import Path
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.ingest.document import Document, Unreadable
+from hades.ingest.facts import looks_like_triple
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.arxiv import looks_like_paper, read_arxiv
-from hades.ingest.readers.conversations import (
-    HEAD_BYTES,
-    first_objects,
-    looks_like_conversation,
-    read_conversations,
-)
-from hades.ingest.readers.records import Bad, read_corpus
-from hades.ingest.readers.records import Mapping as Fields
-from hades.ingest.readers.triples import looks_like_triple
+from hades.ingest.readers.chats import HEAD_BYTES, first_objects, looks_like_chat, read_chats
+from hades.ingest.readers.records import Bad, FieldMapping, read_corpus
 from hades.ingest.walk import Unwalkable, walk
 
-READER_VERSION = b"1"
+READER_VERSION = b"2"
 """Part of every fingerprint: raised when readers give other documents for the same bytes."""
 
 _RECORD_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -50,7 +44,7 @@ class Root:
 
     path: Path
     prefix: str
-    fields: Fields | None
+    fields: FieldMapping | None
     name: str
     """How the store knows it."""
 
@@ -66,7 +60,7 @@ def root_of(
     mapping = None
     if fields is not None:
         try:
-            mapping = Fields(**dict(fields), **({"prefix": prefix} if prefix else {}))
+            mapping = FieldMapping(**dict(fields), **({"prefix": prefix} if prefix else {}))
         except TypeError as error:
             raise InvalidInput(f"The field mapping is wrong: {error}.") from error
     prefix = path.name if prefix is None and path.is_dir() else prefix or ""
@@ -80,8 +74,8 @@ def gather(root: Root) -> Iterator[Item | Bad]:
         yield Bad(str(root.path), "There is nothing there to ingest.")
         return
     if root.path.is_dir():
-        if looks_like_conversation(root.path, b""):
-            yield from _records(read_conversations(root.path, root.prefix or root.path.name))
+        if looks_like_chat(root.path, b""):
+            yield from _records(read_chats(root.path, root.prefix or root.path.name))
             return
         for path in walk(root.path):
             if isinstance(path, Unwalkable):
@@ -128,11 +122,11 @@ def _documents_of(root: Root, path: Path, head: bytes) -> Iterator[Document | Ba
             return read_arxiv(path)
         if first is not None and looks_like_triple(first):
             raise Unreadable(f"{path.name} holds triples: use `hades import-triples`.")
-        if looks_like_conversation(path, head):
-            return read_conversations(path, prefix)
-        return read_corpus(path, Fields(prefix=root.prefix) if root.prefix else None)
-    if path.suffix.lower() in (".json", ".txt") and looks_like_conversation(path, head):
-        return read_conversations(path, prefix)
+        if looks_like_chat(path, head):
+            return read_chats(path, prefix)
+        return read_corpus(path, FieldMapping(prefix=root.prefix) if root.prefix else None)
+    if path.suffix.lower() in (".json", ".txt") and looks_like_chat(path, head):
+        return read_chats(path, prefix)
     return None
 
 

@@ -1,7 +1,7 @@
-"""Git history as traces: a state for every commit that touched a file.
+"""Git history as states: one for every commit that touched a file.
 
 The commit's time is the state's valid time, so `at("2024-03")` answers from the code of
-that day. A renamed file keeps its trace, a deleted one is forgotten as of its commit.
+that day. A renamed file keeps its history, a deleted one is forgotten as of its commit.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from hades.domain.times import AsOf
 from hades.errors import HadesError, InvalidInput, NotFound
-from hades.ingest.document import Unreadable
+from hades.ingest.document import Document, Unreadable, pack_document
 from hades.ingest.gather import fingerprint
-from hades.ingest.outline import pack_document
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.git_history import FileAtCommit, read_history
 from hades.ingest.summary import Summary
@@ -95,7 +94,6 @@ class History:
                 self._store.sources.rename(write, self._space, old, topic)
             summary.renamed += 1
             exists = True
-        reader = reader_for(Path(PurePosixPath(found.path)))
         if found.data is None:
             if exists and self._is_there(topic, found.when):
                 with self._store.write(self._actor, "remove", self._space) as write:
@@ -103,30 +101,44 @@ class History:
                     self._store.topics.add(write, self._space, topic, gone)
                 summary.removed += 1
             return
+        reader = reader_for(Path(found.path))
         if reader is None or not found.data:
             return
         document = reader(found.data, topic)
         said = {"commit": found.commit, "author": found.author, "message": found.message}
-        document = replace(document, metadata={**document.metadata, **said})
-        with self._store.write(self._actor, "ingest", self._space) as write:
-            draft = Draft(
-                content=document.content,
-                tags=document.tags,
-                metadata=dict(document.metadata),
-                valid_from=found.when,
-            )
-            state, appended = self._store.topics.add(write, self._space, topic, draft)
-            mark = fingerprint(found.data)
-            self._store.sources.put(
-                self._space, topic, str(repo), mark, document.kind, document.title
-            )
-            if appended:
-                self._store.chunks.outline(
-                    self._space, topic, state.version, pack_document(document)
-                )
-        if not exists:
-            summary.added += 1
-        elif appended:
-            summary.changed += 1
-        else:
-            summary.unchanged += 1
+        document = replace(document, metadata={**document.metadata, **said}, valid_from=found.when)
+        mark = fingerprint(found.data)
+        appended = store_document(self._store, self._space, self._actor, document, str(repo), mark)
+        summary.added += not exists
+        summary.changed += exists and appended
+        summary.unchanged += exists and not appended
+
+
+def store_document(
+    store: Store,
+    space: int,
+    actor: str,
+    document: Document,
+    root: str,
+    mark: bytes,
+    *,
+    cut_anew: bool = False,
+) -> bool:
+    """Write a document as a state of its topic; whether that is a new state.
+
+    `root` and the fingerprint `mark` say what it was read from. With `cut_anew` also an
+    unchanged state is cut into chunks again.
+    """
+    with store.write(actor, "ingest", space) as write:
+        draft = Draft(
+            content=document.content,
+            tags=document.tags,
+            metadata=dict(document.metadata),
+            valid_from=document.valid_from,
+        )
+        state, appended = store.topics.add(write, space, document.topic, draft)
+        store.sources.put(space, document.topic, root, mark, document.kind, document.title)
+        if appended or cut_anew:
+            packed = pack_document(document)
+            store.chunks.outline(space, document.topic, state.version, packed)
+    return appended

@@ -7,22 +7,32 @@ Everything follows from the text alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import name_key, without_parenthesis
+from hades.domain.names import (
+    STOP_WORDS,
+    is_identifier,
+    name_key,
+    symbol_tail,
+    without_parenthesis,
+)
 from hades.domain.weights import initial_weight
-from hades.ingest.document import Link, Name, Origin
-from hades.ingest.names import is_name, long_forms, short_symbols
-from hades.ingest.outline import Stated
+from hades.ingest.document import IntroducedName, Introductions, Link, Origin
+from hades.models.names_extractor import is_name
 from hades.store.records import Write
 from hades.store.store import Store
 
 COREF = "coref"
 Found = Sequence[Sequence[tuple[str, str]]]
 """For each chunk the names an extractor found in it, as (name, kind)."""
+
+_LONG_FORM = re.compile(
+    r"([A-Z][\w-]+(?:\s(?:of|and|for|the|in)?\s?[A-Z]?[\w-]+){1,6})\s\(([A-Z][A-Za-z]{1,7})\)"
+)
 
 
 class Introducer:
@@ -37,7 +47,7 @@ class Introducer:
     def introduce(
         self,
         write: Write,
-        stated: Stated,
+        stated: Introductions,
         chunks: Sequence[int],
         texts: Sequence[str],
         found: Found,
@@ -52,7 +62,7 @@ class Introducer:
 
     # Names
 
-    def _stated_names(self, write: Write, stated: Stated, chunks: Sequence[int]) -> None:
+    def _stated_names(self, write: Write, stated: Introductions, chunks: Sequence[int]) -> None:
         titled: int | None = None
         for name, ordinal in stated.names:
             where = chunks if ordinal is None else chunks[ordinal : ordinal + 1]
@@ -64,7 +74,7 @@ class Introducer:
                 titled = entity
         self._short_symbols(write, stated, chunks)
 
-    def _stated_name(self, write: Write, name: Name, chunks: Sequence[int]) -> int | None:
+    def _stated_name(self, write: Write, name: IntroducedName, chunks: Sequence[int]) -> int | None:
         if not chunks or not is_name(name_key(name.text)):
             return None
         links = self._store.mentions
@@ -82,7 +92,7 @@ class Introducer:
             links.add_alias(write, self._space, entity, bare, Origin.ALIAS, chunks[0])
         return entity
 
-    def _other_name(self, write: Write, entity: int, name: Name, chunk: int) -> None:
+    def _other_name(self, write: Write, entity: int, name: IntroducedName, chunk: int) -> None:
         """Another name of the document: a paper's id beside its title.
 
         Others may speak of the id alone, before or after: what they mean is this document.
@@ -92,7 +102,7 @@ class Introducer:
         other = links.entity(write, self._space, name.text, name.kind, Origin.EXTRACTED)
         self._same(write, chunk, other, entity)
 
-    def _short_symbols(self, write: Write, stated: Stated, chunks: Sequence[int]) -> None:
+    def _short_symbols(self, write: Write, stated: Introductions, chunks: Sequence[int]) -> None:
         here: dict[int, list[str]] = {}
         for name, ordinal in stated.names:
             if name.origin == Origin.SYMBOL and ordinal is not None:
@@ -126,7 +136,7 @@ class Introducer:
         if mention == meant:
             return
         weight = initial_weight(relation)
-        self._store.mentions.put_link(
+        self._store.derived_edges.add(
             write,
             chunk,
             mention << 3 | NodeKind.ENTITY,
@@ -139,7 +149,7 @@ class Introducer:
 
     # Links
 
-    def _links(self, write: Write, stated: Stated, chunks: Sequence[int]) -> None:
+    def _links(self, write: Write, stated: Introductions, chunks: Sequence[int]) -> None:
         if not stated.links:
             return
         nearness = self._nearness(stated, chunks)
@@ -149,7 +159,7 @@ class Introducer:
             weight = initial_weight(
                 link.relation, certainty=link.weight, similarity=nearness(link, at)
             )
-            self._store.mentions.put_link(
+            self._store.derived_edges.add(
                 write,
                 chunks[at],
                 source,
@@ -160,7 +170,7 @@ class Introducer:
                 components=weight.components,
             )
 
-    def _end(self, write: Write, name: str, stated: Stated) -> int:
+    def _end(self, write: Write, name: str, stated: Introductions) -> int:
         if name.startswith("topic:"):
             return self._store.mentions.topic_node(self._space, name.removeprefix("topic:"))
         symbol = stated.kind == "code"
@@ -171,7 +181,7 @@ class Introducer:
         return entity << 3 | NodeKind.ENTITY
 
     def _nearness(
-        self, stated: Stated, chunks: Sequence[int]
+        self, stated: Introductions, chunks: Sequence[int]
     ) -> Callable[[Link, int], float | None]:
         """The cosine of the passages that bring in the two ends of a link.
 
@@ -193,3 +203,34 @@ class Introducer:
             return float(ends[0].astype(np.float32) @ ends[1].astype(np.float32))
 
         return near
+
+
+def long_forms(text: str) -> list[tuple[str, str]]:
+    """Pairs (long form, acronym) where a text spells an acronym out."""
+    pairs = []
+    for long, short in _LONG_FORM.findall(text):
+        parts = long.split()
+        for start in range(len(parts)):
+            if parts[start].lower() in STOP_WORDS:
+                continue  # "of the Massachusetts Institute of Technology" begins later
+            initials = "".join(
+                part[0]
+                for part in parts[start:]
+                if part[0].isupper() or part.lower() not in STOP_WORDS
+            )
+            if initials.lower() == short.lower():
+                pairs.append((" ".join(parts[start:]), short))
+                break
+    return pairs
+
+
+def short_symbols(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """(bare name, relation, full name) of the symbols of one passage that has both.
+
+    An identifier means the symbol (`coref`); a plain word may mean much else (`refers_to`).
+    """
+    here = set(names)
+    for full in names:
+        bare = symbol_tail(full)
+        if bare != full and bare in here and is_name(name_key(bare)):
+            yield bare, "coref" if is_identifier(bare) else "refers_to", full

@@ -17,16 +17,21 @@ from hades.domain.graph import NodeKind
 from hades.domain.names import words
 from hades.index.matcher import Match, Matcher
 from hades.ingest.chunk import chunk
-from hades.ingest.document import Document, Origin, Unreadable
+from hades.ingest.document import (
+    Document,
+    Origin,
+    Unreadable,
+    pack_introductions,
+    unpack_document,
+    unpack_introductions,
+)
 from hades.ingest.introduce import Found, Introducer
-from hades.ingest.names import is_name
-from hades.ingest.outline import pack_stated, unpack_document, unpack_stated
-from hades.ingest.readers.markdown import read_markdown
-from hades.ingest.readers.outline import name_of, stem_of
+from hades.ingest.readers.markdown import name_of, read_markdown
+from hades.ingest.readers.text import stem_of
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
-from hades.models.names_extractor import WORDS_AT_MOST
-from hades.store.records import Cut, Mention, Pending, Progress, Write
+from hades.models.names_extractor import WORDS_AT_MOST, is_name
+from hades.store.records import ChunkDraft, Mention, Pending, Progress, Write
 from hades.store.store import Store
 
 BATCH_STATES = 200
@@ -76,7 +81,7 @@ class Phases:
     # Chunks
 
     def cut(self) -> int:
-        """Cut states into chunks; how many states."""
+        """ChunkDraft states into chunks; how many states."""
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         for batch in self._waiting(Phase.CHUNKS):
             with self._store.transaction():
@@ -96,9 +101,11 @@ class Phases:
         content = self._store.topics.content(pending.state)
         document = _document(pending, content)
         found = chunk(document, count_tokens) if content.strip() else []
-        cuts = [Cut(p.start, p.end, content[p.start : p.end], p.tokens, p.heading) for p in found]
+        cuts = [
+            ChunkDraft(p.start, p.end, content[p.start : p.end], p.tokens, p.heading) for p in found
+        ]
         passages.place(write, pending.state, cuts)
-        passages.advance(pending.state, Phase.EMBEDDINGS, pack_stated(document, found))
+        passages.advance(pending.state, Phase.EMBEDDINGS, pack_introductions(document, found))
 
     # Embeddings
 
@@ -158,14 +165,14 @@ class Phases:
             found = self._found(texts)
             with self._store.transaction():
                 for one, pending in enumerate(batch):
-                    stated = unpack_stated(pending.outline)
+                    stated = unpack_introductions(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
                         introducer.introduce(write, stated, chunks[one], texts[one], found[one])
                         self._store.chunks.advance(pending.state, None)
             done += len(batch)
             self._told("reading names", done, total)
-        if done:
-            self._match()
+        # Also when nothing waits: a killed run may have stopped before it matched.
+        self._match()
         return done
 
     def _texts(self, chunks: Sequence[int]) -> list[str]:
@@ -192,18 +199,18 @@ class Phases:
         names = self._names_of(chunk_mark, last_chunk)
         self._match_range("linking", names, chunk_mark, last_chunk, last_name)
 
-    def _names_of(self, after: int, up_to: int) -> _Dictionary:
+    def _names_of(self, after: int, up_to: int) -> _NameDictionary:
         """The names that chunks may mention: of a few, those that go by words they have."""
         links = self._store.mentions
         few = links.chunks_between(self._space, after, up_to, NAMES_LOOKED_UP_CHUNKS + 1)
         if len(few) > NAMES_LOOKED_UP_CHUNKS:
-            return _Dictionary(links.names(self._space))
+            return _NameDictionary(links.names(self._space))
         texts = self._store.chunks.texts(few).values()
         keys = {key for text in texts for key in _rows_of_words(text)}
-        return _Dictionary(links.going_by(self._space, sorted(keys)))
+        return _NameDictionary(links.going_by(self._space, sorted(keys)))
 
     def _match_old(self, new: Sequence[tuple[int, int, str]], up_to: int) -> None:
-        names = _Dictionary(new)
+        names = _NameDictionary(new)
         many = len(
             self._store.mentions.chunks_between(self._space, 0, up_to, OLD_CHUNKS_READ_AGAIN)
         )
@@ -217,7 +224,7 @@ class Phases:
             self._match_batch(names, said[first : first + BATCH_CHUNKS])
 
     def _match_range(
-        self, what: str, names: _Dictionary, after: int, up_to: int, noted: int | None = None
+        self, what: str, names: _NameDictionary, after: int, up_to: int, noted: int | None = None
     ) -> None:
         """Match the chunks after one and up to another.
 
@@ -233,7 +240,7 @@ class Phases:
             at, done = batch[-1], done + len(batch)
             self._told(what, done, total)
 
-    def _match_batch(self, names: _Dictionary, batch: Sequence[int]) -> None:
+    def _match_batch(self, names: _NameDictionary, batch: Sequence[int]) -> None:
         links = self._store.mentions
         texts = self._store.chunks.texts(batch)
         known = links.positions(batch)
@@ -246,7 +253,7 @@ class Phases:
             yield batch
 
 
-class _Dictionary:
+class _NameDictionary:
     """Names of a space as a matcher: a key may be several entities' name."""
 
     def __init__(self, rows: Sequence[tuple[int, int, str]]) -> None:

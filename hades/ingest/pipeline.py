@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import HadesError, InvalidInput
-from hades.ingest.document import Document, Unreadable
+from hades.ingest.document import Unreadable
 from hades.ingest.gather import Item, Root, gather, root_of
-from hades.ingest.history import History
-from hades.ingest.outline import pack_document
+from hades.ingest.history import History, store_document
 from hades.ingest.phases import Phases, Saying
 from hades.ingest.readers.records import Bad
 from hades.ingest.summary import Summary
@@ -102,13 +102,11 @@ class Pipeline:
         known = self._store.sources.of_root(self._space, root.name)
         fresh, gone = self._look(root, known, summary)
         renamed = self._renamed(fresh, gone)
-        if dry_run:
-            self._foresee(root, fresh, known, renamed, summary)
-        else:
-            for first in range(0, len(fresh), BATCH_DOCUMENTS):
-                with self._store.transaction():
-                    for item in fresh[first : first + BATCH_DOCUMENTS]:
-                        self._take(root, item, known, renamed, summary)
+        for first in range(0, len(fresh), BATCH_DOCUMENTS):
+            with nullcontext() if dry_run else self._store.transaction():
+                for item in fresh[first : first + BATCH_DOCUMENTS]:
+                    self._take(root, item, known, renamed.get(item.topic), summary, dry_run)
+            if not dry_run:
                 self._told("reading", min(first + BATCH_DOCUMENTS, len(fresh)), len(fresh))
         for topic in gone.keys() - set(renamed.values()):
             if not dry_run:
@@ -157,60 +155,40 @@ class Pipeline:
                 renamed[item.topic] = by_fingerprint.pop(item.fingerprint)
         return renamed
 
-    def _foresee(
-        self,
-        root: Root,
-        fresh: Iterable[Item],
-        known: Mapping[str, bytes],
-        renamed: Mapping[str, str],
-        summary: Summary,
-    ) -> None:
-        """Count what taking these in would do; they are read, so that bad ones are named."""
-        for item in fresh:
-            try:
-                self._refuse_foreign(root, item.topic)
-                clean_name(item.read().topic)
-            except (Unreadable, HadesError) as error:
-                summary.skipped.append((item.topic, str(error)))
-            else:
-                _count(item.topic, known, renamed, summary)
-
     def _take(
         self,
         root: Root,
         item: Item,
         known: Mapping[str, bytes],
-        renamed: Mapping[str, str],
+        old_topic: str | None,
         summary: Summary,
+        dry_run: bool,
     ) -> None:
+        """Read a source and write its state; a dry run reads it, to name it if it is bad."""
         try:
             self._refuse_foreign(root, item.topic)
             document = item.read()
-            if item.topic in renamed:
-                with self._store.write(self._actor, "rename", self._space) as write:
-                    old = renamed[item.topic]
-                    self._store.sources.rename(write, self._space, old, item.topic)
-            with self._store.write(self._actor, "ingest", self._space) as write:
-                state, appended = self._store.topics.add(
-                    write, self._space, clean_name(document.topic), _draft(document)
-                )
-                self._store.sources.put(
+            clean_name(document.topic)
+            if not dry_run:
+                if old_topic is not None:
+                    with self._store.write(self._actor, "rename", self._space) as write:
+                        self._store.sources.rename(write, self._space, old_topic, item.topic)
+                # Headings and links may hold the name of the file: renamed, it is cut anew.
+                store_document(
+                    self._store,
                     self._space,
-                    document.topic,
+                    self._actor,
+                    document,
                     root.name,
                     item.fingerprint,
-                    document.kind,
-                    document.title,
+                    cut_anew=old_topic is not None,
                 )
-                # Headings and links may hold the name of the file: renamed, it is cut anew.
-                if appended or item.topic in renamed:
-                    self._store.chunks.outline(
-                        self._space, document.topic, state.version, pack_document(document)
-                    )
         except (Unreadable, HadesError) as error:
             summary.skipped.append((item.topic, str(error)))
         else:
-            _count(item.topic, known, renamed, summary)
+            summary.renamed += old_topic is not None
+            summary.changed += old_topic is None and item.topic in known
+            summary.added += old_topic is None and item.topic not in known
 
     def _refuse_foreign(self, root: Root, topic: str) -> None:
         """Do not write over what came from elsewhere under the same name."""
@@ -228,35 +206,12 @@ def _is_gone(owner: str) -> bool:
     return Path(owner).is_absolute() and not Path(owner).exists()
 
 
-def _count(
-    topic: str, known: Mapping[str, bytes], renamed: Mapping[str, str], summary: Summary
-) -> None:
-    if topic in renamed:
-        summary.renamed += 1
-    elif topic in known:
-        summary.changed += 1
-    else:
-        summary.added += 1
-
-
-def _draft(document: Document) -> Draft:
-    return Draft(
-        content=document.content,
-        tags=document.tags,
-        metadata=dict(document.metadata),
-        valid_from=document.valid_from,
-    )
-
-
-class _timed:
-    """Adds the seconds of a phase to a summary."""
-
-    def __init__(self, summary: Summary, phase: str) -> None:
-        self._summary, self._phase = summary, phase
-
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        spent = self._summary.seconds.get(self._phase, 0) + time.perf_counter() - self._start
-        self._summary.seconds[self._phase] = round(spent, 3)
+@contextmanager
+def _timed(summary: Summary, phase: str) -> Iterator[None]:
+    """Add the seconds of a phase to a summary, also when it fails."""
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        spent = summary.seconds.get(phase, 0) + time.perf_counter() - start
+        summary.seconds[phase] = round(spent, 3)

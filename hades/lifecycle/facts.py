@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from hades.domain.graph import Edge, FactChange, Turn
+from hades.domain.graph import Edge, FactChange, RelationChange
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import InvalidInput, NotFound
 from hades.store.records import Draft, EdgeDraft, EdgeFilter, Write
@@ -117,7 +117,7 @@ def change_fact(
 
 def when_changed(
     store: Store, space: int, node: int, before: str, after: str | None, as_of: AsOf
-) -> Turn:
+) -> RelationChange:
     """When one relation gave way to another; NotFound when it has not."""
     wanted = EdgeFilter(node=node, direction="out", any_time=True)
     edges = store.edges.find(space, wanted, as_of)
@@ -130,7 +130,7 @@ def when_changed(
         if as_of.valid is not None and edge.valid_to > as_of.valid:
             continue
         if after is None or (successor is not None and successor.relation == after):
-            turns.append(Turn(edge.valid_to, edge, successor))
+            turns.append(RelationChange(edge.valid_to, edge, successor))
     if not turns:
         became = f" and became {after!r}" if after else ""
         raise NotFound(f"No edge {before!r} ended{became} here.")

@@ -20,7 +20,7 @@ from hades.domain.likeness import candidates, is_comparable, jaccard, numbers, s
 from hades.domain.names import name_key
 from hades.domain.times import NOW
 from hades.models.encoder import Encoder
-from hades.store.records import EdgeDraft, EdgeFilter, Named, Progress
+from hades.store.records import EdgeDraft, EdgeFilter, NamedEntity, Progress
 from hades.store.store import Store
 
 ACTION = "resolve"
@@ -40,14 +40,14 @@ _DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Resolver:
+class EntityResolver:
     """One run over one space."""
 
     store: Store
     space: int
     actor: str
     encoder: Callable[[], Encoder]
-    told: Progress
+    on_progress: Progress
     dry_run: bool
 
     def run(self) -> Resolution:
@@ -71,14 +71,14 @@ class Resolver:
             dry_run=self.dry_run,
         )
 
-    def _named(self) -> list[Named]:
-        self.told("reading names", 0, 1)
-        found = self.store.mentions.standing(self.space, NOW)
+    def _named(self) -> list[NamedEntity]:
+        self.on_progress("reading names", 0, 1)
+        found = self.store.mentions.entities(self.space, NOW)
         return [one for one in found if one.kind not in _NOT_COMPARED and not _is_exact(one)]
 
     # Spelling
 
-    def _by_spelling(self, named: Sequence[Named]) -> tuple[list[Likeness], list[Likeness]]:
+    def _by_spelling(self, named: Sequence[NamedEntity]) -> tuple[list[Likeness], list[Likeness]]:
         by_key = {name_key(one.name): one for one in named}
         keys = sorted(key for key in by_key if is_comparable(key))
         split = self.store.entities.splits(self.space)
@@ -99,26 +99,26 @@ class Resolver:
         return merged, left
 
     def _alike(
-        self, by_key: dict[str, Named], keys: Sequence[str]
-    ) -> list[tuple[Named, Named, str]]:
+        self, by_key: dict[str, NamedEntity], keys: Sequence[str]
+    ) -> list[tuple[NamedEntity, NamedEntity, str]]:
         pairs = candidates(keys)
         found = []
         for number, (one, other) in enumerate(pairs):
             if number % 10_000 == 0:
-                self.told("comparing spellings", number, len(pairs))
+                self.on_progress("comparing spellings", number, len(pairs))
             why = same_spelling(keys[one], keys[other])
             if why is not None:
                 keep, gone = sorted((by_key[keys[one]], by_key[keys[other]]), key=_strength)
                 found.append((keep, gone, why))
         return sorted(found, key=lambda pair: (_strength(pair[0]), _strength(pair[1])))
 
-    def _against(self, keep: Named, other: Named) -> str | None:
+    def _against(self, keep: NamedEntity, other: NamedEntity) -> str | None:
         """What speaks against two spellings being one thing."""
         if keep.is_title and other.is_title:
             return "both are titles"
         if keep.kind != other.kind and "concept" not in (keep.kind, other.kind):
             return f"one is a {keep.kind}, one a {other.kind}"
-        if self.store.mentions.told_apart(keep.entity, other.entity, NOW):
+        if self.store.mentions.are_distinct(keep.entity, other.entity, NOW):
             return "they stand in one passage"
         return None
 
@@ -130,7 +130,7 @@ class Resolver:
 
     # Meaning
 
-    def _embed(self, chosen: Sequence[Named]) -> int:
+    def _embed(self, chosen: Sequence[NamedEntity]) -> int:
         """Give names a vector, batch by batch: a run that is stopped goes on from there."""
         encoder = self.encoder()
         known = self.store.mentions.vectors(encoder.model, [one.node for one in chosen])
@@ -143,11 +143,11 @@ class Resolver:
             rows = [(one.node, raw.tobytes()) for one, raw in zip(batch, vectors, strict=True)]
             with self.store.write(self.actor, ACTION, self.space) as write:
                 self.store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
-            self.told("embedding names", first + len(batch), len(missing))
+            self.on_progress("embedding names", first + len(batch), len(missing))
         return len(missing)
 
     def _by_meaning(
-        self, chosen: Sequence[Named]
+        self, chosen: Sequence[NamedEntity]
     ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
         """Edges to write, as (pair, source, target), and edges of earlier runs to end."""
         encoder = self.encoder()
@@ -190,7 +190,9 @@ class Resolver:
                 if first + row != column:
                     pair = (min(first + row, column), max(first + row, column))
                     found[pair] = round(min(1.0, float(cosines[row, column])), _DECIMALS)
-            self.told("comparing meanings", min(first + _BLOCK_ROWS, len(matrix)), len(matrix))
+            self.on_progress(
+                "comparing meanings", min(first + _BLOCK_ROWS, len(matrix)), len(matrix)
+            )
         left: dict[int, int] = {}
         kept = []
         for (one, other), cosine in sorted(found.items(), key=lambda item: (-item[1], item[0])):
@@ -218,22 +220,22 @@ class Resolver:
                 self.store.edges.add(write, self.space, draft)
 
 
-def _chosen(named: Sequence[Named]) -> list[Named]:
+def _chosen(named: Sequence[NamedEntity]) -> list[NamedEntity]:
     """The names worth a vector, the most frequent first."""
     worth = [one for one in named if one.is_title or one.frequency >= FREQUENCY_AT_LEAST]
     worth.sort(key=lambda one: (-one.frequency, one.name))
     return worth[:SIMILAR_NAMES_AT_MOST]
 
 
-def _strength(one: Named) -> tuple[bool, int, str]:
+def _strength(one: NamedEntity) -> tuple[bool, int, str]:
     """Of two spellings the one that sorts first stays: a title, then the more frequent."""
     return not one.is_title, -one.frequency, one.name
 
 
-def _score(one: Named, other: Named) -> float:
+def _score(one: NamedEntity, other: NamedEntity) -> float:
     return round(jaccard(name_key(one.name), name_key(other.name)), _DECIMALS)
 
 
-def _is_exact(one: Named) -> bool:
+def _is_exact(one: NamedEntity) -> bool:
     """Whether a name is known letter by letter: then no other spelling is it."""
     return one.key.startswith("`") and one.key.endswith("`")

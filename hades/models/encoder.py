@@ -7,7 +7,7 @@ A text gets the same vector whoever its neighbours are: local models run texts o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -20,7 +20,6 @@ from hades.errors import InvalidInput
 from hades.models.onnx_encoder import FolderEncoder
 
 Vectors = npt.NDArray[np.float32]
-Progress = Callable[[int, int], None]
 
 MINILM_FOLDER = Path(__file__).parent / "minilm"
 MINILM_MODEL = "all-MiniLM-L6-v2-int8-1"
@@ -43,8 +42,8 @@ class Encoder(Protocol):
     def max_tokens(self) -> int:
         """The longest text read whole, the model's own marks included; the rest is cut off."""
 
-    def encode(self, texts: Sequence[str], on_progress: Progress | None = None) -> Vectors:
-        """A unit vector per text, in order; `on_progress` hears (done, total)."""
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """A unit vector per text, in order."""
 
 
 class MiniLM(FolderEncoder):

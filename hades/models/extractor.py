@@ -21,10 +21,6 @@ DEFAULT_EXTRACTOR = "names"
 class Extractor(Protocol):
     """What HADES asks of an extractor."""
 
-    @property
-    def name(self) -> str:
-        """What the setting calls it."""
-
     def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
         """For each text the names it introduces, each once, as (name, kind).
 

@@ -13,7 +13,7 @@ import numpy as np
 from hades.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
-    from hades.models.encoder import Progress, Vectors
+    from hades.models.encoder import Vectors
 
 # What the models of the catalogue read at least; fastembed cuts the rest off by itself.
 MAX_TOKENS = 512
@@ -36,13 +36,11 @@ class FastembedEncoder:
     def dims(self) -> int:
         return int(self._embedding.embedding_size)
 
-    def encode(self, texts: Sequence[str], on_progress: Progress | None = None) -> Vectors:
-        """A unit vector per text, in order; `on_progress` hears (done, total)."""
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """A unit vector per text, in order."""
         vectors = np.empty((len(texts), self.dims), np.float32)
         for place, vector in enumerate(self._embedding.embed(texts, batch_size=BATCH_TEXTS)):
             vectors[place] = vector / max(float(np.linalg.norm(vector)), 1e-12)
-            if on_progress:
-                on_progress(place + 1, len(texts))
         return vectors
 
     @cached_property

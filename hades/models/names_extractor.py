@@ -75,11 +75,6 @@ def _trimmed(parts: list[str]) -> list[str]:
 class NamesExtractor:
     """Names by shape; it does not tell what kind of thing they name."""
 
-    @property
-    def name(self) -> str:
-        """What the setting calls it."""
-        return "names"
-
     def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
         """The names each text introduces, as (name, kind)."""
         return [[(found, "concept") for found in extract_names(text)] for text in texts]

@@ -26,7 +26,7 @@ from hades.settings import cores
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from hades.models.encoder import Progress, Vectors
+    from hades.models.encoder import Vectors
 
 GRAPH_NAMES = (
     "model.onnx",
@@ -42,7 +42,7 @@ BULK_TEXTS = 4
 # Two threads answer a short question a quarter sooner than one; a short text feeds few more.
 # One core is left to what is looked up meanwhile.
 MAX_THREADS_PER_TEXT = 4
-# Texts tokenised at once: bounds memory and spaces out progress reports.
+# Texts tokenised at once: bounds memory.
 SLICE_TEXTS = 64
 
 
@@ -85,15 +85,13 @@ class FolderEncoder:
     def max_tokens(self) -> int:
         return self._max_tokens or _read_max_tokens(self._folder)
 
-    def encode(self, texts: Sequence[str], on_progress: Progress | None = None) -> Vectors:
-        """A unit vector per text, in order; `on_progress` hears (done, total)."""
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """A unit vector per text, in order."""
         vectors = np.empty((len(texts), self.dims), np.float32)
         for start in range(0, len(texts), SLICE_TEXTS):
             tokens = self._tokenise(texts[start : start + SLICE_TEXTS])
             stop = start + len(tokens)
             vectors[start:stop] = self._run(tokens)
-            if on_progress:
-                on_progress(stop, len(texts))
         return vectors
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:

@@ -18,7 +18,7 @@ import numpy as np
 from hades.errors import Denied, InvalidInput, Unavailable
 
 if TYPE_CHECKING:
-    from hades.models.encoder import Progress, Vectors
+    from hades.models.encoder import Vectors
 
 KEY_VARIABLE = "HADES_EMBEDDINGS_KEY"
 BATCH_TEXTS = 64
@@ -48,16 +48,14 @@ class OpenAIEncoder:
         with self._client() as client:
             return int(self._ask(client, ["dimensions"]).shape[1])
 
-    def encode(self, texts: Sequence[str], on_progress: Progress | None = None) -> Vectors:
-        """A unit vector per text, in order; `on_progress` hears (done, total)."""
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """A unit vector per text, in order."""
         if not texts:
             return np.empty((0, self.dims), np.float32)
         batches = []
         with self._client() as client:
             for start in range(0, len(texts), BATCH_TEXTS):
                 batches.append(self._ask(client, texts[start : start + BATCH_TEXTS]))
-                if on_progress:
-                    on_progress(min(start + BATCH_TEXTS, len(texts)), len(texts))
         vectors = np.concatenate(batches)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Vectors = vectors / np.maximum(norms, 1e-12)

@@ -38,11 +38,6 @@ class SpacyExtractor:
     def __init__(self) -> None:
         self._model = _load()
 
-    @property
-    def name(self) -> str:
-        """What the setting calls it."""
-        return "spacy"
-
     def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
         """The names each text introduces, as (name, kind)."""
         cut = (text[:CHARACTERS_AT_MOST] for text in texts)
@@ -54,7 +49,7 @@ def _load() -> Any:
         return import_module("spacy").load(MODEL, exclude=list(_NOT_NEEDED))
     except (ImportError, OSError) as error:
         raise Unavailable(
-            "The extractor spacy needs the extra `spacy`: pip install 'hades-memory[spacy]', "
+            "The extractor spacy needs the extra `spacy`: pip install '.[spacy]' in a checkout, "
             "or set the extractor to names."
         ) from error
 

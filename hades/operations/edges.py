@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.graph import Edge, FactChange, Turn
+from hades.domain.graph import Edge, FactChange, RelationChange
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_share
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import Conflict, InvalidInput, NotFound
@@ -51,7 +51,7 @@ def edges(
     after: Annotated[Place | None, Param("Only edges after this place.")] = None,
     limit: PageLimit = None,
 ) -> list[Edge]:
-    """The edges that hold at this view's time, of one topic or entity or of all.
+    """The edges that hold at the time asked about, of one topic or entity or of all.
 
     First those that were told (`relate`), then those that texts state: `contains`,
     `imports`, `cites` and the like hold as long as the passage they were read in, and
@@ -78,7 +78,7 @@ def edges(
 
 @operation("GET", "/edges/{edge}", command="edge", timed=True)
 def edge(view: View, edge: EdgeNumber) -> list[Edge]:
-    """Everything believed about one edge up to this view's time, oldest first."""
+    """Everything believed about one edge up to the time asked about, oldest first."""
     clean_number(edge, "edge")
     return view._store.edges.beliefs(view._space_id, edge, view.as_of)
 
@@ -89,7 +89,7 @@ def when_changed(
     name: Name,
     before: Annotated[str, Param("The relation that ended.", example="rejected_because")],
     after: Annotated[str | None, Param("The relation that began.")] = None,
-) -> Turn:
+) -> RelationChange:
     """When one relation of a topic or entity gave way to another, most recently."""
     for relation in (before, after):
         if relation is not None:

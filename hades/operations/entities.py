@@ -53,7 +53,7 @@ def entity(view: View, name: EntityName) -> Entity:
 
 @operation("GET", "/related/{name}", command="related", asks=True)
 def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
-    """What is mentioned together with an entity at this view's time, most often first."""
+    """What is mentioned together with an entity at the time asked about, most often first."""
     clean_number(limit, "limit")
     view._bring_up_to_date(None)
     with view._store.snapshot():
@@ -70,13 +70,13 @@ def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
     store = view._store
     with store.snapshot():
         own, valid, known = _own_entities(view, name)
-        rows = store.mentions.mentions(own, valid, known, limit)
+        rows = store.mentions.find(own, valid, known, limit)
         chunks = store.chunks.find([chunk for chunk, _ in rows], view.as_of)
         return [
             Mentioned(
-                chunk=chunks[chunk],
-                line=store.chunks.line(chunk, chunks[chunk].start),
-                positions=tuple(characters_at(chunks[chunk].text, places)),
+                chunk=chunks[chunk].chunk,
+                line=chunks[chunk].line,
+                positions=tuple(characters_at(chunks[chunk].chunk.text, places)),
             )
             for chunk, places in rows
             if chunk in chunks
@@ -150,7 +150,7 @@ def resolve(
     `similar_to`. Only the more frequent names and titles get a vector for that. A second
     run finds nothing to do; one that was stopped goes on. A `dry_run` writes nothing.
     """
-    from hades.lifecycle.resolve import Resolver
+    from hades.lifecycle.resolve import EntityResolver
 
     memory._require_space()
     if memory._store.in_transaction:
@@ -159,7 +159,7 @@ def resolve(
         memory._index_pending(on_progress)
     finder = memory._finder
     told = on_progress or (lambda _what, _done, _total: None)
-    resolver = Resolver(
+    resolver = EntityResolver(
         memory._store, memory._space_id, memory._actor, lambda: finder.encoder, told, dry_run
     )
     return resolver.run()

@@ -100,7 +100,7 @@ def export(view: View, path: str | Path | TextIO, format: str = "jsonl") -> None
     """Write the memory to a file, a folder or an open text file.
 
     `jsonl` is everything in all spaces and at all times; `node-link`, `graphml`,
-    `arango` and `neo4j` are this space's graph as of this view's time.
+    `arango` and `neo4j` are this space's graph as of the time asked about.
     """
     from hades.exchange import formats
 
@@ -113,11 +113,9 @@ def export(view: View, path: str | Path | TextIO, format: str = "jsonl") -> None
         graph = _graph(view)
         with formats.new_folder(target) as folder:
             formats.GRAPH_FOLDERS[format](graph, folder)
-    elif isinstance(target, Path):
-        with formats.new_file(target) as file:
-            _export_file(view, file, format)
     else:
-        _export_file(view, target, format)
+        with formats.text_file(target) as file:
+            _export_file(view, file, format)
 
 
 def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dict[str, int]:

@@ -69,7 +69,7 @@ def proposals(
 ) -> list[Proposal]:
     """Changes that wait for approval, or that were `applied` or `rejected`; or `all`.
 
-    Oldest first and as they stand now, whatever this view's time. `after` and `limit`
+    Oldest first and as they stand now, whatever the time asked about. `after` and `limit`
     page through a long list.
     """
     if status not in STATUSES:

@@ -60,7 +60,7 @@ def search(
     glob: TopicGlob = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
-    """The passages that fit a question best, at this view's time.
+    """The passages that fit a question best, at the time asked about.
 
     `retriever` is `meaning`, `words` or `names`; by default meaning and words together.
     `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow

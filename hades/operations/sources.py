@@ -11,7 +11,7 @@ from hades.operations.declare import Role, operation
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
-    from hades.ingest.readers.triples import Triple
+    from hades.ingest.facts import Triple
     from hades.ingest.summary import Summary
     from hades.memory import Memory
 
@@ -80,7 +80,7 @@ def import_triples(
     a topic, its passages mention both ends. A line that cannot be used is named in the
     summary and stops nothing.
     """
-    from hades.ingest.told import ToldMentions, take_facts
+    from hades.ingest.facts import ToldMentions, take_facts
 
     told = ToldMentions(memory._store, memory._space_id)
 

@@ -46,7 +46,7 @@ AfterVersion = Annotated[
 
 @operation("GET", "/states/{topic}", timed=True, own_route=True)
 def get(view: View, topic: TopicName, version: Version = None) -> State:
-    """The state of a topic: current, as of this view's time, or one version."""
+    """The state of a topic: current, as of the time asked about, or one version."""
     if version is not None:
         clean_number(version, "version", least=1)
         return view._store.topics.version(view._space_id, topic, version, view.as_of)
@@ -73,7 +73,7 @@ def history(
     clean_number(after, "version")
     clean_number(limit, "limit")
     with view._store.snapshot():
-        states = list(view._store.topics.trace(view._space_id, topic, view.as_of))
+        states = list(view._store.topics.history(view._space_id, topic, view.as_of))
     if not states:
         raise NotFound(f"There is no topic {topic!r} at that time.")
     later = [state for state in states if state.version > after]
@@ -128,7 +128,7 @@ def topics(
         after=after,
         limit=limit,
     )
-    return view._store.topics.topics(view._space_id, wanted, view.as_of)
+    return view._store.topics.list(view._space_id, wanted, view.as_of)
 
 
 @operation("GET", "/chunks/{topic}", command="chunks", timed=True)

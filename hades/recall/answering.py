@@ -15,7 +15,7 @@ from hades.recall.conveyance import conveyance
 from hades.recall.pathways import Pathways
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
-from hades.store.records import Standing
+from hades.store.records import PlacedChunk
 
 
 def answer(
@@ -112,16 +112,16 @@ def _say_what_is_missing(stage: Stage, retrieved: Retrieved, made: Sequence[Pass
         stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
 
 
-def _read(retrieved: Retrieved, ids: Sequence[int], at_once: int) -> Iterator[Standing | None]:
+def _read(retrieved: Retrieved, ids: Sequence[int], at_once: int) -> Iterator[PlacedChunk | None]:
     """The chunks in their order, read a few at a time: most are never asked for."""
     for first in range(0, len(ids), at_once):
         part = ids[first : first + at_once]
-        found = retrieved.query.store.chunks.standing(part, retrieved.query.as_of)
+        found = retrieved.query.store.chunks.find(part, retrieved.query.as_of)
         yield from (found.get(one) for one in part)
 
 
 def _passage(
-    retrieved: Retrieved, place: int, found: Standing, retrievers: tuple[str, ...]
+    retrieved: Retrieved, place: int, found: PlacedChunk, retrievers: tuple[str, ...]
 ) -> Passage:
     signals = retrieved.signals
     number = int(retrieved.numbers[place])

@@ -114,7 +114,7 @@ class RecallEngine:
             chunks = self._store.chunks.find(ids, where.as_of)
             if found.features is None:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
-            return [chunks[one] for one in ids], found.features
+            return [chunks[one].chunk for one in ids], found.features
 
     def find(
         self,

@@ -142,7 +142,7 @@ class PathWriter:
         """What a text that is there states of two nodes; else a topic is what it is about."""
         for source, target, forward in ((one, two, True), (two, one, False)):
             ends = self._graph.node(source), self._graph.node(target)
-            for chunk, relation, weight, evidence in self._query.store.mentions.between(*ends):
+            for chunk, relation, weight, evidence in self._query.store.derived_edges.between(*ends):
                 number = self._graph.number(chunk << 3 | NodeKind.CHUNK)
                 if number is not None and self._graph.visible[number]:
                     cited = self._chunk(number).id
@@ -202,7 +202,7 @@ class PathWriter:
         if number not in self._chunks:
             chunk = int(self._graph.chunks[number])
             found = self._query.store.chunks.find([chunk], self._query.as_of)
-            self._chunks[number] = found[chunk]
+            self._chunks[number] = found[chunk].chunk
         return self._chunks[number]
 
     def _snippet(self, chunk: int, entity: int) -> str:

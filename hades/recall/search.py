@@ -172,10 +172,10 @@ class Finder:
         chunks = self._store.chunks.find(list(scores), as_of)
         return [
             Hit(
-                chunk=chunks[one],
+                chunk=chunks[one].chunk,
                 score=score,
                 retrievers={name: own[one] for name, own in found.items() if one in own},
-                line=self._store.chunks.line(one, chunks[one].start),
+                line=chunks[one].line,
             )
             for one, score in scores.items()
             if one in chunks

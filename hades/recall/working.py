@@ -51,7 +51,7 @@ def _before(store: Store, where: Where, latest: State) -> dict[str, list[tuple[S
     """The states before the latest: the last ones, and the most important of the others."""
     recent: deque[State] = deque(maxlen=RECENT_AT_MOST)
     important: list[tuple[float, int, State]] = []
-    for state in store.topics.trace(where.space, latest.topic, where.as_of):
+    for state in store.topics.history(where.space, latest.topic, where.as_of):
         if state.forgotten or state.version == latest.version:
             continue
         if len(recent) == RECENT_AT_MOST and recent[0].importance >= IMPORTANT_FROM:

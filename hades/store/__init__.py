@@ -1,1 +1,1 @@
-"""What is remembered: one port, and the engines behind it."""
+"""The store: what a memory keeps, and the SQL that reads and writes it."""

@@ -1,6 +1,6 @@
-"""What derived indexes read: rows as plain tuples, those written since a change number.
+"""The changefeed: what derived indexes read, the rows written since a change number.
 
-An open end is FOREVER here, so that it can be compared as a number.
+Rows are plain tuples; an open end is FOREVER, so that it can be compared as a number.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 from hades.domain.times import FOREVER
 from hades.store.sqlite import Database
+from hades.store.topics import STATE_THEN
 
 _SINCE = {
     "chunks": "SELECT c.id, c.topic, t.space FROM chunks c {by} JOIN topics t ON t.id = c.topic "
@@ -18,7 +19,7 @@ _SINCE = {
     "coalesce(retired_at, {end}) FROM presences {by} WHERE change > ? ORDER BY id",
     "entities": "SELECT id, space, origin, recorded_at FROM entities {by} "
     "WHERE change > ? ORDER BY id",
-    "links": "SELECT id, chunk, source, relation, target, weight FROM links {by} "
+    "derived_edges": "SELECT id, chunk, source, relation, target, weight FROM derived_edges {by} "
     "WHERE change > ? ORDER BY id",
     "edges": "SELECT row, id, space, source, relation, target, weight, valid_from, "
     "coalesce(valid_to, {end}), recorded_at, coalesce(retired_at, {end}) FROM edges {by} "
@@ -29,10 +30,10 @@ _SINCE = {
     # Of a topic with a plan, both what holds and what is planned: what is there decides.
     "order": "WITH changed AS (SELECT topic FROM chunks WHERE change > ?1 UNION "
     "SELECT c.topic FROM presences q JOIN chunks c ON c.id = q.chunk WHERE q.change > ?1), "
-    "held AS (SELECT id AS topic, latest AS state FROM topics WHERE id IN changed UNION "
+    "chosen AS (SELECT id AS topic, latest AS state FROM topics WHERE id IN changed UNION "
     "SELECT s.topic, s.id FROM topics t JOIN states s ON s.topic = t.id "
     "WHERE t.planned AND t.id IN changed AND s.retired_at IS NULL) "
-    "SELECT p.chunk, h.topic, p.ordinal, t.kind = 'conversation' FROM held h "
+    "SELECT p.chunk, h.topic, p.ordinal, t.kind = 'conversation' FROM chosen h "
     "JOIN placements p ON p.state = h.state JOIN topics t ON t.id = h.topic GROUP BY p.chunk",
     "purged": "SELECT node FROM purged WHERE change > ?",
 }
@@ -45,25 +46,25 @@ _STAND = (
 class Changefeed:
     """The rows derived indexes are made of."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def stand(self) -> tuple[str, int]:
         """Which file this is, and the number of its last change."""
-        generation, change = self._engine.row(_STAND)
+        generation, change = self._database.row(_STAND)
         return generation or "", change or 0
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
         """The rows of a kind written after a change."""
         # Left to itself SQLite reads all rows in their order rather than sort the new ones.
         by = f"INDEXED BY {what}_change" if change else ""
-        return self._engine.rows(_SINCE[what].format(end=FOREVER, by=by), change)
+        return self._database.rows(_SINCE[what].format(end=FOREVER, by=by), change)
 
     def mentions(
         self, change: int, after: tuple[int, int], limit: int
     ) -> list[tuple[int, int, int | None, bytes | None]]:
         """(chunk, entity, introduces, positions) written after a change, a page at a time."""
-        return self._engine.rows(
+        return self._database.rows(
             "SELECT chunk, entity, introduces, positions FROM mentions "
             "WHERE (chunk, entity) > (?2, ?3) AND change > ?1 ORDER BY chunk, entity LIMIT ?4"
             if change == 0
@@ -75,18 +76,18 @@ class Changefeed:
 
     def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int, int]]:
         """(chunk, topic, ordinal, is a turn) of the states that hold at a moment."""
-        return self._engine.rows(
+        return self._database.rows(
             "SELECT p.chunk, t.id, p.ordinal, t.kind = 'conversation' "
-            "FROM topics t JOIN placements p ON p.state = ("
-            "SELECT id FROM states WHERE topic = t.id AND valid_from <= ?1 AND recorded_at <= ?2 "
-            "AND (retired_at IS NULL OR retired_at > ?2) "
-            "ORDER BY valid_from DESC, version DESC LIMIT 1) WHERE t.space = ?3 GROUP BY p.chunk",
-            *(valid, known, space),
+            f"FROM topics t JOIN placements p ON p.state = {STATE_THEN} "
+            "WHERE t.space = :space GROUP BY p.chunk",
+            valid=valid,
+            known=known,
+            space=space,
         )
 
     def vectors(self, encoder: str, change: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
         """(node, vector) of an encoder, written after a change, so many at once."""
-        return self._engine.batches(
+        return self._database.batches(
             at_once,
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.change > ?",
@@ -95,21 +96,20 @@ class Changefeed:
 
     def tagged(self, space: int, tag: str, valid: int, known: int) -> list[int]:
         """The topics whose state at a moment has a tag."""
-        rows = self._engine.rows(
-            "SELECT t.id FROM topics t JOIN states s ON s.id = ("
-            "SELECT id FROM states WHERE topic = t.id AND valid_from <= ?1 AND recorded_at <= ?2 "
-            "AND (retired_at IS NULL OR retired_at > ?2) "
-            "ORDER BY valid_from DESC, version DESC LIMIT 1) "
-            "WHERE t.space = ?3 AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = ?4)",
-            *(valid, known, space, tag),
+        return self._database.column(
+            f"SELECT t.id FROM topics t JOIN states s ON s.id = {STATE_THEN} "
+            "WHERE t.space = :space "
+            "AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = :tag)",
+            valid=valid,
+            known=known,
+            space=space,
+            tag=tag,
         )
-        return [int(row[0]) for row in rows]
 
     def topics_like(self, space: int, glob: str | None, kind: str | None) -> list[int]:
         """The topics of a kind or with a name like that."""
-        rows = self._engine.rows(
+        return self._database.column(
             "SELECT id FROM topics WHERE space = ?1 AND (?2 IS NULL OR name GLOB ?2) "
             "AND (?3 IS NULL OR kind = ?3)",
             *(space, glob, kind),
         )
-        return [int(row[0]) for row in rows]

@@ -14,7 +14,7 @@ from hades.store.topics import Topics
 
 _FILE_PROBLEMS_SHOWN = 20
 _RESTORE = "restore a backup (`hades restore`)"
-_MEND = "run `hades check --repair`"
+_REPAIR = "run `hades check --repair`"
 
 _LATEST_STATE = (
     "(SELECT id FROM states s WHERE s.topic = t.id AND s.retired_at IS NULL "
@@ -29,88 +29,128 @@ SELECT e.id FROM edges e WHERE e.retired_at IS NULL AND (
 _EDGE_FAULTS = {
     "its source is gone": _END_MISSING.format(end="source"),
     "its target is gone": _END_MISSING.format(end="target"),
-    "it is said to be superseded by an edge that is gone": "SELECT e.id FROM edges e "
-    "WHERE superseded_by IS NOT NULL "
-    "AND NOT EXISTS (SELECT 1 FROM edges o WHERE o.id = e.superseded_by)",
     "it is believed twice": "SELECT id FROM edges WHERE retired_at IS NULL "
     "GROUP BY id HAVING count(*) > 1",
     "it ends before it begins": "SELECT id FROM edges WHERE valid_to < valid_from",
 }
-_NO_SPACE = "NOT EXISTS (SELECT 1 FROM spaces s WHERE s.id = p.space)"
-_PROPOSAL_FAULTS = {
-    "what it proposes cannot be read": "NOT json_valid(p.fields) "
-    "OR p.kind NOT IN ('relate', 'remember', 'alias', 'kind')",
-    "it neither waits nor was decided": "p.status NOT IN ('waiting', 'applied', 'rejected') "
-    "OR (p.status = 'waiting') != (p.decided_at IS NULL)",
-    "its space is gone": _NO_SPACE,
-}
+"""What only somebody who knows the edge can put right."""
+
+_SPACE_GONE = "NOT EXISTS (SELECT 1 FROM spaces s WHERE s.id = p.space)"
+_STRAY = (
+    (
+        "merge",
+        "it merges an entity that is gone",
+        "merges AS m",
+        "NOT EXISTS (SELECT 1 FROM entities WHERE id = m.entity) "
+        "OR NOT EXISTS (SELECT 1 FROM entities WHERE id = m.target)",
+    ),
+    (
+        "proposal",
+        "what it proposes cannot be read",
+        "proposals AS p",
+        "NOT json_valid(p.fields) OR p.kind NOT IN ('relate', 'remember', 'alias', 'kind')",
+    ),
+    (
+        "proposal",
+        "it neither waits nor was decided",
+        "proposals AS p",
+        "p.status NOT IN ('waiting', 'applied', 'rejected') "
+        "OR (p.status = 'waiting') != (p.decided_at IS NULL)",
+    ),
+    ("proposal", "its space is gone", "proposals AS p", _SPACE_GONE),
+    ("space", "an answer is kept for it though it is gone", "idempotency AS p", _SPACE_GONE),
+)
+"""Rows that say nothing any more, and that `--repair` deletes."""
+
+_SUPERSEDED_BY_NOTHING = (
+    "superseded_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM edges o WHERE o.id = e.superseded_by)"
+)
 
 
-def find_problems(engine: Database, traces: Topics, on_progress: Progress | None) -> list[Problem]:
+def find_problems(
+    database: Database, topics: Topics, on_progress: Progress | None
+) -> list[Problem]:
     """Everything that is not as it should be."""
     found = [
-        Problem(f"the file itself: {row[0]}", str(engine.path), _RESTORE)
-        for row in engine.rows(f"PRAGMA integrity_check({_FILE_PROBLEMS_SHOWN})")
-        if row[0] != "ok"
+        Problem(f"the file itself: {what}", str(database.path), _RESTORE)
+        for what in database.column(f"PRAGMA integrity_check({_FILE_PROBLEMS_SHOWN})")
+        if what != "ok"
     ]
     if found:
         return found
     return [
-        *_damaged_states(engine, traces, on_progress),
-        *_stray_pointers(engine),
-        *_stray_heads(engine, traces),
-        *faulty_edges(engine),
-        *stray_merges(engine),
-        *faulty_proposals(engine),
+        *_damaged_states(database, topics, on_progress),
+        *_stray_pointers(database),
+        *_stray_heads(database, topics),
+        *faulty_records(database),
     ]
 
 
-def repair_pointers(engine: Database) -> None:
+def faulty_records(database: Database) -> list[Problem]:
+    """Edges, merges and proposals that lead nowhere or contradict themselves."""
+    return [
+        *(
+            Problem(what, f"edge {edge}", f"`hades unrelate {edge} --mistake`")
+            for what, sql in _EDGE_FAULTS.items()
+            for (edge,) in database.rows(sql)
+        ),
+        *(
+            Problem("it is said to be superseded by an edge that is gone", f"edge {edge}", _REPAIR)
+            for (edge,) in database.rows(f"SELECT id FROM edges e WHERE {_SUPERSEDED_BY_NOTHING}")
+        ),
+        *(
+            Problem(what, f"{kind} {number}", _REPAIR)
+            for kind, what, table, where in _STRAY
+            for (number,) in database.rows(
+                f"SELECT DISTINCT {'space' if kind == 'space' else 'id'} FROM {table} WHERE {where}"
+            )
+        ),
+    ]
+
+
+def repair(database: Database, topics: Topics) -> None:
+    """Derive again what is derived, and drop what refers to nothing; inside a transaction."""
+    repair_pointers(database)
+    repair_heads(database, topics)
+    for _, _, table, where in _STRAY:
+        database.run(f"DELETE FROM {table} WHERE {where}")
+    database.run(f"UPDATE edges AS e SET superseded_by = NULL WHERE {_SUPERSEDED_BY_NOTHING}")
+
+
+def repair_pointers(database: Database) -> None:
     """Point every topic at its latest state again, and note whether that one is planned."""
-    engine.run(
+    database.run(
         f"UPDATE topics AS t SET latest = {_LATEST_STATE}, "
         "versions = (SELECT max(version) FROM states s WHERE s.topic = t.id)"
     )
-    engine.run(
+    database.run(
         "UPDATE topics SET planned = "
         "(SELECT valid_from > recorded_at FROM states s WHERE s.id = latest)"
     )
 
 
-def repair_heads(engine: Database, traces: Topics) -> None:
+def repair_heads(database: Database, topics: Topics) -> None:
     """Write the whole content of every latest state that is stored as a delta."""
-    engine.run("DELETE FROM heads")
-    for topic, space, name, version in _delta_tops(engine):
+    database.run("DELETE FROM heads")
+    for topic, space, name, version in _latest_deltas(database):
         try:
-            content = traces.version(space, name, version, NOW).content
+            content = topics.version(space, name, version, NOW).content
         except Corrupt:
             continue
-        engine.run("INSERT INTO heads VALUES (?, ?)", topic, content.encode())
-
-
-def repair_edges(engine: Database) -> None:
-    """Drop references to edges and entities that are gone."""
-    engine.run(
-        "DELETE FROM merges WHERE NOT EXISTS (SELECT 1 FROM entities WHERE id = merges.entity) "
-        "OR NOT EXISTS (SELECT 1 FROM entities WHERE id = merges.target)"
-    )
-    engine.run(
-        "UPDATE edges SET superseded_by = NULL WHERE superseded_by IS NOT NULL "
-        "AND NOT EXISTS (SELECT 1 FROM edges o WHERE o.id = edges.superseded_by)"
-    )
+        database.run("INSERT INTO heads VALUES (?, ?)", topic, content.encode())
 
 
 def _damaged_states(
-    engine: Database, traces: Topics, on_progress: Progress | None
+    database: Database, topics: Topics, on_progress: Progress | None
 ) -> list[Problem]:
     found = []
-    topics = engine.rows("SELECT space, name, versions FROM topics ORDER BY id")
-    for done, (space, name, versions) in enumerate(topics):
+    rows = database.rows("SELECT space, name, versions FROM topics ORDER BY id")
+    for done, (space, name, versions) in enumerate(rows):
         if on_progress is not None and done % 100 == 0:
-            on_progress("checking topics", done, len(topics))
+            on_progress("checking topics", done, len(rows))
         seen = 0
         try:
-            for state in traces.trace(space, name, NOW):
+            for state in topics.history(space, name, NOW):
                 seen += 1
                 if state.version != seen:
                     raise Corrupt(f"The version {name}@{seen} is missing.")
@@ -120,86 +160,45 @@ def _damaged_states(
             continue
         if seen != versions:
             found.append(
-                Problem(f"it has {seen} versions where {versions} were counted", name, _MEND)
+                Problem(f"it has {seen} versions where {versions} were counted", name, _REPAIR)
             )
     if on_progress is not None:
-        on_progress("checking topics", len(topics), len(topics))
+        on_progress("checking topics", len(rows), len(rows))
     return found
 
 
-def _stray_pointers(engine: Database) -> list[Problem]:
-    rows = engine.rows(
+def _stray_pointers(database: Database) -> list[Problem]:
+    rows = database.rows(
         f"SELECT name FROM topics t WHERE latest IS NOT {_LATEST_STATE} "
         "OR planned != (SELECT valid_from > recorded_at FROM states s WHERE s.id = t.latest)"
     )
-    return [Problem("its pointer is not at its latest state", name, _MEND) for (name,) in rows]
+    return [Problem("its pointer is not at its latest state", name, _REPAIR) for (name,) in rows]
 
 
-def _stray_heads(engine: Database, traces: Topics) -> list[Problem]:
+def _stray_heads(database: Database, topics: Topics) -> list[Problem]:
     found = []
-    heads = {row[0] for row in engine.rows("SELECT topic FROM heads")}
-    for topic, space, name, version in _delta_tops(engine):
+    heads = set(database.column("SELECT topic FROM heads"))
+    for topic, space, name, version in _latest_deltas(database):
         if topic not in heads:
-            found.append(Problem("its latest content has no whole copy", name, _MEND))
+            found.append(Problem("its latest content has no whole copy", name, _REPAIR))
             continue
         heads.remove(topic)
-        body = engine.row("SELECT body FROM heads WHERE topic = ?", topic)[0]
+        body = database.value("SELECT body FROM heads WHERE topic = ?", topic)
         try:
-            same = body == traces.version(space, name, version, NOW).content.encode()
+            same = body == topics.version(space, name, version, NOW).content.encode()
         except Corrupt:
             continue
         if not same:
-            found.append(Problem("the copy of its latest content differs from it", name, _MEND))
+            found.append(Problem("the copy of its latest content differs from it", name, _REPAIR))
     return found + [
-        Problem("a whole copy is kept that nothing needs", f"topic {topic}", _MEND)
+        Problem("a whole copy is kept that nothing needs", f"topic {topic}", _REPAIR)
         for topic in sorted(heads)
     ]
 
 
-def faulty_edges(engine: Database) -> list[Problem]:
-    """Edges that lead nowhere or contradict themselves."""
-    repair = {"it is said to be superseded by an edge that is gone": _MEND}
-    return [
-        Problem(what, f"edge {row[0]}", repair.get(what, f"`hades unrelate {row[0]} --mistake`"))
-        for what, sql in _EDGE_FAULTS.items()
-        for row in engine.rows(sql)
-    ]
-
-
-def stray_merges(engine: Database) -> list[Problem]:
-    """Merges of entities that are not there."""
-    rows = engine.rows(
-        "SELECT m.id FROM merges m WHERE m.retired_at IS NULL AND ("
-        "NOT EXISTS (SELECT 1 FROM entities WHERE id = m.entity) OR "
-        "NOT EXISTS (SELECT 1 FROM entities WHERE id = m.target))"
-    )
-    return [Problem("it merges an entity that is gone", f"merge {row[0]}", _MEND) for row in rows]
-
-
-def faulty_proposals(engine: Database) -> list[Problem]:
-    """Proposals that say nothing, and answers kept for a space that is gone."""
-    return [
-        *(
-            Problem(what, f"proposal {row[0]}", _MEND)
-            for what, where in _PROPOSAL_FAULTS.items()
-            for row in engine.rows(f"SELECT id FROM proposals p WHERE {where}")
-        ),
-        *(
-            Problem("an answer is kept for it though it is gone", f"space {row[0]}", _MEND)
-            for row in engine.rows(f"SELECT DISTINCT space FROM answers p WHERE {_NO_SPACE}")
-        ),
-    ]
-
-
-def repair_proposals(engine: Database) -> None:
-    """Drop proposals nobody can read, and what belongs to no space."""
-    for where in _PROPOSAL_FAULTS.values():
-        engine.run(f"DELETE FROM proposals AS p WHERE {where}")
-    engine.run(f"DELETE FROM answers AS p WHERE {_NO_SPACE}")
-
-
-def _delta_tops(engine: Database) -> list[tuple[int, int, str, int]]:
-    return engine.rows(
+def _latest_deltas(database: Database) -> list[tuple[int, int, str, int]]:
+    """(topic, space, name, version) of the latest states that are stored as deltas."""
+    return database.rows(
         "SELECT t.id, t.space, t.name, s.version FROM topics t JOIN states s ON s.id = t.latest "
         "WHERE s.encoding IN (2, 3)"
     )

@@ -1,7 +1,7 @@
 """Chunks in SQLite: where they stand, when they are there, and their vectors.
 
 A chunk belongs to a topic and is known by its heading and text, so a version that leaves
-a passage alone leaves its chunk alone. Its times follow from the trace: placing a state
+a passage alone leaves its chunk alone. Its times follow from the states: placing one
 changes the chunks of one stretch of valid time, from its own start to the next state's.
 """
 
@@ -17,7 +17,7 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.trace import Chunk
 from hades.errors import Conflict, NotFound
-from hades.store.records import Cut, Pending, Standing, Write
+from hades.store.records import ChunkDraft, Pending, PlacedChunk, Write
 from hades.store.sqlite import Database
 from hades.store.topics import NEXT, Topics
 
@@ -30,7 +30,7 @@ _CONTENTS_KEPT = 32
 _BEFORE = (
     "topic = s.topic AND version < s.version AND (retired_at IS NULL OR retired_at > s.recorded_at)"
 )
-_HELD_BEFORE = f"""
+_STATE_BEFORE = f"""
 SELECT (SELECT id FROM states WHERE {_BEFORE} AND valid_from <= s.valid_from
         ORDER BY valid_from DESC, version DESC LIMIT 1),
        (SELECT min(valid_from) FROM states WHERE {_BEFORE} AND valid_from > s.valid_from)
@@ -41,34 +41,39 @@ SELECT DISTINCT p.chunk FROM presences p JOIN chunks c ON c.id = p.chunk
 WHERE c.topic = (SELECT topic FROM states WHERE id = ?) AND p.retired_at IS NULL
   AND (p.valid_to IS NULL OR p.valid_to > ?)
 """
-_STANDING = """
-SELECT p.chunk, max(p.state), p.ordinal, p.start, p."end", c.heading, c.tokens, t.name, s.version
-FROM placements p JOIN chunks c ON c.id = p.chunk JOIN states s ON s.id = p.state
-JOIN topics t ON t.id = s.topic
-WHERE p.chunk IN (SELECT value FROM json_each(?)) AND s.valid_from <= ? AND s.recorded_at <= ?
-GROUP BY p.chunk
+_PLACED = f"""
+SELECT s.chunk, s.state, s.ordinal, s.start, s."end", s.heading, s.tokens, s.name, s.version,
+       s.valid_from, s.recorded_at, {NEXT}
+FROM (
+  SELECT p.*, c.heading, c.tokens, t.name, s.topic, s.version, s.valid_from, s.recorded_at,
+         row_number() OVER (
+           PARTITION BY p.chunk
+           ORDER BY coalesce(s.retired_at <= :known, 0), s.valid_from DESC, s.version DESC,
+                    p.ordinal
+         ) AS choice
+  FROM placements p JOIN chunks c ON c.id = p.chunk JOIN states s ON s.id = p.state
+  JOIN topics t ON t.id = s.topic
+  WHERE p.chunk IN (SELECT value FROM json_each(:chunks))
+    AND s.valid_from <= :valid AND s.recorded_at <= :known
+) s WHERE s.choice = 1
 """
-
-
-_STANDING_WITH_TIMES = _STANDING.replace(
-    "s.version\n", f"s.version, s.valid_from, s.recorded_at, {NEXT}\n", 1
-)
+"""Of the states known then that have a chunk, the one that began last."""
 
 
 class Chunks:
     """Chunks of states with their times, and vectors of them."""
 
-    def __init__(self, engine: Database, traces: Topics) -> None:
-        self._engine = engine
-        self._traces = traces
-        self._content = lru_cache(_CONTENTS_KEPT)(traces.content)
-        engine.on_undo.append(self.forget_contents)
+    def __init__(self, database: Database, topics: Topics) -> None:
+        self._database = database
+        self._topics = topics
+        self._content = lru_cache(_CONTENTS_KEPT)(topics.content)
+        database.on_undo.append(self.forget_contents)
 
     # What still has to be done
 
     def pending(self, phase: int, space: int | None, limit: int) -> list[Pending]:
         """States that wait for a phase, oldest first."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT p.state, t.space, t.name, s.version, p.phase, p.outline FROM pending p "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
             "WHERE p.phase = ? AND (?2 IS NULL OR t.space = ?2) ORDER BY p.state LIMIT ?3",
@@ -78,26 +83,26 @@ class Chunks:
 
     def pending_count(self, space: int | None, phase: int | None = None) -> int:
         """How many states still wait for something, or for one phase."""
-        row = self._engine.row(
+        count: int = self._database.value(
             "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
             "JOIN topics t ON t.id = s.topic "
             "WHERE (?1 IS NULL OR t.space = ?1) AND (?2 IS NULL OR p.phase = ?2)",
             *(space, phase),
         )
-        return int(row[0])
+        return count
 
     def advance(self, state: int, phase: int | None, outline: bytes | None = None) -> None:
         """Note that a state waits for this phase now; None: it is done."""
         if phase is None:
-            self._engine.run("DELETE FROM pending WHERE state = ?", state)
+            self._database.run("DELETE FROM pending WHERE state = ?", state)
         else:
-            self._engine.run(
+            self._database.run(
                 "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", state, phase, outline
             )
 
     def outline(self, space: int, topic: str, version: int, outline: bytes) -> None:
         """Keep what a reader said of a state until it is cut and linked, again if it was."""
-        self._engine.run(
+        self._database.run(
             "INSERT OR REPLACE INTO pending SELECT s.id, 1, ? FROM states s "
             "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ?",
             *(outline, space, topic, version),
@@ -105,23 +110,23 @@ class Chunks:
 
     def is_forgotten(self, state: int) -> bool:
         """Whether a state is the mark that forgetting leaves."""
-        row = self._engine.row("SELECT encoding FROM states WHERE id = ?", state)
+        row = self._database.row("SELECT encoding FROM states WHERE id = ?", state)
         return row is not None and row[0] is None
 
     # Placing
 
-    def place(self, write: Write, state: int, cuts: Sequence[Cut]) -> list[tuple[int, bool]]:
-        """Place the passages of a state; each chunk's id, and whether it is new."""
-        row = self._engine.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
+    def place(self, write: Write, state: int, cuts: Sequence[ChunkDraft]) -> list[tuple[int, bool]]:
+        """Place the chunks of a state; each chunk's id, and whether it is new."""
+        row = self._database.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
         if row is None:
             raise NotFound(f"There is no state {state}.")
         topic, valid_from = row
         before = set(self.placed(state))
-        self._engine.run("DELETE FROM placements WHERE state = ?", state)
+        self._database.run("DELETE FROM placements WHERE state = ?", state)
         placed = []
         for ordinal, cut in enumerate(cuts):
             chunk, is_new = self._chunk(write, topic, cut)
-            self._engine.run(
+            self._database.run(
                 "INSERT INTO placements VALUES (?, ?, ?, ?, ?)",
                 *(state, ordinal, chunk, cut.start, cut.end),
             )
@@ -129,18 +134,22 @@ class Chunks:
         self._settle(write, state, valid_from, before, {chunk for chunk, _ in placed})
         return placed
 
-    def _chunk(self, write: Write, topic: int, cut: Cut) -> tuple[int, bool]:
+    def _chunk(self, write: Write, topic: int, cut: ChunkDraft) -> tuple[int, bool]:
         digest = blake2b(f"{cut.heading}\0{cut.text}".encode(), digest_size=_DIGEST_BYTES).digest()
-        found = self._engine.row(
+        found = self._database.value(
             "SELECT id FROM chunks WHERE topic = ? AND digest = ?", topic, digest
         )
         if found is not None:
-            return int(found[0]), False
-        row = self._engine.insert(
-            "INSERT INTO chunks (topic, digest, tokens, change, heading) VALUES (?, ?, ?, ?, ?)",
-            *(topic, digest, cut.tokens, write.change, cut.heading or None),
+            return found, False
+        chunk = self._database.insert(
+            "chunks",
+            topic=topic,
+            digest=digest,
+            tokens=cut.tokens,
+            change=write.change,
+            heading=cut.heading or None,
         )
-        return row, True
+        return chunk, True
 
     def _settle(
         self, write: Write, state: int, valid_from: int, before: set[int], now_there: set[int]
@@ -149,16 +158,16 @@ class Chunks:
 
         `before` are those of an earlier cutting of this very state.
         """
-        held, valid_to = self._engine.row(_HELD_BEFORE, state)
-        recorded_at, encoding = self._engine.row(
+        previous, valid_to = self._database.row(_STATE_BEFORE, state)
+        recorded_at, encoding = self._database.row(
             "SELECT recorded_at, encoding FROM states WHERE id = ?", state
         )
         if encoding is None and valid_from == recorded_at:
             # Forgotten: whatever was there or planned is gone from here on.
-            rows = self._engine.rows(_THERE_AFTER, state, valid_from)
-            before, valid_to = before | {int(row[0]) for row in rows}, None
-        elif held is not None:
-            order = self.placed(held)
+            there = self._database.column(_THERE_AFTER, state, valid_from)
+            before, valid_to = before.union(there), None
+        elif previous is not None:
+            order = self.placed(previous)
             self._note_moves(write, [c for c in order if c in now_there], state, set(order))
             before = before | set(order)
         for chunk in sorted(before - now_there):
@@ -171,13 +180,13 @@ class Chunks:
     ) -> None:
         """Chunks that only changed places have no new times: the index must hear of it."""
         if stayed != [c for c in self.placed(state) if c in before]:
-            self._engine.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
+            self._database.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
 
     def _take_out(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
     ) -> None:
-        """Cut a stretch of valid time out of what is believed of a chunk."""
-        rows = self._engine.rows(
+        """ChunkDraft a stretch of valid time out of what is believed of a chunk."""
+        rows = self._database.rows(
             "SELECT id, valid_from, valid_to FROM presences WHERE chunk = ? "
             "AND retired_at IS NULL AND (valid_to IS NULL OR valid_to > ?)",
             *(chunk, valid_from),
@@ -185,7 +194,7 @@ class Chunks:
         for row, starts, ends in rows:
             if valid_to is not None and starts >= valid_to:
                 continue
-            self._engine.run(
+            self._database.run(
                 "UPDATE presences SET retired_at = ?, change = ? WHERE id = ?",
                 *(recorded_at, write.change, row),
             )
@@ -197,38 +206,38 @@ class Chunks:
     def _presence(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
     ) -> None:
-        self._engine.run(
-            "INSERT INTO presences (chunk, valid_from, valid_to, recorded_at, change) "
-            "VALUES (?, ?, ?, ?, ?)",
-            *(chunk, valid_from, valid_to, recorded_at, write.change),
+        self._database.insert(
+            "presences",
+            chunk=chunk,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            recorded_at=recorded_at,
+            change=write.change,
         )
 
     # Reading
 
     def placed(self, state: int) -> list[int]:
         """The chunks of a state, in order."""
-        rows = self._engine.rows(
+        return self._database.column(
             "SELECT chunk FROM placements WHERE state = ? ORDER BY ordinal", state
         )
-        return [int(row[0]) for row in rows]
 
     def ever_of(self, topic: int) -> list[int]:
         """The chunks a topic ever had."""
-        rows = self._engine.rows("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
-        return [int(row[0]) for row in rows]
+        return self._database.column("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
 
     def of_topic(self, space: int, topic: str) -> list[int]:
         """The chunks of a topic's latest state, in order; none when there is no such topic."""
-        rows = self._engine.rows(
+        return self._database.column(
             "SELECT p.chunk FROM topics t JOIN placements p ON p.state = t.latest "
             "WHERE t.space = ? AND t.name = ? ORDER BY p.ordinal",
             *(space, topic),
         )
-        return [int(row[0]) for row in rows]
 
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
         """The chunks of one state, in order."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             'SELECT p.state, p.ordinal, p.start, p."end", c.heading, c.tokens '
             "FROM placements p JOIN chunks c ON c.id = p.chunk "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
@@ -243,19 +252,16 @@ class Chunks:
             for state, ordinal, start, end, heading, tokens in rows
         ]  # fmt: skip
 
-    def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Chunk]:
-        """Chunks by id, as they stand in the latest state at that moment that has them."""
-        return self._standing(chunks, *self._engine.moment(as_of))
+    def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:
+        """Chunks by id, each as it stands in the state that holds at that moment.
 
-    def standing(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, Standing]:
-        """The same with the lines they stand on and the times of that state."""
-        valid, known = self._engine.moment(as_of)
-        wanted = json.dumps(list(chunks))
+        One that is gone by then stands in the last state that had it.
+        """
         found = {}
-        for row in self._engine.rows(_STANDING_WITH_TIMES, known, known, wanted, valid, known):
+        for row in self._placed(chunks, *self._database.moment(as_of)):
             chunk, state, ordinal, start, end, heading, tokens, topic, version, *times = row
             content = self._content(state)
-            found[chunk] = Standing(
+            found[chunk] = PlacedChunk(
                 Chunk(
                     topic, version, ordinal, content[start:end], start, end, heading or "", tokens
                 ),
@@ -269,22 +275,17 @@ class Chunks:
 
     def texts(self, chunks: Sequence[int]) -> dict[int, str]:
         """The texts of chunks, whenever they were there."""
-        return {chunk: found.text for chunk, found in self._standing(chunks).items()}
+        rows = self._placed(chunks, FOREVER, FOREVER)
+        return {row[0]: self._content(row[1])[row[3] : row[4]] for row in rows}
 
-    def _standing(
-        self, chunks: Sequence[int], valid: int = FOREVER, known: int = FOREVER
-    ) -> dict[int, Chunk]:
-        found = {}
-        for row in self._engine.rows(_STANDING, json.dumps(list(chunks)), valid, known):
-            chunk, state, ordinal, start, end, heading, tokens, topic, version = row
-            text = self._content(state)[start:end]
-            found[chunk] = Chunk(topic, version, ordinal, text, start, end, heading or "", tokens)
-        return found
+    def labels(self, chunks: Iterable[int], valid: int, known: int) -> dict[int, str]:
+        """How chunks are cited at a moment: `docs/guide.md@3#0`."""
+        rows = self._placed(sorted(set(chunks)), valid, known)
+        return {row[0]: f"{row[7]}@{row[8]}#{row[2]}" for row in rows}
 
-    def line(self, chunk: int, start: int) -> int:
-        """The line, from 1, at which a place in the latest state of a chunk stands."""
-        row = self._engine.row("SELECT max(state) FROM placements WHERE chunk = ?", chunk)
-        return 1 if row[0] is None else self._content(row[0]).count("\n", 0, start) + 1
+    def _placed(self, chunks: Sequence[int], valid: int, known: int) -> list[Any]:
+        wanted = json.dumps(list(chunks))
+        return self._database.rows(_PLACED, chunks=wanted, valid=valid, known=known)
 
     def content_uses(self) -> dict[str, int]:
         """Contents found unpacked (kept) and unpacked anew (made)."""
@@ -297,7 +298,7 @@ class Chunks:
 
     def headings(self, chunks: Sequence[int]) -> dict[int, str]:
         """The headings of chunks."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT id, heading FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
             json.dumps(list(chunks)),
         )
@@ -307,17 +308,16 @@ class Chunks:
 
     def unembedded(self, encoder: str, after: int, limit: int) -> list[int]:
         """Chunks without a vector of an encoder, by id."""
-        rows = self._engine.rows(
+        return self._database.column(
             "SELECT c.id FROM chunks c WHERE c.id > ? AND NOT EXISTS ("
             "SELECT 1 FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE v.node = c.id << 3 | ? AND e.name = ?) ORDER BY c.id LIMIT ?",
             *(after, int(NodeKind.CHUNK), encoder, limit),
         )
-        return [int(row[0]) for row in rows]
 
     def embedded(self, encoder: str) -> int:
         """All chunks up to this one have a vector of an encoder."""
-        return int(self._engine.meta(EMBEDDED + encoder) or 0)
+        return int(self._database.meta(EMBEDDED + encoder) or 0)
 
     def set_embedded(self, encoder: str) -> None:
         """Note how far vectors go now, so that nobody looks through older chunks again.
@@ -325,27 +325,29 @@ class Chunks:
         To be called within a transaction: no chunk may come between the look and the note.
         """
         mark = self.embedded(encoder)
-        last = int(self._engine.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
+        last = self._database.value("SELECT coalesce(max(id), 0) FROM chunks")
         if last > mark and not self.unembedded(encoder, mark, 1):
-            self._engine.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", EMBEDDED + encoder, last)
+            self._database.run(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", EMBEDDED + encoder, last
+            )
 
     def put_vectors(
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]
     ) -> None:
         """Write vectors of nodes made by a named encoder; another encoder's stay beside them."""
-        number = self._encoder(encoder, dims)
+        number = encoder_id(self._database, encoder, dims)
         for node, vector in vectors:
-            self._engine.run(
+            self._database.run(
                 "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
                 *(node, number, write.change, vector),
             )
 
-    def _encoder(self, encoder: str, dims: int) -> int:
-        row: Any = self._engine.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
-        if row is None:
-            return self._engine.insert(
-                "INSERT INTO encoders (name, dims) VALUES (?, ?)", encoder, dims
-            )
-        if row[1] != dims:
-            raise Conflict(f"The encoder {encoder!r} gives {row[1]} numbers a vector, not {dims}.")
-        return int(row[0])
+
+def encoder_id(database: Database, encoder: str, dims: int) -> int:
+    """The small number that stands for an encoder; Conflict when its vectors had another size."""
+    row = database.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
+    if row is None:
+        return database.insert("encoders", name=encoder, dims=dims)
+    if row[1] != dims:
+        raise Conflict(f"The encoder {encoder!r} gives {row[1]} numbers a vector, not {dims}.")
+    return int(row[0])

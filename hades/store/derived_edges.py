@@ -1,4 +1,4 @@
-"""Edges that texts state, read as edges: each holds as long as the passage it was read in.
+"""Edges derived from texts: each holds as long as the chunk it was read in.
 
 Also the edges `documents`, from prose to the symbols of code it names. They are not kept
 anywhere: they follow from the mentions, and hold while both the prose and the code do.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.weights import initial_weight
 from hades.store.chunks import Chunks
 from hades.store.entities import Entities
-from hades.store.records import EdgeFilter
+from hades.store.records import EdgeFilter, Write
 from hades.store.sqlite import Database
 
 DOCUMENTS = "documents"
@@ -57,24 +57,25 @@ _ENDS = {
     "in": f"l.target IN {_WANTED}",
     "both": f"(l.source IN {_WANTED} OR l.target IN {_WANTED})",
 }
-_STATED = f"""
+_SELECT = f"""
 SELECT l.id, l.source, r.name, l.target, l.weight, l.evidence, l.components, l.chunk, {_times("p")}
 """
-_OF_LINKS = f"""
-FROM links l JOIN relations r ON r.id = l.relation JOIN chunks c ON c.id = l.chunk
+_FROM = f"""
+FROM derived_edges l JOIN relations r ON r.id = l.relation JOIN chunks c ON c.id = l.chunk
 JOIN topics t ON t.id = c.topic JOIN presences p ON p.chunk = l.chunk
 WHERE t.space = :space AND {_there("p")} AND (:relation IS NULL OR r.name = :relation)
 """
-# A symbol (whole), the name a text calls it by (called), the passage of code that says so:
+# A symbol (whole), the name a text calls it by (called), the chunk of code that says so:
 # the bare name of a symbol is tied to its full name by coref or refers_to.
 _SYMBOLS = """
 WITH symbols (whole, called, chunk) AS (
   SELECT e.id, e.id, m.chunk FROM entities e JOIN mentions m ON m.entity = e.id
   WHERE e.space = :space AND e.kind = 'code_symbol' AND m.introduces = 3 AND NOT EXISTS (
-    SELECT 1 FROM links x JOIN relations r ON r.id = x.relation
+    SELECT 1 FROM derived_edges x JOIN relations r ON r.id = x.relation
     WHERE x.source = e.id << 3 | 1 AND x.chunk = m.chunk AND r.name IN ('coref', 'refers_to'))
   UNION
-  SELECT l.target >> 3, l.source >> 3, l.chunk FROM links l JOIN relations r ON r.id = l.relation
+  SELECT l.target >> 3, l.source >> 3, l.chunk
+  FROM derived_edges l JOIN relations r ON r.id = l.relation
   JOIN chunks c ON c.id = l.chunk JOIN topics t ON t.id = c.topic
   WHERE r.name IN ('coref', 'refers_to') AND l.source & 7 = 1 AND l.target & 7 = 1
     AND t.kind = 'code' AND t.space = :space)
@@ -94,45 +95,65 @@ _DOCUMENTING = {
     "in": f" AND {_OF_SYMBOL}",
     "both": f" AND ({_PROSE} OR {_OF_SYMBOL})",
 }
-_LABELS = """
-SELECT p.chunk, t.name || '@' || s.version || '#' || p.ordinal, max(p.state)
-FROM placements p JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic
-WHERE p.chunk IN (SELECT value FROM json_each(?)) AND s.valid_from <= ? AND s.recorded_at <= ?
-GROUP BY p.chunk
-"""
 
 
 class DerivedEdges:
-    """What texts state, as edges."""
+    """What texts state, as edges, and those that follow from mentions."""
 
-    def __init__(self, engine: Database, entities: Entities, passages: Chunks) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, entities: Entities, chunks: Chunks) -> None:
+        self._database = database
         self._entities = entities
-        self._passages = passages
+        self._chunks = chunks
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
-        """The stated edges wanted, as of a moment, in the order they were read."""
-        links, _ = self.links(space, wanted, as_of)
-        return links + self.documents(space, wanted, as_of)
+        """The derived edges wanted, as of a moment, in the order they were read."""
+        edges, _ = self.page(space, wanted, as_of)
+        return edges + self.documents(space, wanted, as_of)
 
-    def links(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> tuple[list[Edge], int | None]:
+    def page(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> tuple[list[Edge], int | None]:
         """Those that stand in a text, and the last number read where there may be more."""
         ends = "" if wanted.node is None else f" AND {_ENDS[wanted.direction]}"
         values = self._values(space, wanted, as_of)
-        sql, keys = f"{_STATED}{_OF_LINKS}{ends}", list[int]()
+        sql, keys = f"{_SELECT}{_FROM}{ends}", list[int]()
         if wanted.limit is not None:
-            found = self._engine.rows_by_name(
-                f"SELECT DISTINCT l.id {_OF_LINKS}{ends} AND l.id > :beyond "
-                "ORDER BY l.id LIMIT :limit",
-                values,
+            keys = self._database.column(
+                f"SELECT DISTINCT l.id {_FROM}{ends} AND l.id > :beyond ORDER BY l.id LIMIT :limit",
+                **values,
             )
-            keys = [row[0] for row in found]
             sql += " AND l.id IN (SELECT value FROM json_each(:keys))"
-        rows = self._engine.rows_by_name(
-            f"{sql} ORDER BY l.id, p.id", {**values, "keys": json.dumps(keys)}
-        )
-        edges = self._stated(space, rows, as_of, any_time=wanted.any_time)
+        rows = self._database.rows(f"{sql} ORDER BY l.id, p.id", **values, keys=json.dumps(keys))
+        edges = self._edges(space, rows, as_of, any_time=wanted.any_time)
         return edges, keys[-1] if len(keys) == wanted.limit else None
+
+    def between(self, source: int, target: int) -> list[tuple[int, str, float, str]]:
+        """(chunk, relation, weight, evidence) of those from one node to another."""
+        return self._database.rows(
+            "SELECT l.chunk, r.name, l.weight, coalesce(l.evidence, '') FROM derived_edges l "
+            "JOIN relations r ON r.id = l.relation WHERE l.source = ? AND l.target = ? "
+            "ORDER BY l.weight DESC, l.id",
+            *(source, target),
+        )
+
+    def add(
+        self,
+        write: Write,
+        chunk: int,
+        source: int,
+        relation: str,
+        target: int,
+        *,
+        weight: float,
+        evidence: str,
+        components: Mapping[str, float],
+    ) -> None:
+        """Write an edge that a text states."""
+        self._database.run(
+            "INSERT OR IGNORE INTO derived_edges "
+            "(chunk, source, relation, target, weight, change, evidence, components) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            *(chunk, source, self._database.relation_id(relation), target, weight, write.change),
+            *(evidence or None, json.dumps(dict(components)) if components else None),
+        )
 
     def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """Those that follow from mentions, from prose to code."""
@@ -141,7 +162,7 @@ class DerivedEdges:
         return self._documents(wanted, self._values(space, wanted, as_of), as_of)
 
     def _values(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> dict[str, Any]:
-        valid, known = self._engine.moment(as_of)
+        valid, known = self._database.moment(as_of)
         return {
             "space": space,
             "valid": valid,
@@ -158,15 +179,13 @@ class DerivedEdges:
         if node is None:
             return []
         nodes = self._entities.same_as(space, node, as_of)
-        rows = self._engine.rows(
+        topics = self._database.column(
             "SELECT id FROM topics WHERE entity IN (SELECT value FROM json_each(?))",
             json.dumps([one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY]),
         )
-        return [*nodes, *(int(row[0]) << 3 | NodeKind.TOPIC for row in rows)]
+        return [*nodes, *(topic << 3 | NodeKind.TOPIC for topic in topics)]
 
-    def _stated(
-        self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool
-    ) -> list[Edge]:
+    def _edges(self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool) -> list[Edge]:
         identity = self._entities.identity(space, as_of)
         ends = {end for row in rows for end in (row[1], row[3])}
         identity.learn(end >> 3 for end in ends if end & 7 == NodeKind.ENTITY)
@@ -174,16 +193,16 @@ class DerivedEdges:
         for end in ends:
             meant = end
             if end & 7 == NodeKind.ENTITY:
-                meant = identity.standing_for(end >> 3) << 3 | NodeKind.ENTITY
+                meant = identity.root_of(end >> 3) << 3 | NodeKind.ENTITY
             described[end] = self._entities.describe(meant)
         labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
         edges = []
-        for link, source, relation, target, weight, evidence, components, chunk, *times in rows:
+        for number, source, relation, target, weight, evidence, components, chunk, *times in rows:
             if relation == "coref" and described[source] == described[target]:
                 continue  # it did its work: both ends are shown as one
             edges.append(
                 _edge(
-                    -link,
+                    -number,
                     (described[source], relation, described[target]),
                     _Times(*times),
                     weight=weight,
@@ -198,8 +217,8 @@ class DerivedEdges:
         sql = _SYMBOLS + _NAMED
         if wanted.node is not None:
             sql += _DOCUMENTING[wanted.direction]
-        rows = self._engine.rows_by_name(sql, values)
-        texts = self._passages.texts(sorted({row[0] for row in rows}))
+        rows = self._database.rows(sql, **values)
+        texts = self._chunks.texts(sorted({row[0] for row in rows}))
         labels = self._labels((row[0] for row in rows), as_of, any_time=wanted.any_time)
         found: dict[tuple[int, int, _Times], Edge] = {}
         meant = _meant(rows, texts)
@@ -226,10 +245,8 @@ class DerivedEdges:
         return list(found.values())
 
     def _labels(self, chunks: Iterable[int], as_of: AsOf, *, any_time: bool) -> dict[int, str]:
-        valid, known = self._engine.moment(as_of)
-        wanted = json.dumps(sorted(set(chunks)))
-        rows = self._engine.rows(_LABELS, wanted, FOREVER if any_time else valid, known)
-        return {chunk: label for chunk, label, _ in rows}
+        valid, known = self._database.moment(as_of)
+        return self._chunks.labels(chunks, FOREVER if any_time else valid, known)
 
 
 def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any) -> Edge:
@@ -259,7 +276,7 @@ def _overlap(one: _Times, other: _Times) -> _Times | None:
 
 
 def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], tuple[int, int]]:
-    """Which passage names which symbol, and where."""
+    """Which chunk names which symbol, and where."""
     found = {}
     for chunk, _, name, *_times in rows:
         span = _said(texts.get(chunk, ""), name)

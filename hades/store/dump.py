@@ -18,15 +18,10 @@ from hades.domain.graph import NodeKind
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
 from hades.domain.times import from_micros, iso, to_micros
 from hades.errors import Conflict, Corrupt, InvalidInput
-from hades.store.check import (
-    faulty_edges,
-    faulty_proposals,
-    repair_heads,
-    repair_pointers,
-    stray_merges,
-)
-from hades.store.chunks import EMBEDDED
+from hades.store import check
+from hades.store.chunks import EMBEDDED, encoder_id
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
+from hades.store.faults import intact, translated
 from hades.store.records import Write
 from hades.store.sqlite import Database
 from hades.store.topics import WHOLE_EVERY, Topics, digest_of, unpacked
@@ -48,7 +43,7 @@ _TABLES = {
     "placements": "SELECT * FROM placements ORDER BY state, ordinal",
     "presences": "SELECT * FROM presences ORDER BY id",
     "mentions": "SELECT * FROM mentions ORDER BY chunk, entity",
-    "links": "SELECT l.*, r.name AS relation_name FROM links l "
+    "derived_edges": "SELECT l.*, r.name AS relation_name FROM derived_edges l "
     "JOIN relations r ON r.id = l.relation ORDER BY l.id",
     "matched": "SELECT * FROM matched ORDER BY space",
     "merges": "SELECT * FROM merges ORDER BY id",
@@ -57,22 +52,21 @@ _TABLES = {
     "embeddings": "SELECT v.node, e.name AS encoder, e.dims, v.change, v.vector "
     "FROM embeddings v JOIN encoders e ON e.id = v.encoder ORDER BY v.node, e.name",
     "purged": "SELECT * FROM purged ORDER BY rowid",
-    "queries": "SELECT q.*, a.name AS actor_name FROM queries q "
-    "JOIN actors a ON a.id = q.actor ORDER BY q.id",
     "proposals": "SELECT p.*, a.name AS actor_name, d.name AS decider_name FROM proposals p "
     "JOIN actors a ON a.id = p.actor LEFT JOIN actors d ON d.id = p.decided_by ORDER BY p.id",
-    "answers": "SELECT n.*, a.name AS actor_name FROM answers n "
+    "idempotency": "SELECT n.*, a.name AS actor_name FROM idempotency n "
     "JOIN actors a ON a.id = n.actor ORDER BY n.space, a.name, n.key_digest",
 }
-_TIMES = (
-    *("created_at", "at", "decided_at", "recorded_at", "retired_at"),
-    *("valid_from", "valid_to"),
+_FORMER_NAMES = {"links": "derived_edges", "answers": "idempotency"}
+"""What tables are called in exports written before the first release."""
+_TIMES = frozenset(
+    ("created_at", "at", "decided_at", "recorded_at", "retired_at", "valid_from", "valid_to")
 )
-_NODES = ("source", "target", "node", "subject")
-_BLOBS = (
-    *("vector", "digest", "outline", "fingerprint", "positions"),
-    *("key_digest", "request_digest"),
+_BLOBS = frozenset(
+    ("vector", "digest", "outline", "fingerprint", "positions", "key_digest", "request_digest")
 )
+_NODES = frozenset(("source", "target", "node", "subject"))
+_KINDS = {NodeKind.TOPIC: "topics", NodeKind.ENTITY: "entities", NodeKind.CHUNK: "chunks"}
 _BY_NAME = {"relation": "relation_name", "actor": "actor_name", "decided_by": "decider_name"}
 """What the file keeps as a small number, and where its name stands in what is read."""
 _REFERENCES = {
@@ -82,32 +76,32 @@ _REFERENCES = {
     "chunk": "chunks",
     "superseded_by": "edges",
 }
+_NUMBERED = (
+    *("topics", "entities", "names", "states", "chunks", "presences"),
+    *("derived_edges", "merges", "proposals"),
+)
 _GAP = """
 SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
 GROUP BY t.id HAVING count(s.id) > 0 AND max(s.version) != count(s.id) LIMIT 1
 """
 _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
-_NUMBERED = (
-    *("topics", "entities", "names", "states", "chunks", "presences"),
-    *("links", "merges", "queries", "proposals"),
-)
-_KINDS = {NodeKind.TOPIC: "topics", NodeKind.ENTITY: "entities", NodeKind.CHUNK: "chunks"}
 
 
-def dump(engine: Database) -> Iterator[dict[str, Any]]:
+def dump(database: Database) -> Iterator[dict[str, Any]]:
     """Every record, in an order in which it can be loaded. Call it in a snapshot."""
     content: bytes | None = None
     topics: dict[int, str] = {}
     for table, sql in _TABLES.items():
-        cursor = engine.connection.execute(sql)
-        names = [column[0] for column in cursor.description]
-        for row in cursor:
-            record = {"table": table, **dict(zip(names, row, strict=True))}
-            if table == "topics":
-                topics[record["id"]] = record["name"]
-            if table == "states":
-                content = _whole(record, topics[record["topic"]], content)
-            yield _readable(record)
+        with translated(database.path), intact(f"A record of {table}"):
+            cursor = database.connection.execute(sql)
+            names = [column[0] for column in cursor.description]
+            for row in cursor:
+                record = {"table": table, **dict(zip(names, row, strict=True))}
+                if table == "topics":
+                    topics[record["id"]] = record["name"]
+                if table == "states":
+                    content = _whole(record, topics[record["topic"]], content)
+                yield _readable(record)
 
 
 def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | None:
@@ -122,156 +116,93 @@ def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | 
                 f"The content of {topic}@{record['version']} does not match its hash: "
                 "run `hades check`; nothing was exported."
             )
+    for name in ("tags", "metadata"):
+        json.loads(record[name] or "null")  # damaged JSON could not be imported again
     record["content"] = None if content is None else content.decode()
     return content
 
 
 def _readable(record: dict[str, Any]) -> dict[str, Any]:
-    for name in _TIMES:
-        if record.get(name) is not None:
-            record[name] = iso(from_micros(record[name]))
     for number, name in _BY_NAME.items():
         if name in record:
             record[number] = record.pop(name)
-    for name in _BLOBS:
-        if record.get(name) is not None:
-            record[name] = base64.b64encode(record[name]).decode()
-    return {name: value for name, value in record.items() if value is not None or name == "content"}
+    shown = {}
+    for name, value in record.items():
+        if value is None and name != "content":
+            continue
+        if value is not None and name in _TIMES:
+            value = iso(from_micros(value))
+        elif value is not None and name in _BLOBS:
+            value = base64.b64encode(value).decode()
+        shown[name] = value
+    return shown
 
 
 class Loader:
     """Takes records in, shifting their numbers past those in use."""
 
-    def __init__(self, engine: Database, write: Write, rename: str | None) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, write: Write, rename: str | None) -> None:
+        self._database = database
         self._write = write
         self._rename = rename
-        self._fresh = (
-            not any(
-                engine.row(f"SELECT 1 FROM {table} LIMIT 1")
-                for table in ("topics", "entities", "edges")
-            )
-            and write.change == 1
+        self._fresh = write.change == 1 and not any(
+            database.row(f"SELECT 1 FROM {table} LIMIT 1")
+            for table in ("topics", "entities", "edges")
         )
+        self._identical = self._fresh and rename is None
+        """Whether everything, numbers included, is taken over as it is."""
         self._shift = {
-            table: 0 if self._fresh else _last_id(engine, table, column)
-            for table, column in (
-                *((table, "id") for table in _NUMBERED),
-                ("edges", "row"),
-            )
+            table: 0 if self._fresh else _last_id(database, table, column)
+            for table, column in (*((table, "id") for table in _NUMBERED), ("edges", "row"))
         }
         self._spaces: dict[int, int] = {}
-        self._types: dict[str, dict[str, str]] = {}
-        self._trace: tuple[int, bytes | None, int] = (0, None, 0)
-        self.counts: dict[str, int] = {}
         self._used: set[int] = set()
-        if self._fresh and rename is None:
-            engine.run("DELETE FROM spaces")
+        self._last_state: tuple[int, bytes | None, int] = (0, None, 0)
+        """Topic, content and depth of the state before."""
+        self._types: dict[str, dict[str, str]] = {}
+        self.counts: dict[str, int] = {}
+        if self._identical:
             write.logged = False
-            engine.run("DELETE FROM inverses")
+            database.run("DELETE FROM spaces")
+            database.run("DELETE FROM inverses")
 
     def take(self, record: dict[str, Any]) -> None:
         """Load one record."""
         row = dict(record)
         table = row.pop("table")
+        table = _FORMER_NAMES.get(table, table)
         if table not in _TABLES:
             raise InvalidInput(f"There is no such kind of record as {table!r}.")
-        identical = self._fresh and self._rename is None
-        if table in ("changes", "purged", "answers") and not identical:
+        if table in ("changes", "purged", "idempotency") and not self._identical:
             return
-        self._shifted(table, row, identical)
-        if table == "spaces":
-            self._space(row, identical)
-        elif table == "changes":
-            row["actor"] = self._engine.actor_id(row["actor"])
+        self._convert(table, row)
+        put = {
+            "spaces": self._space,
+            "states": self._state,
+            "embeddings": self._embedding,
+            "proposals": self._proposal,
+            "inverses": self._inverse,
+            "meta": self._meta,
+        }.get(table)
+        if put is None:
             self._insert(table, row)
-        elif table == "states":
-            self._state(row)
-        elif table in ("edges", "links"):
-            row["relation"] = self._engine.relation_id(row["relation"])
-            self._insert(table, row)
-        elif table == "embeddings":
-            self._embedding(row)
-        elif table in ("queries", "answers"):
-            row["actor"] = self._engine.actor_id(row["actor"])
-            self._insert(table, row)
-        elif table == "proposals":
-            self._proposal(row)
-        elif table == "inverses":
-            self._engine.run(
-                "INSERT OR IGNORE INTO inverses VALUES (?, ?)", row["relation"], row["inverse"]
-            )
-        elif table == "meta":
-            self._meta(row)
         else:
-            self._insert(table, row)
+            put(row)
         self.counts[table] = self.counts.get(table, 0) + 1
 
-    def finish(self, traces: Topics) -> dict[str, int]:
+    def finish(self, topics: Topics) -> dict[str, int]:
         """Derive what is derived; how many records of each kind were loaded."""
-        gap = self._engine.row(_GAP)
+        database = self._database
+        gap = database.value(_GAP)
         if gap is not None:
-            raise InvalidInput(f"The topic {gap[0]!r} lacks some of its versions.")
-        engine = self._engine
-        if faulty := [*faulty_edges(engine), *stray_merges(engine), *faulty_proposals(engine)]:
+            raise InvalidInput(f"The topic {gap!r} lacks some of its versions.")
+        if faulty := check.faulty_records(database):
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
-        repair_pointers(self._engine)
-        repair_heads(self._engine, traces)
+        check.repair_pointers(database)
+        check.repair_heads(database, topics)
         # What came may lack vectors, under numbers that were passed over already.
-        self._engine.run("DELETE FROM meta WHERE key GLOB ?", EMBEDDED + "*")
+        database.run("DELETE FROM meta WHERE key GLOB ?", EMBEDDED + "*")
         return self.counts
-
-    def _shifted(self, table: str, row: dict[str, Any], identical: bool) -> None:
-        for name in _TIMES:
-            if name in row:
-                row[name] = to_micros(datetime.fromisoformat(row[name]))
-        for name in _BLOBS:
-            if name in row:
-                row[name] = base64.b64decode(row[name], validate=True)
-        for name, other in _REFERENCES.items():
-            if name in row:
-                row[name] += self._shift[other]
-        for name in _NODES:
-            if name in row and table != "merges":
-                kind = NodeKind(row[name] & 7)
-                row[name] += self._shift.get(_KINDS.get(kind, ""), 0) << 3
-        if table == "merges":
-            row["target"] += self._shift["entities"]
-        if table == "matched":
-            row["name"] += self._shift["names"]
-        if table == "edges":
-            row["id"] += self._shift["edges"]
-            row["row"] += self._shift["edges"]
-        elif "id" in row and table != "spaces":
-            row["id"] += self._shift[table]
-        if table in ("topics", "entities", "proposals"):
-            self._used.add(row["space"])
-            if self._rename is not None and len(self._used) > 1:
-                raise InvalidInput(
-                    "Several spaces of this export hold something: import it without `--into`."
-                )
-        if "space" in row and table != "spaces":
-            row["space"] = self._spaces.get(row["space"]) if table != "changes" else row["space"]
-        if "change" in row and not identical:
-            row["change"] = self._write.change
-
-    def _space(self, row: dict[str, Any], identical: bool) -> None:
-        self._fits("spaces", row)
-        old, name = row["id"], row["name"]
-        if identical:
-            self._insert("spaces", row)
-            self._spaces[old] = old
-            return
-        if self._rename is not None:
-            name = self._rename
-        found = self._engine.row("SELECT id FROM spaces WHERE name = ?", name)
-        if found is None:
-            found = (
-                self._engine.insert(
-                    "INSERT INTO spaces (name, created_at) VALUES (?, ?)", name, row["created_at"]
-                ),
-            )
-        self._spaces[old] = found[0]
 
     def refuse_mixing(self) -> None:
         """Refuse a space that holds something already: two histories cannot be one."""
@@ -279,11 +210,61 @@ class Loader:
             return
         for space in set(self._spaces.values()):
             for table in ("topics", "entities"):
-                if self._engine.row(f"SELECT 1 FROM {table} WHERE space = ? LIMIT 1", space):
-                    name = self._engine.row("SELECT name FROM spaces WHERE id = ?", space)[0]
+                if self._database.row(f"SELECT 1 FROM {table} WHERE space = ? LIMIT 1", space):
+                    name = self._database.value("SELECT name FROM spaces WHERE id = ?", space)
                     raise Conflict(
                         f"The space {name!r} is in use here: import into a new one with `--into`."
                     )
+
+    def _convert(self, table: str, row: dict[str, Any]) -> None:
+        """Give the fields of a record the types and numbers they have in the file."""
+        for name in row.keys() & _TIMES:
+            row[name] = to_micros(datetime.fromisoformat(row[name]))
+        for name in row.keys() & _BLOBS:
+            row[name] = base64.b64decode(row[name], validate=True)
+        for name in row.keys() & {"actor", "decided_by"}:
+            row[name] = self._database.actor_id(clean_name(row[name], "actor"))
+        if table in ("edges", "derived_edges"):
+            row["relation"] = self._database.relation_id(row["relation"])
+        self._shift_numbers(table, row)
+        if table in ("topics", "entities", "proposals"):
+            self._used.add(row["space"])
+            if self._rename is not None and len(self._used) > 1:
+                raise InvalidInput(
+                    "Several spaces of this export hold something: import it without `--into`."
+                )
+        if "space" in row and table != "changes":
+            row["space"] = self._spaces.get(row["space"])
+        if "change" in row and not self._identical:
+            row["change"] = self._write.change
+
+    def _shift_numbers(self, table: str, row: dict[str, Any]) -> None:
+        for name in row.keys() & _REFERENCES.keys():
+            row[name] += self._shift[_REFERENCES[name]]
+        for name in row.keys() & _NODES:
+            if table == "merges":  # names entities, not nodes
+                row[name] += self._shift["entities"]
+            else:
+                kind = NodeKind(row[name] & 7)
+                row[name] += self._shift[_KINDS[kind]] << 3
+        if table == "matched":
+            row["name"] += self._shift["names"]
+        if table == "edges":
+            row["row"] += self._shift["edges"]
+        if "id" in row and table != "spaces":
+            row["id"] += self._shift[table]
+
+    def _space(self, row: dict[str, Any]) -> None:
+        self._check_fields("spaces", row)
+        if self._identical:
+            self._insert("spaces", row)
+            self._spaces[row["id"]] = row["id"]
+            return
+        name = self._rename or row["name"]
+        found = self._database.value("SELECT id FROM spaces WHERE name = ?", name)
+        self._spaces[row["id"]] = found or self._database.insert(
+            "spaces", name=name, created_at=row["created_at"]
+        )
 
     def _state(self, row: dict[str, Any]) -> None:
         text = row.pop("content")
@@ -293,28 +274,30 @@ class Loader:
         clean_share(row.get("importance"), "importance")
         clean_tags(json.loads(row.get("tags", "[]")))
         clean_metadata(json.loads(row.get("metadata", "{}")), bytes_at_most=None)
-        topic, parent, depth = self._trace
+        topic, parent, depth = self._last_state
         content = None if text is None else text.encode()
         if topic != row["topic"] or parent is None or depth + 1 >= WHOLE_EVERY:
             parent = None
         encoding, body = (None, None) if content is None else pack(content, parent)
         depth = depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0
-        name = self._engine.row("SELECT name FROM topics WHERE id = ?", row["topic"])
+        name = self._database.value("SELECT name FROM topics WHERE id = ?", row["topic"])
         if name is None:
             raise InvalidInput(f"The state of topic {row['topic']} comes before its topic.")
-        digest = b"" if content is None else digest_of(name[0], row["version"], content)
+        digest = b"" if content is None else digest_of(name, row["version"], content)
         row |= {"encoding": encoding, "body": body, "depth": depth, "digest": digest}
-        self._trace = (row["topic"], content, depth)
+        self._last_state = (row["topic"], content, depth)
         self._insert("states", row)
 
     def _proposal(self, row: dict[str, Any]) -> None:
         clean_metadata(json.loads(row["fields"]), bytes_at_most=None)
         clean_share(row["confidence"], "confidence")
         clean_share(row["threshold"], "threshold")
-        for name in ("actor", "decided_by"):
-            if name in row:
-                row[name] = self._engine.actor_id(clean_name(row[name], "actor"))
         self._insert("proposals", row)
+
+    def _inverse(self, row: dict[str, Any]) -> None:
+        self._database.run(
+            "INSERT OR IGNORE INTO inverses VALUES (?, ?)", row["relation"], row["inverse"]
+        )
 
     def _meta(self, row: dict[str, Any]) -> None:
         """What the memory knows of itself; one in use keeps its own.
@@ -322,42 +305,34 @@ class Loader:
         How far a repository's history was read goes with its space. An encoder that is an
         address is not taken over: a file from elsewhere must not decide where texts are sent.
         """
-        self._fits("meta", row)
+        self._check_fields("meta", row)
         key, value = row["key"], row["value"]
         if key.startswith("history:"):
             _, space, rest = key.split(":", 2)
             key = f"history:{self._spaces[int(space)]}:{rest}"
         elif not self._fresh or key == "generation" or "://" in value or key.startswith(EMBEDDED):
             return
-        self._engine.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", key, value)
+        self._database.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", key, value)
 
     def _embedding(self, row: dict[str, Any]) -> None:
-        known = self._engine.row("SELECT id FROM encoders WHERE name = ?", row["encoder"])
-        encoder = (
-            known[0]
-            if known
-            else self._engine.insert(
-                "INSERT INTO encoders (name, dims) VALUES (?, ?)", row["encoder"], row["dims"]
-            )
-        )
-        self._engine.run(
+        encoder = encoder_id(self._database, row["encoder"], row["dims"])
+        self._database.run(
             "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
             *(row["node"], encoder, row["change"], row["vector"]),
         )
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:
-        self._fits(table, row)
-        names = ", ".join(f'"{name}"' for name in row)
-        marks = ", ".join("?" * len(row))
-        self._engine.run(f"INSERT INTO {table} ({names}) VALUES ({marks})", *row.values())
+        self._check_fields(table, row)
+        self._database.insert(table, **row)
 
-    def _fits(self, table: str, row: dict[str, Any]) -> None:
+    def _check_fields(self, table: str, row: dict[str, Any]) -> None:
         """Refuse fields the table does not have, or of another type, and names that are none."""
         if isinstance(row.get("name"), str):
             clean_name(row["name"], table)
-        types = {
-            column[1]: column[2] for column in self._engine.rows(f"PRAGMA table_info({table})")
-        }
+        if table not in self._types:
+            columns = self._database.rows(f"PRAGMA table_info({table})")
+            self._types[table] = {column[1]: column[2] for column in columns}
+        types = self._types[table]
         for name, value in row.items():
             if name not in types:
                 raise InvalidInput(f"A record of {table} has no field {name!r}.")
@@ -366,24 +341,24 @@ class Loader:
 
 
 def load(
-    engine: Database,
-    traces: Topics,
+    database: Database,
+    topics: Topics,
     write: Write,
     records: Iterable[dict[str, Any]],
     rename: str | None,
 ) -> dict[str, int]:
     """Load records; how many of each kind. All or nothing: the caller's write is undone."""
-    loader = Loader(engine, write, rename)
+    loader = Loader(database, write, rename)
     in_spaces = True
     for record in records:
         if in_spaces and record.get("table") != "spaces":
             in_spaces = False
             loader.refuse_mixing()
         loader.take(record)
-    return loader.finish(traces)
+    return loader.finish(topics)
 
 
-def _last_id(engine: Database, table: str, column: str) -> int:
-    row = engine.row("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
-    top = engine.row(f"SELECT max({column}) FROM {table}")[0] or 0
-    return max(row[0] if row else 0, top)
+def _last_id(database: Database, table: str, column: str) -> int:
+    given = database.value("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+    top = database.value(f"SELECT max({column}) FROM {table}")
+    return max(given or 0, top or 0)

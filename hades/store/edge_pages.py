@@ -1,7 +1,7 @@
-"""Edges in parts: those that were told by their number, then those that texts state.
+"""Edges in pages: those that somebody wrote, by their number, then the derived ones.
 
-Told ones and links are read from the store a page at a time. What follows from mentions has
-no number of its own, so where a page reaches it all of it is read.
+Both are read from the store a page at a time. What follows from mentions has no number of
+its own, so where a page reaches it all of it is read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hades.store.records import EdgeFilter
 from hades.store.store import Store
 
 Place = tuple[int, int, str]
-"""Where an edge stands in the list: 0 told or 1 stated, its number, what it says."""
+"""Where an edge stands in the list: 0 written or 1 derived, its number, what it says."""
 FIRST: Place = (0, 0, "")
 NO_LIMIT = 1 << 40
 
@@ -27,8 +27,8 @@ def edge_place(edge: Edge) -> Place:
     """The place of an edge in the list."""
     # A number may stand for several: what follows from mentions has none.
     ends = (edge.source.name, edge.relation, edge.target.name)
-    told = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
-    mark = blake2b(told, digest_size=_MARK_BYTES).hexdigest()
+    said = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
+    mark = blake2b(said, digest_size=_MARK_BYTES).hexdigest()
     return int(edge.id <= 0), abs(edge.id), mark
 
 
@@ -45,8 +45,8 @@ def edges_after(
     last: int | None = max(after[1] - 1, 0)
     while last is not None and len(found) < limit:
         part = replace(wanted, beyond=last, limit=limit)
-        links, last = store.derived_edges.links(space, part, as_of)
-        found += _beyond(after, links)
+        derived, last = store.derived_edges.page(space, part, as_of)
+        found += _beyond(after, derived)
     return found[:limit]
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from hades.domain.graph import Belief, Edge, Node, NodeKind, Provenance
+from hades.domain.graph import Belief, Edge, Node, NodeKind
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
-from hades.errors import Corrupt, NotFound
+from hades.errors import NotFound
 from hades.store.entities import Entities
+from hades.store.faults import intact
 from hades.store.identity import Identity
 from hades.store.records import EdgeDraft, EdgeFilter, Write
 from hades.store.sqlite import Database
 from hades.store.topics import json_or_none
 
 
-class _Row(NamedTuple):
+class _EdgeRow(NamedTuple):
     """What is believed about an edge, as it lies in the file."""
 
     id: int
@@ -36,22 +37,18 @@ class _Row(NamedTuple):
     change: int
     belief_a: float
     belief_b: float
-    chunk: int | None
-    span_start: int | None
-    span_end: int | None
     evidence: str | None
     components: str | None
     metadata: str | None
 
 
-_COLUMNS = ", ".join(_Row._fields)
 _NAME = """
 CASE e.{end} & 7
   WHEN 0 THEN (SELECT name FROM topics WHERE id = e.{end} >> 3)
   WHEN 1 THEN (SELECT name FROM entities WHERE id = e.{end} >> 3)
 END"""
 _SELECT = (
-    f"SELECT {', '.join('e.' + name for name in _Row._fields)}, r.name, "
+    f"SELECT {', '.join('e.' + name for name in _EdgeRow._fields)}, r.name, "
     f"{_NAME.format(end='source')}, {_NAME.format(end='target')} "
     "FROM edges e JOIN relations r ON r.id = e.relation "
 )
@@ -62,15 +59,15 @@ _HOLDS = "e.valid_from <= ? AND (e.valid_to IS NULL OR e.valid_to > ?)"
 class Edges:
     """Relations that hold for a time."""
 
-    def __init__(self, engine: Database, entities: Entities) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, entities: Entities) -> None:
+        self._database = database
         self._entities = entities
 
     # Reading
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """The edges wanted, as of a moment, in the order they were first written."""
-        valid, known = self._engine.moment(as_of)
+        valid, known = self._database.moment(as_of)
         # The plus keeps SQLite from reading a whole space to find the edges of one node.
         of_all = wanted.node is None and wanted.target is None
         where = ["e.space = ?" if of_all else "+e.space = ?", _BELIEVED]
@@ -86,14 +83,12 @@ class Edges:
         if wanted.node is not None:
             ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}
             self._touching(ends[wanted.direction], space, wanted.node, wanted, as_of, where, values)
-        rows = self._engine.rows(*_ordered(where, values, wanted))
+        rows = self._database.rows(*_ordered(where, values, wanted))
         return self._edges(space, rows, as_of)
 
     def there_are(self, space: int) -> bool:
         """Whether anything was ever related in a space."""
-        return bool(
-            self._engine.row("SELECT EXISTS (SELECT 1 FROM edges WHERE space = ?)", space)[0]
-        )
+        return self._database.row("SELECT 1 FROM edges WHERE space = ? LIMIT 1", space) is not None
 
     def get(self, space: int, edge: int) -> Edge:
         """An edge as believed now."""
@@ -101,8 +96,8 @@ class Edges:
 
     def beliefs(self, space: int, edge: int, as_of: AsOf) -> list[Edge]:
         """Everything believed about an edge up to a moment, oldest first."""
-        known = self._engine.moment(as_of)[1]
-        rows = self._engine.rows(
+        known = self._database.moment(as_of)[1]
+        rows = self._database.rows(
             f"{_SELECT} WHERE e.space = ? AND e.id = ? AND e.recorded_at <= ? ORDER BY e.row",
             *(space, edge, known),
         )
@@ -130,15 +125,15 @@ class Edges:
         identity = self._entities.identity(space, as_of)
         ends = [end for row in rows for end in (row[2], row[4])]
         identity.learn(end >> 3 for end in ends if end & 7 == NodeKind.ENTITY)
-        known = self._engine.moment(as_of)[1]
+        known = self._database.moment(as_of)[1]
         return [self._edge(row, identity, known) for row in rows]
 
     def _edge(self, found: Any, identity: Identity, known: int) -> Edge:
-        row = _Row._make(found[:-3])
+        row = _EdgeRow._make(found[:-3])
         if row.retired_at is not None and row.retired_at > known:
             row = row._replace(retired_at=None)  # not yet known then
         relation, source, target = found[-3:]
-        try:
+        with intact(f"The edge {row.id}"):
             return Edge(
                 id=row.id,
                 source=self._end(row.source, source, identity),
@@ -153,73 +148,55 @@ class Edges:
                 components=json.loads(row.components) if row.components else {},
                 belief=Belief(row.belief_a, row.belief_b),
                 superseded_by=row.superseded_by,
-                provenance=self._provenance(row),
                 metadata=json.loads(row.metadata) if row.metadata else {},
             )
-        except (ValueError, OverflowError, TypeError) as error:
-            raise Corrupt(f"The edge {row.id} is damaged ({error}): run `hades check`.") from error
 
     def _end(self, node: int, name: str | None, identity: Identity) -> Node:
         kind, row = node & 7, node >> 3
-        root = identity.standing_for(row) if kind == NodeKind.ENTITY else row
+        root = identity.root_of(row) if kind == NodeKind.ENTITY else row
         if name is None or root != row:
             return self._entities.describe(root << 3 | kind)
         return Node(NodeKind(kind).label, name)
-
-    def _provenance(self, row: _Row) -> Provenance | None:
-        if row.chunk is None:
-            return None
-        chunk = self._entities.describe(row.chunk << 3 | NodeKind.CHUNK).name
-        return Provenance(chunk, row.span_start or 0, row.span_end or 0)
 
     # Writing
 
     def add(self, write: Write, space: int, draft: EdgeDraft) -> int:
         """Write a new edge; its id."""
-        start, end = draft.span or (None, None)
-        row = _Row(
+        edge = self._database.insert(
+            "edges",
             id=0,
             space=space,
             source=draft.source,
-            relation=self._engine.relation_id(draft.relation),
+            relation=self._database.relation_id(draft.relation),
             target=draft.target,
             weight=1.0 if draft.weight is None else draft.weight,
             valid_from=write.at if draft.valid_from is None else to_micros(draft.valid_from),
             valid_to=None if draft.valid_to is None else to_micros(draft.valid_to),
             recorded_at=write.at,
-            retired_at=None,
-            superseded_by=None,
             change=write.change,
-            belief_a=draft.belief.a,
-            belief_b=draft.belief.b,
-            chunk=draft.chunk,
-            span_start=start,
-            span_end=end,
             evidence=draft.evidence or None,
             components=json_or_none(draft.components),
             metadata=json_or_none(draft.metadata),
         )
-        edge = self._insert(row)
-        self._engine.run("UPDATE edges SET id = row WHERE row = ?", edge)
+        self._database.run("UPDATE edges SET id = row WHERE row = ?", edge)
         write.subject = draft.source
         return edge
 
     def revise(self, write: Write, edge: int, **changed: Any) -> None:
         """Believe something else about an edge from now on; the old belief is kept."""
-        row = _Row._make(self._current(None, edge)[:-3])
+        row = _EdgeRow._make(self._current(None, edge)[:-3])
         for name, value in changed.items():
             if name in ("valid_from", "valid_to") and value is not None:
                 changed[name] = to_micros(value)
             elif name == "metadata":
                 changed[name] = json_or_none(value)
         self.retire(write, edge)
-        self._insert(
-            row._replace(recorded_at=write.at, retired_at=None, change=write.change, **changed)
-        )
+        row = row._replace(recorded_at=write.at, retired_at=None, change=write.change, **changed)
+        self._database.insert("edges", **row._asdict())
 
     def retire(self, write: Write, edge: int) -> None:
         """Believe an edge no longer: as known from now on, it was never true."""
-        done = self._engine.run(
+        done = self._database.run(
             "UPDATE edges SET retired_at = ?, change = ? WHERE id = ? AND retired_at IS NULL",
             *(write.at, write.change, edge),
         )
@@ -228,7 +205,7 @@ class Edges:
 
     def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]:
         """(source, target) of edges of a relation that another action stopped believing."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT e.source, e.target FROM edges e JOIN changes c ON c.number = e.change "
             "WHERE e.space = ?1 AND e.relation = (SELECT id FROM relations WHERE name = ?2) "
             "AND e.retired_at IS NOT NULL AND c.action != ?3 AND NOT EXISTS ("
@@ -239,22 +216,15 @@ class Edges:
 
     def inverses(self) -> dict[str, str]:
         """Which relation takes over when a fact changes."""
-        return dict(self._engine.rows("SELECT relation, inverse FROM inverses ORDER BY relation"))
+        return dict(self._database.rows("SELECT relation, inverse FROM inverses ORDER BY relation"))
 
     def set_inverse(self, write: Write, relation: str, inverse: str) -> None:
         """Add to that table, or change it."""
         del write
-        self._engine.run("INSERT OR REPLACE INTO inverses VALUES (?, ?)", relation, inverse)
-
-    def _insert(self, row: _Row) -> int:
-        marks = ", ".join("?" * len(row))
-        return self._engine.insert(
-            f"INSERT INTO edges ({_COLUMNS}) VALUES ({marks})",
-            *row,
-        )
+        self._database.run("INSERT OR REPLACE INTO inverses VALUES (?, ?)", relation, inverse)
 
     def _current(self, space: int | None, edge: int) -> Any:
-        row = self._engine.row(f"{_SELECT} WHERE e.id = ? AND e.retired_at IS NULL", edge)
+        row = self._database.row(f"{_SELECT} WHERE e.id = ? AND e.retired_at IS NULL", edge)
         if row is None or space not in (None, row[1]):
             raise NotFound(f"There is no edge {edge} in this space.")
         return row

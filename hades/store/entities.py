@@ -9,21 +9,13 @@ names is read the same way (identity.py).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.store.identity import Identity
-from hades.store.listing import (
-    ALL,
-    Standing,
-    aliases_of,
-    degrees_of,
-    frequency_of,
-    list_entities,
-)
+from hades.store.identity import PRESENT, Identity
 from hades.store.records import Write
 from hades.store.sqlite import Database
 
@@ -42,19 +34,45 @@ LIMIT 1
 """
 """By its very letters, by its key, by another name it goes by."""
 
+OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
+"""That a name `a` is not the one an entity `e` is known by."""
+_AMONG = "IN (SELECT value FROM json_each(?1))"
+_BELIEVED = "recorded_at <= ?2 AND (retired_at IS NULL OR retired_at > ?2)"
+_PAGE = f"""
+SELECT id, name, kind, summary FROM entities
+WHERE space = ?2 AND recorded_at <= ?3 AND (?4 IS NULL OR name GLOB ?4)
+  AND (name, id) > (?5, ?6) AND id NOT {_AMONG}
+ORDER BY name, id LIMIT ?7
+"""
+_ALIASES = f"""
+SELECT a.entity, a.name FROM names a JOIN entities e ON e.id = a.entity
+WHERE a.entity {_AMONG} AND {OTHER_NAME} AND a.recorded_at <= ?2
+  AND (a.retired_at IS NULL OR a.retired_at > ?2) ORDER BY a.name
+"""
+_DEGREES = f"""
+SELECT node >> 3, count(*) FROM (
+  SELECT source AS node FROM edges WHERE source {_AMONG} AND {_BELIEVED}
+  UNION ALL SELECT target FROM edges WHERE target {_AMONG} AND {_BELIEVED})
+GROUP BY node
+"""
+_FREQUENCIES = f"""
+SELECT m.entity, count(DISTINCT m.chunk) FROM mentions m JOIN presences p ON p.chunk = m.chunk
+WHERE m.entity {_AMONG} AND {PRESENT}
+"""
+
 
 class Entities:
     """Named things, their other names, and which of them are one."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._roots: tuple[tuple[int, int, int], dict[int, int]] | None = None
 
     # What a name means
 
     def node(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         """The node a name stands for: a topic of that name, else an entity."""
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
         )
         if row is not None and row[1] is None:
@@ -62,7 +80,7 @@ class Entities:
         entity = self._find(space, name, as_of) if row is None else int(row[1])
         if entity is None:
             return None
-        return self._entity_node(self.identity(space, as_of).standing_for(entity))
+        return self._entity_node(self.identity(space, as_of).root_of(entity))
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
         """The node a name stands for; an entity is made when there is none."""
@@ -76,28 +94,37 @@ class Entities:
     ) -> int:
         """Make an entity, known by its name's key or another; its id."""
         key = name_key(name) if key is None else key
-        entity = self._engine.insert(
-            "INSERT INTO entities (space, name, key, kind, recorded_at, change, origin) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *(space, name, key, kind, write.at, write.change, origin),
+        entity = self._database.insert(
+            "entities",
+            space=space,
+            name=name,
+            key=key,
+            kind=kind,
+            recorded_at=write.at,
+            change=write.change,
+            origin=origin,
         )
         self.add_name(write, entity, name_key(name), name)
         return entity
 
     def add_name(self, write: Write, entity: int, key: str, name: str) -> None:
         """Let an entity be found under a name, if it is not already."""
-        known = self._engine.row(
+        known = self._database.row(
             "SELECT 1 FROM names WHERE entity = ? AND key = ? AND retired_at IS NULL", entity, key
         )
         if known is None:
-            self._engine.run(
-                "INSERT INTO names (entity, key, name, recorded_at, change) VALUES (?, ?, ?, ?, ?)",
-                *(entity, key, name, write.at, write.change),
+            self._database.insert(
+                "names",
+                entity=entity,
+                key=key,
+                name=name,
+                recorded_at=write.at,
+                change=write.change,
             )
 
     def own_nodes(self, space: int, name: str) -> list[int]:
         """The nodes that bear a name themselves, whatever they were merged into."""
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
         )
         entity = self._find(space, name) if row is None else row[1]
@@ -110,12 +137,9 @@ class Entities:
         sql = {
             NodeKind.TOPIC: "SELECT name FROM topics WHERE id = ?",
             NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?",
-            NodeKind.CHUNK: "SELECT t.name || '@' || max(s.version) || '#' || p.ordinal "
-            "FROM placements p JOIN states s ON s.id = p.state "
-            "JOIN topics t ON t.id = s.topic WHERE p.chunk = ? GROUP BY p.chunk",
         }.get(kind)
-        row = self._engine.row(sql, node >> 3) if sql else None
-        return Node(kind.label, row[0] if row else f"({kind.label} {node >> 3} is gone)")
+        name = self._database.value(sql, node >> 3) if sql else None
+        return Node(kind.label, name or f"({kind.label} {node >> 3} is gone)")
 
     def same_as(self, space: int, node: int, as_of: AsOf) -> list[int]:
         """All nodes that are one with this node as of a moment, itself first."""
@@ -125,17 +149,17 @@ class Entities:
 
     def identity(self, space: int, as_of: AsOf) -> Identity:
         """Which entities are one as of a moment."""
-        return Identity(self._engine, self.roots(space, as_of), self._engine.moment(as_of))
+        return Identity(self._database, self.roots(space, as_of), self._database.moment(as_of))
 
     def roots(self, space: int, as_of: AsOf) -> dict[int, int]:
         """For each merged entity, the one it stands for now; others are not in it."""
-        known = self._engine.moment(as_of)[1] if as_of.known else FOREVER
-        inside = self._engine.in_transaction
-        key = (space, known, 0 if inside else self._engine.change())
+        known = self._database.moment(as_of)[1] if as_of.known else FOREVER
+        inside = self._database.in_transaction
+        key = (space, known, 0 if inside else self._database.change())
         kept = self._roots
         if not inside and kept is not None and kept[0] == key:
             return kept[1]
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT entity, target FROM merges WHERE space = ? AND recorded_at <= ? "
             "AND (retired_at IS NULL OR retired_at > ?)",
             *(space, known, known),
@@ -148,7 +172,7 @@ class Entities:
 
     def names(self, entities: Sequence[int]) -> dict[int, str]:
         """The names of entities, by id."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT id, name FROM entities WHERE id IN (SELECT value FROM json_each(?))",
             json.dumps(list(entities)),
         )
@@ -166,9 +190,16 @@ class Entities:
 
         Beyond the name and id `after`, and at most `limit` of them.
         """
-        most = ALL if limit is None else limit
-        standing = self._standing(space, as_of)
-        return list_entities(self._engine, standing, glob, after or ("", 0), most)
+        known = self._database.moment(as_of)[1]
+        roots = self.roots(space, as_of)
+        explained = self.identity(space, as_of).explained(space)
+        hidden = json.dumps(sorted(roots.keys() | explained.keys()))
+        most = -1 if limit is None else limit
+        rows = self._database.rows(_PAGE, hidden, space, known, glob, *(after or ("", 0)), most)
+        groups = {row[0]: [row[0]] for row in rows}
+        for entity, other in sorted({**roots, **explained}.items()):
+            groups.get(explained.get(other, other), []).append(entity)
+        return [*self._shown(rows, groups, roots, as_of)]
 
     def get(self, space: int, name: str, as_of: AsOf = NOW) -> Entity:
         """The entity a name stands for, as `list` shows it, without reading the others."""
@@ -176,31 +207,51 @@ class Entities:
         if found is None:
             raise NotFound(f"There is no entity {name!r} in this space.")
         identity = self.identity(space, as_of)
-        own, known = identity.standing_for(found), self._engine.moment(as_of)[1]
-        name, kind, summary = self._engine.row(
-            "SELECT name, kind, summary FROM entities WHERE id = ?", own
-        )
-        roots = self.roots(space, as_of)
-        group = identity.members(own)
-        merged = self.names([entity for entity, root in roots.items() if root == own])
-        return Entity(
-            name=name,
-            kind=kind,
-            aliases=tuple(aliases_of(self._engine, [own], known).get(own, ())),
-            merged=tuple(merged[entity] for entity in sorted(merged)),
-            summary=summary or "",
-            edges=sum(degrees_of(self._engine, group, known).values()),
-            frequency=frequency_of(self._engine, group, self._engine.moment(as_of)),
-            id=own,
-        )
+        own = identity.root_of(found)
+        sql = "SELECT id, name, kind, summary FROM entities WHERE id = ?"
+        groups = {own: identity.members(own)}
+        return self._shown(self._database.rows(sql, own), groups, self.roots(space, as_of), as_of)[
+            0
+        ]
 
-    def _standing(self, space: int, as_of: AsOf) -> Standing:
-        return Standing(
-            space,
-            self._engine.moment(as_of),
-            self.roots(space, as_of),
-            self.identity(space, as_of).explained(space),
+    def _shown(
+        self,
+        rows: Sequence[tuple[int, str, str, str | None]],
+        groups: Mapping[int, Sequence[int]],
+        roots: Mapping[int, int],
+        as_of: AsOf,
+    ) -> Sequence[Entity]:
+        """Entities as they are shown; `groups` are those that are one with each."""
+        moment = self._database.moment(as_of)
+        aliases: dict[int, list[str]] = {}
+        for entity, alias in self._database.rows(_ALIASES, _json(groups), moment[1]):
+            aliases.setdefault(entity, []).append(alias)
+        into = {entity: root for entity, root in roots.items() if root in groups}
+        names = self.names(sorted(into))
+        merged: dict[int, list[str]] = {}
+        for entity, root in sorted(into.items()):
+            merged.setdefault(root, []).append(names.get(entity, f"entity {entity}"))
+        members = [self._entity_node(one) for group in groups.values() for one in group]
+        degrees = dict(self._database.rows(_DEGREES, _json(members), moment[1]))
+        counts = dict(
+            self._database.rows(f"{_FREQUENCIES} GROUP BY m.entity", _json(groups), *moment)
         )
+        for entity, group in groups.items():
+            if len(group) > 1:  # a chunk that mentions several of them counts once
+                counts[entity] = self._database.row(_FREQUENCIES, _json(group), *moment)[1]
+        return [
+            Entity(
+                name=name,
+                kind=kind,
+                aliases=tuple(aliases.get(entity, ())),
+                merged=tuple(merged.get(entity, ())),
+                summary=summary or "",
+                edges=sum(degrees.get(one, 0) for one in groups[entity]),
+                frequency=counts.get(entity, 0),
+                id=entity,
+            )
+            for entity, name, kind, summary in rows
+        ]
 
     # Which names mean the same
 
@@ -209,7 +260,7 @@ class Entities:
         entity = self._entity(space, name)
         if self._find(space, alias) not in (None, entity):
             raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
-        if self._engine.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, alias):
+        if self._database.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, alias):
             raise Conflict(f"{alias!r} is a topic already: choose another alias.")
         self.add_name(write, entity, name_key(alias), alias)
         write.subject = self._entity_node(entity)
@@ -223,32 +274,35 @@ class Entities:
         gone = roots.get(gone, gone)
         if kept == gone:
             raise Conflict(f"{keep!r} and {other!r} are one entity already.")
-        self._engine.insert(
-            "INSERT INTO merges (space, entity, target, recorded_at, change) "
-            "VALUES (?, ?, ?, ?, ?)",
-            *(space, gone, kept, write.at, write.change),
+        self._database.insert(
+            "merges",
+            space=space,
+            entity=gone,
+            target=kept,
+            recorded_at=write.at,
+            change=write.change,
         )
         write.subject = self._entity_node(kept)
 
     def split(self, write: Write, space: int, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
         key = name_key(name)
-        row = self._engine.row(
+        own = self._database.value(
             "SELECT id FROM entities WHERE space = ? AND key IN (?, ?) ORDER BY key = ? DESC",
             *(space, key, exact_key(name), exact_key(name)),
         )
-        if row is not None:
-            done = self._engine.run(
+        if own is not None:
+            done = self._database.run(
                 "UPDATE merges SET retired_at = ?, change = ? "
                 "WHERE entity = ? AND retired_at IS NULL",
-                *(write.at, write.change, row[0]),
+                *(write.at, write.change, own),
             )
             if not done.rowcount:
                 raise NotFound(f"{name!r} was not merged into anything, so there is no split.")
-            write.subject = self._entity_node(row[0])
+            write.subject = self._entity_node(own)
             return
         entity = self._entity(space, name)
-        self._engine.run(
+        self._database.run(
             "UPDATE names SET retired_at = ?, change = ? "
             "WHERE entity = ? AND key = ? AND retired_at IS NULL",
             *(write.at, write.change, entity, key),
@@ -258,7 +312,7 @@ class Entities:
     def set_kind(self, write: Write, space: int, name: str, kind: str) -> None:
         """Say what kind of thing an entity is."""
         entity = self._entity(space, name)
-        done = self._engine.run(
+        done = self._database.run(
             "UPDATE entities SET kind = ?2 WHERE id = ?1 AND kind != ?2", entity, kind
         )
         write.subject = self._entity_node(entity)
@@ -266,7 +320,7 @@ class Entities:
 
     def splits(self, space: int) -> set[frozenset[int]]:
         """Pairs of entities that were merged once and taken apart again."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT entity, target FROM merges WHERE space = ? AND retired_at IS NOT NULL", space
         )
         return {frozenset(row) for row in rows}
@@ -275,20 +329,26 @@ class Entities:
 
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
-        row = self._engine.row(_FIND, space, name_key(name), known, exact_key(name))
-        return None if row is None else int(row[0])
+        found: int | None = self._database.value(
+            _FIND, space, name_key(name), known, exact_key(name)
+        )
+        return found
 
     def _entity(self, space: int, name: str) -> int:
         found = self._find(space, name)
         if found is not None:
             return found
-        if self._engine.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, name):
+        if self._database.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, name):
             raise InvalidInput(f"{name!r} is a topic: only entities can be merged or split.")
         raise NotFound(f"There is no entity {name!r} in this space.")
 
     @staticmethod
     def _entity_node(entity: int) -> int:
         return entity << 3 | NodeKind.ENTITY
+
+
+def _json(numbers: Iterable[int]) -> str:
+    return json.dumps(sorted(numbers))
 
 
 def _root(into: dict[int, int], entity: int) -> int:

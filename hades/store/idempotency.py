@@ -10,13 +10,13 @@ from hades.store.sqlite import Database
 class Idempotency:
     """Answers by space, by who asked, and by the key they chose."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def get(self, space: int, by: str, key: str, since: int) -> tuple[bytes, str] | None:
         """The digest of the request and its answer, if one was given since then."""
-        row = self._engine.row(
-            "SELECT n.request_digest, n.answer FROM answers n JOIN actors a ON a.id = n.actor "
+        row = self._database.row(
+            "SELECT n.request_digest, n.answer FROM idempotency n JOIN actors a ON a.id = n.actor "
             "WHERE n.space = ? AND a.name = ? AND n.key_digest = ? AND n.at > ?",
             *(space, by, _digest(key), since),
         )
@@ -24,14 +24,14 @@ class Idempotency:
 
     def put(self, space: int, by: str, key: str, request: bytes, answer: str, at: int) -> None:
         """Keep an answer; inside a transaction."""
-        self._engine.run(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
-            *(space, self._engine.actor_id(by), _digest(key), request, at, answer),
+        self._database.run(
+            "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?, ?)",
+            *(space, self._database.actor_id(by), _digest(key), request, at, answer),
         )
 
     def drop(self, before: int) -> None:
         """Forget the answers that are older."""
-        self._engine.run("DELETE FROM answers WHERE at <= ?", before)
+        self._database.run("DELETE FROM idempotency WHERE at <= ?", before)
 
 
 def _digest(key: str) -> bytes:

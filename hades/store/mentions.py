@@ -1,4 +1,4 @@
-"""Names in texts, in SQLite: who is introduced where, who is mentioned, what is stated.
+"""Names in texts: who is introduced where, and who is mentioned.
 
 Rows here only say what stands in a text. Whether it counts follows from the times of the
 chunk it stands in, so nothing has to be taken back when a text goes.
@@ -7,22 +7,21 @@ chunk it stands in, so nothing has to be taken back when a text goes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import entity_key, name_key
 from hades.domain.times import AsOf
 from hades.store.entities import USERS_WORD, Entities
-from hades.store.records import Mention, Named, Write
+from hades.store.identity import PRESENT
+from hades.store.records import Mention, NamedEntity, Write
 from hades.store.sqlite import Database
 
-_TOGETHER = """
-WITH there AS (
-  SELECT DISTINCT p.chunk FROM presences p
-  WHERE p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
-    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
-), own AS (
+_THERE = f"WITH there AS (SELECT DISTINCT p.chunk FROM presences p WHERE {PRESENT})"
+"""The chunks that are there at a moment."""
+_TOGETHER = f"""
+{_THERE}, own AS (
   SELECT DISTINCT m.chunk FROM mentions m JOIN there USING (chunk)
   WHERE m.entity IN (SELECT value FROM json_each(?1))
 ), others AS (
@@ -39,12 +38,8 @@ WHERE e.origin = 0 OR EXISTS (
 ORDER BY o.both DESC, 4 DESC, e.name LIMIT ?4
 """
 
-_STANDING = """
-WITH there AS (
-  SELECT DISTINCT p.chunk FROM presences p
-  WHERE p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
-    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
-), said AS (
+_LIVING = f"""
+{_THERE}, said AS (
   SELECT m.entity, min(m.introduces) AS origin, count(*) AS frequency
   FROM mentions m JOIN there USING (chunk) GROUP BY m.entity
 )
@@ -52,23 +47,29 @@ SELECT e.id, e.name, e.key, e.kind, coalesce(s.origin = 1, 0), coalesce(s.freque
 FROM entities e LEFT JOIN said s ON s.entity = e.id
 WHERE e.space = ?1 AND (e.origin = 0 OR s.origin IS NOT NULL) ORDER BY e.name, e.key
 """
-_MENTIONS = """
+_MENTIONS = f"""
 WITH there AS (
   SELECT DISTINCT m.chunk FROM mentions m JOIN presences p ON p.chunk = m.chunk
   WHERE m.entity IN (SELECT value FROM json_each(?1))
-    AND p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2)
-    AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)
+    AND {PRESENT}
   ORDER BY m.chunk LIMIT ?4)
 SELECT m.chunk, m.positions FROM there JOIN mentions m USING (chunk)
 WHERE m.entity IN (SELECT value FROM json_each(?1)) ORDER BY m.chunk, m.entity
 """
 
 
-class Mentions:
-    """Introductions, mentions and stated edges."""
+# CROSS JOIN keeps this order: keys, their names, their entities.
+_BY_KEYS = (
+    "FROM json_each(?2) k CROSS JOIN names n ON n.key = k.value "
+    "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1"
+)
 
-    def __init__(self, engine: Database, entities: Entities) -> None:
-        self._engine = engine
+
+class Mentions:
+    """Introductions and mentions of entities in chunks."""
+
+    def __init__(self, database: Database, entities: Entities) -> None:
+        self._database = database
         self._entities = entities
 
     # Names
@@ -87,7 +88,7 @@ class Mentions:
         """A text brings in a name: its entity, made when there is none, lives in these chunks."""
         entity = self.entity(write, space, name, kind, origin, symbol=symbol)
         for chunk in chunks:
-            self._engine.run(
+            self._database.run(
                 "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO UPDATE SET "
                 "introduces = min(coalesce(introduces, 99), excluded.introduces), "
                 "change = excluded.change",
@@ -110,7 +111,7 @@ class Mentions:
         A `symbol` of code is known by its full name, letter by letter.
         """
         key = entity_key(name, symbol=symbol)
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, name, origin, kind FROM entities WHERE space = ? AND key = ?", space, key
         )
         if row is None and key != (plain := name_key(name)):
@@ -119,7 +120,7 @@ class Mentions:
             return self._entities.new(write, space, name, kind, origin, key)
         entity, known, known_origin, known_kind = row
         if _rank(origin, name, kind) < _rank(known_origin, known, known_kind):
-            self._engine.run(
+            self._database.run(
                 "UPDATE entities SET name = ?, kind = ?, origin = ?, change = ? WHERE id = ?",
                 *(name, kind, origin, write.change, entity),
             )
@@ -127,13 +128,13 @@ class Mentions:
 
     def _adopted(self, write: Write, space: int, name: str, plain: str, key: str) -> Any:
         """What somebody named by these very letters, before a text did."""
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, name, origin, kind FROM entities "
             "WHERE space = ? AND key = ? AND name = ? AND origin = ?",
             *(space, plain, name, USERS_WORD),
         )
         if row is not None:
-            self._engine.run(
+            self._database.run(
                 "UPDATE entities SET key = ?, change = ? WHERE id = ?", key, write.change, row[0]
             )
         return row
@@ -144,14 +145,14 @@ class Mentions:
         """A text says that an entity has another name."""
         del space
         self._entities.add_name(write, entity, name_key(alias), alias)
-        self._engine.run(
+        self._database.run(
             "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO NOTHING",
             *(chunk, entity, origin, write.change),
         )
 
     def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]:
         """The names of a space: (id, entity, key), by id."""
-        return self._engine.rows(
+        return self._database.rows(
             "SELECT n.id, n.entity, n.key FROM names n CROSS JOIN entities e ON e.id = n.entity "
             "WHERE e.space = ? AND n.id > ? AND n.retired_at IS NULL ORDER BY n.id",
             *(space, after),
@@ -159,51 +160,34 @@ class Mentions:
 
     def going_by(self, space: int, keys: Sequence[str]) -> list[tuple[int, int, str]]:
         """The names of a space with one of these keys: (id, entity, key), by id."""
-        return self._engine.rows(
-            "SELECT n.id, n.entity, n.key FROM json_each(?2) k "
-            "CROSS JOIN names n ON n.key = k.value "
-            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
-            "WHERE n.retired_at IS NULL ORDER BY n.id",
+        return self._database.rows(
+            f"SELECT n.id, n.entity, n.key {_BY_KEYS} WHERE n.retired_at IS NULL ORDER BY n.id",
             *(space, json.dumps(list(keys))),
         )
 
     def mentioned(self, space: int, keys: Sequence[str], known: int) -> list[tuple[int, int]]:
         """(entity, chunk) of every mention of an entity that went by one of these keys then."""
-        return self._engine.rows(
-            "SELECT DISTINCT m.entity, m.chunk FROM json_each(?2) k "
-            "CROSS JOIN names n ON n.key = k.value "
-            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+        return self._database.rows(
+            f"SELECT DISTINCT m.entity, m.chunk {_BY_KEYS} "
             "CROSS JOIN mentions m ON m.entity = e.id WHERE n.recorded_at <= ?3 "
             "AND (n.retired_at IS NULL OR n.retired_at > ?3)",
             *(space, json.dumps(list(keys)), known),
         )
 
-    def mentions(
+    def find(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[int, bytes]]:
-        """(chunk, positions) of the passages there that mention one of these entities."""
-        rows = self._engine.rows(_MENTIONS, json.dumps(list(entities)), valid, known, limit)
+        """(chunk, positions) of the chunks there that mention one of these entities."""
+        rows = self._database.rows(_MENTIONS, json.dumps(list(entities)), valid, known, limit)
         found: dict[int, bytes] = {}
         for chunk, positions in rows:
             found[chunk] = found.get(chunk, b"") + (positions or b"")
         return list(found.items())
 
-    def between(self, source: int, target: int) -> list[tuple[int, str, float, str]]:
-        """(chunk, relation, weight, evidence) of what texts state from one node to another."""
-        return self._engine.rows(
-            "SELECT l.chunk, r.name, l.weight, coalesce(l.evidence, '') FROM links l "
-            "JOIN relations r ON r.id = l.relation WHERE l.source = ? AND l.target = ? "
-            "ORDER BY l.weight DESC, l.id",
-            *(source, target),
-        )
-
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
         """(key, entity) of every entity that went by one of these keys then."""
-        return self._engine.rows(
-            # CROSS JOIN keeps this order: keys, their names, their entities.
-            "SELECT DISTINCT n.key, n.entity FROM json_each(?2) k "
-            "CROSS JOIN names n ON n.key = k.value "
-            "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1 "
+        return self._database.rows(
+            f"SELECT DISTINCT n.key, n.entity {_BY_KEYS} "
             "WHERE n.recorded_at <= ?3 AND (n.retired_at IS NULL OR n.retired_at > ?3)",
             *(space, json.dumps(list(keys)), known),
         )
@@ -212,31 +196,29 @@ class Mentions:
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[str, str, int, float]]:
         """(name, kind, count, strength) of what is mentioned together with these entities."""
-        return self._engine.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
+        return self._database.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
 
-    def standing(self, space: int, as_of: AsOf) -> list[Named]:
+    def entities(self, space: int, as_of: AsOf) -> list[NamedEntity]:
         """The entities that live at a moment and stand for themselves, by name."""
         identity = self._entities.identity(space, as_of)
         others = {**self._entities.roots(space, as_of), **identity.explained(space)}
-        rows = self._engine.rows(_STANDING, space, *self._engine.moment(as_of))
+        rows = self._database.rows(_LIVING, space, *self._database.moment(as_of))
         return [
-            Named(entity, name, key, kind, bool(is_title), frequency)
+            NamedEntity(entity, name, key, kind, bool(is_title), frequency)
             for entity, name, key, kind, is_title, frequency in rows
             if entity not in others
         ]
 
-    def told_apart(self, one: int, other: int, as_of: AsOf) -> bool:
-        """Whether a passage there at a moment mentions two entities, and is about neither.
+    def are_distinct(self, one: int, other: int, as_of: AsOf) -> bool:
+        """Whether a chunk there at a moment mentions two entities, and is about neither.
 
         What is about one of them may well spell its title in two ways.
         """
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
-            "WHERE a.entity = ?1 AND b.entity = ?2 "
-            "AND a.introduces IS NOT 1 AND b.introduces IS NOT 1 AND p.valid_from <= ?3 "
-            "AND (p.valid_to IS NULL OR p.valid_to > ?3) AND p.recorded_at <= ?4 "
-            "AND (p.retired_at IS NULL OR p.retired_at > ?4) LIMIT 1",
-            *(one, other, *self._engine.moment(as_of)),
+            "WHERE a.entity = ?1 AND b.entity = ?4 AND a.introduces IS NOT 1 "
+            f"AND b.introduces IS NOT 1 AND {PRESENT} LIMIT 1",
+            *(one, *self._database.moment(as_of), other),
         )
         return row is not None
 
@@ -244,34 +226,33 @@ class Mentions:
 
     def matched(self, space: int) -> tuple[int, int]:
         """All chunks up to the first number have been matched with all names up to the second."""
-        row = self._engine.row("SELECT chunk, name FROM matched WHERE space = ?", space)
-        return (0, 0) if row is None else (int(row[0]), int(row[1]))
+        row = self._database.row("SELECT chunk, name FROM matched WHERE space = ?", space)
+        return row or (0, 0)
 
     def set_matched(self, space: int, chunk: int, name: int) -> None:
         """Note how far that is now."""
-        self._engine.run("INSERT OR REPLACE INTO matched VALUES (?, ?, ?)", space, chunk, name)
+        self._database.run("INSERT OR REPLACE INTO matched VALUES (?, ?, ?)", space, chunk, name)
 
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]:
         """The chunks of a space, by id, after one and up to another."""
-        rows = self._engine.rows(
+        return self._database.column(
             # Chunks first: else SQLite reads and sorts those of the whole space.
             "SELECT c.id FROM chunks c CROSS JOIN topics t ON t.id = c.topic "
             "WHERE t.space = ? AND c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?",
             *(space, after, up_to, limit),
         )
-        return [int(row[0]) for row in rows]
 
     def last_chunk(self) -> int:
         """The newest chunk there is."""
-        return int(self._engine.row("SELECT coalesce(max(id), 0) FROM chunks")[0])
+        return self._database.value("SELECT max(id) FROM chunks") or 0
 
-    # Mentions and stated edges
+    # Mentions
 
     def put_mentions(self, write: Write, mentions: Iterable[Mention]) -> int:
         """Write where names stand; how many."""
         count = 0
         for mention in mentions:
-            self._engine.run(
+            self._database.run(
                 "INSERT INTO mentions VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
                 "positions = excluded.positions, change = excluded.change",
                 *(mention.chunk, mention.entity, mention.introduces),
@@ -282,37 +263,16 @@ class Mentions:
 
     def positions(self, chunks: Sequence[int]) -> dict[tuple[int, int], bytes]:
         """Where names stand in these chunks already: (chunk, entity) to positions."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT chunk, entity, positions FROM mentions "
             "WHERE chunk IN (SELECT value FROM json_each(?)) AND positions IS NOT NULL",
             json.dumps(list(chunks)),
         )
         return {(chunk, entity): positions for chunk, entity, positions in rows}
 
-    def put_link(
-        self,
-        write: Write,
-        chunk: int,
-        source: int,
-        relation: str,
-        target: int,
-        *,
-        weight: float,
-        evidence: str,
-        components: Mapping[str, float],
-    ) -> None:
-        """Write an edge a text states."""
-        self._engine.run(
-            "INSERT OR IGNORE INTO links "
-            "(chunk, source, relation, target, weight, change, evidence, components) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            *(chunk, source, self._engine.relation_id(relation), target, weight, write.change),
-            *(evidence or None, json.dumps(dict(components)) if components else None),
-        )
-
     def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]:
         """The vectors an encoder made of nodes, where it did."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.node IN (SELECT value FROM json_each(?))",
             *(encoder, json.dumps(list(nodes))),
@@ -321,12 +281,11 @@ class Mentions:
 
     def topic_node(self, space: int, topic: str) -> int:
         """The node of a topic; one nothing was said of yet gets its place all the same."""
-        row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
-        if row is None:
-            row = (
-                self._engine.insert("INSERT INTO topics (space, name) VALUES (?, ?)", space, topic),
-            )
-        return int(row[0]) << 3 | NodeKind.TOPIC
+        found = self._database.value(
+            "SELECT id FROM topics WHERE space = ? AND name = ?", space, topic
+        )
+        topic_id: int = found or self._database.insert("topics", space=space, name=topic)
+        return topic_id << 3 | NodeKind.TOPIC
 
 
 def _rank(origin: int, name: str, kind: str) -> tuple[int, str, bool, str]:

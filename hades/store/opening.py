@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
-from hades.domain.times import Clock
+from hades.domain.times import Clock, checked_clock
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
 from hades.store.faults import translated
-from hades.store.migrations import APPLICATION_ID, MIGRATIONS, statements
+from hades.store.schema import APPLICATION_ID, MIGRATIONS, OLDEST, statements
 from hades.store.sqlite import OPENING, Database, is_registered
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 
 
-def open_engine(
+def open_database(
     path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> Database:
     """Open the memory at `path`, making it when there is none and `create` says so."""
+    clock = checked_clock(clock)
     if "\0" in str(path):
         raise InvalidInput("A path cannot hold a NUL character.")
     try:
@@ -47,18 +49,18 @@ def open_engine(
     with OPENING:
         if not is_registered(path):
             _recognise(path)
-        engine = Database(
+        database = Database(
             path,
             read_only=read_only or not writable,
             busy_timeout_s=busy_timeout_s,
             clock=clock,
         )
     try:
-        _migrate(engine)
+        _migrate(database)
     except BaseException:
-        engine.close()
+        database.close()
         raise
-    return engine
+    return database
 
 
 def _make_file(path: Path, clock: Clock) -> None:
@@ -73,19 +75,17 @@ def _make_file(path: Path, clock: Clock) -> None:
     with translated(path):
         try:
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            connection = sqlite3.connect(draft, isolation_level=None)
-            try:
+            with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-                _apply(connection, 0, clock)
-                now = clock()
+                connection.execute("BEGIN IMMEDIATE")
+                _apply(connection, clock)
                 generation = secrets.token_hex(8)
                 connection.execute("INSERT INTO meta VALUES ('generation', ?)", (generation,))
                 connection.execute(
-                    "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (now,)
+                    "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (clock(),)
                 )
-            finally:
-                connection.close()
+                connection.execute("COMMIT")
             try:
                 os.link(draft, path)
             except FileExistsError:
@@ -134,34 +134,37 @@ def _recognise(path: Path) -> None:
         )
 
 
-def _migrate(engine: Database) -> None:
-    def version() -> int:
-        return int(engine.row("PRAGMA user_version")[0])
-
-    if version() > len(MIGRATIONS):
+def _migrate(database: Database) -> None:
+    """Bring a file to today's shape; refuse one that is too old or too new."""
+    path, version = database.path, int(database.row("PRAGMA user_version")[0])
+    newest = OLDEST + len(MIGRATIONS) - 1
+    if version > newest:
         raise Unavailable(
-            f"{engine.path} was written by a newer HADES (file version {version()}, "
-            f"this one knows {len(MIGRATIONS)}): upgrade hades-memory to open it."
+            f"{path} was written by a newer HADES (file version {version}, "
+            f"this one knows {newest}): upgrade hades-memory to open it."
         )
-    if version() == len(MIGRATIONS):
-        return
-    if engine.read_only:
+    if version < OLDEST:
         raise Unavailable(
-            f"{engine.path} was written by an older HADES: open it for writing once, as "
+            f"{path} was written by an older HADES (file version {version}): run `hades export` "
+            "with that version, and `hades import` what it wrote with this one."
+        )
+    if version == newest:
+        return
+    if database.read_only:
+        raise Unavailable(
+            f"{path} was written by an older HADES: open it for writing once, as "
             "`hades warm` does, which brings it up to date."
         )
-    with engine.transaction():
-        _apply(engine.connection, version(), engine.clock)
+    with database.transaction():
+        _apply(database.connection, database.clock)
 
 
-def _apply(connection: sqlite3.Connection, done: int, clock: Clock) -> None:
-    own = not connection.in_transaction
-    if own:
-        connection.execute("BEGIN IMMEDIATE")
-    for number, (name, script) in enumerate(MIGRATIONS[done:], start=done + 1):
-        for statement in statements(script):
-            connection.execute(statement)
-        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
-        connection.execute(f"PRAGMA user_version={number}")
-    if own:
-        connection.execute("COMMIT")
+def _apply(connection: sqlite3.Connection, clock: Clock) -> None:
+    """Run the steps the file has not seen; inside a transaction."""
+    done = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    for number, (name, script) in enumerate(MIGRATIONS, start=OLDEST):
+        if number > done:
+            for statement in statements(script):
+                connection.execute(statement)
+            connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
+            connection.execute(f"PRAGMA user_version={number}")

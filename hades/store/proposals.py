@@ -8,7 +8,8 @@ from typing import Any
 
 from hades.domain.proposal import Proposal
 from hades.domain.times import from_micros, from_micros_or_none
-from hades.errors import Corrupt, NotFound
+from hades.errors import NotFound
+from hades.store.faults import intact
 from hades.store.records import Write
 from hades.store.sqlite import Database
 
@@ -22,8 +23,8 @@ _SELECT = (
 class Proposals:
     """Changes that wait for approval."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def add(
         self,
@@ -37,23 +38,29 @@ class Proposals:
         threshold: float,
     ) -> int:
         """A new proposal, waiting; its number."""
-        return self._engine.insert(
-            "INSERT INTO proposals (space, kind, fields, confidence, threshold, status, actor, "
-            "at, change) VALUES (?, ?, ?, ?, ?, 'waiting', ?, ?, ?)",
-            *(space, kind, _text(fields), confidence, threshold),
-            *(self._engine.actor_id(by), write.at, write.change),
+        return self._database.insert(
+            "proposals",
+            space=space,
+            kind=kind,
+            fields=_text(fields),
+            confidence=confidence,
+            threshold=threshold,
+            status="waiting",
+            actor=self._database.actor_id(by),
+            at=write.at,
+            change=write.change,
         )
 
     def get(self, space: int, proposal: int) -> Proposal:
         """One proposal; NotFound when this space has none of that number."""
-        row = self._engine.row(_SELECT + "WHERE p.space = ? AND p.id = ?", space, proposal)
+        row = self._database.row(_SELECT + "WHERE p.space = ? AND p.id = ?", space, proposal)
         if row is None:
             raise NotFound(f"There is no proposal {proposal} in this space.")
         return _proposal(row)
 
     def find(self, space: int, status: str | None, after: int, limit: int | None) -> list[Proposal]:
         """The proposals of one status, or all, in the order they were made."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             _SELECT + "WHERE p.space = ?1 AND (?2 IS NULL OR p.status = ?2) AND p.id > ?3 "
             "ORDER BY p.id LIMIT ?4",
             *(space, status, after, -1 if limit is None else limit),
@@ -62,19 +69,19 @@ class Proposals:
 
     def waiting(self, space: int, kind: str, fields: Mapping[str, Any]) -> int | None:
         """The proposal that waits with this very wish, if there is one."""
-        row = self._engine.row(
+        found: int | None = self._database.value(
             "SELECT id FROM proposals WHERE space = ? AND status = 'waiting' AND kind = ? "
             "AND fields = ? LIMIT 1",
             *(space, kind, _text(fields)),
         )
-        return None if row is None else int(row[0])
+        return found
 
     def decide(self, write: Write, proposal: int, status: str, by: str, why: str) -> None:
         """Note what became of a proposal, who said so, and why."""
-        self._engine.run(
+        self._database.run(
             "UPDATE proposals SET status = ?, decided_by = ?, decided_at = ?, why = ?, change = ? "
             "WHERE id = ?",
-            *(status, self._engine.actor_id(by), write.at, why or None, write.change, proposal),
+            *(status, self._database.actor_id(by), write.at, why or None, write.change, proposal),
         )
 
 
@@ -84,20 +91,17 @@ def _text(fields: Mapping[str, Any]) -> str:
 
 def _proposal(row: tuple[Any, ...]) -> Proposal:
     number, kind, fields, confidence, threshold, status, by, at, decided_by, decided_at, why = row
-    try:
-        read = json.loads(fields)
-    except ValueError as error:
-        raise Corrupt(f"Proposal {number} cannot be read: run `hades check --repair`.") from error
-    return Proposal(
-        id=number,
-        kind=kind,
-        fields=read,
-        confidence=confidence,
-        threshold=threshold,
-        status=status,
-        by=by,
-        at=from_micros(at),
-        decided_by=decided_by,
-        decided_at=from_micros_or_none(decided_at),
-        why=why or "",
-    )
+    with intact(f"Proposal {number}"):
+        return Proposal(
+            id=number,
+            kind=kind,
+            fields=json.loads(fields),
+            confidence=confidence,
+            threshold=threshold,
+            status=status,
+            by=by,
+            at=from_micros(at),
+            decided_by=decided_by,
+            decided_at=from_micros_or_none(decided_at),
+            why=why or "",
+        )

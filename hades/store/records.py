@@ -1,6 +1,6 @@
 """Records: what is handed to the store and what it gives back, beside the domain's own.
 
-A store keeps spaces; in a space, topics with their traces of states; entities with
+A store keeps spaces; in a space, topics with their states; entities with
 their other names; edges between them; chunks and their vectors. Every write happens
 inside `Store.write`, which gives it a change number and a known time and makes it
 whole or undone. Reads take an `AsOf`. Rows are known by small integers inside the
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from hades.domain.graph import UNSURE, Belief, NodeKind
+from hades.domain.graph import NodeKind
 from hades.domain.trace import Chunk
 
 Direction = Literal["out", "in", "both"]
@@ -40,8 +40,8 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A chunk, where it stands in its topic's content and when that held."""
+class PlacedChunk:
+    """A chunk in a state: the lines it stands on there, and when that state held."""
 
     chunk: Chunk
     line: int
@@ -89,9 +89,6 @@ class EdgeDraft:
     weight: float | None = None
     evidence: str = ""
     components: Mapping[str, float] = field(default_factory=dict)
-    belief: Belief = UNSURE
-    chunk: int | None = None
-    span: tuple[int, int] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -114,8 +111,8 @@ class EdgeFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A passage about to be placed in a state: characters `start` to `end` of it."""
+class ChunkDraft:
+    """A chunk about to be placed in a state: characters `start` to `end` of it."""
 
     start: int
     end: int
@@ -147,8 +144,8 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """An entity that stands for itself at a moment, as resolution looks at it."""
+class NamedEntity:
+    """An entity that was not merged into another, as resolution looks at it."""
 
     entity: int
     name: str

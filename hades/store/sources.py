@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hades.domain.graph import NodeKind
 from hades.domain.times import NOW
-from hades.errors import Conflict, NotFound
+from hades.errors import Conflict
 from hades.store.records import Write
 from hades.store.sqlite import Database
 from hades.store.topics import Topics, digest_of
@@ -12,13 +13,13 @@ from hades.store.topics import Topics, digest_of
 class Sources:
     """The source of each ingested topic, and the hash of what was read."""
 
-    def __init__(self, engine: Database, traces: Topics) -> None:
-        self._engine = engine
-        self._traces = traces
+    def __init__(self, database: Database, topics: Topics) -> None:
+        self._database = database
+        self._topics = topics
 
     def of_root(self, space: int, root: str) -> dict[str, bytes]:
         """The topics that came from a root and are still there, with their fingerprints."""
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic "
             "JOIN states s ON s.id = t.latest "
             "WHERE t.space = ? AND o.root = ? AND s.encoding IS NOT NULL ORDER BY t.name",
@@ -31,7 +32,7 @@ class Sources:
 
         Those whose source went are not among them: the log says who let a topic go.
         """
-        rows = self._engine.rows(
+        rows = self._database.rows(
             "SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic "
             "JOIN states s ON s.id = t.latest JOIN changes c ON c.number = s.change "
             "WHERE t.space = ? AND o.root = ? AND s.encoding IS NULL AND c.action = 'forget'",
@@ -41,39 +42,37 @@ class Sources:
 
     def root_of(self, space: int, topic: str) -> str | None:
         """Where a topic came from; None when it was written by hand."""
-        row = self._engine.row(
+        root: str | None = self._database.value(
             "SELECT o.root FROM sources o JOIN topics t ON t.id = o.topic "
             "WHERE t.space = ? AND t.name = ?",
             *(space, topic),
         )
-        return None if row is None else str(row[0])
+        return root
 
     def put(
         self, space: int, topic: str, root: str, fingerprint: bytes, kind: str, title: str
     ) -> None:
         """Note where a topic came from."""
-        row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
-        if row is None:
-            raise NotFound(f"There is no topic {topic!r}.")
-        self._engine.run(
-            "INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", row[0], root, fingerprint
+        topic_id = self._topics.id(space, topic)
+        self._database.run(
+            "INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", topic_id, root, fingerprint
         )
-        self._engine.run(
-            "UPDATE topics SET kind = ?, title = ? WHERE id = ?", kind, title or None, row[0]
+        self._database.run(
+            "UPDATE topics SET kind = ?, title = ? WHERE id = ?", kind, title or None, topic_id
         )
 
     def rename(self, write: Write, space: int, topic: str, new: str) -> None:
-        """Give a topic another name; its trace goes along, so its hashes are made anew."""
-        if self._traces.exists(space, new):
+        """Give a topic another name; its history goes along, so its hashes are made anew."""
+        if self._topics.exists(space, new):
             raise Conflict(f"The topic {new!r} exists already.")
-        states = list(self._traces.trace(space, topic, NOW))
-        row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
-        self._engine.run("UPDATE topics SET name = ? WHERE id = ?", new, row[0])
+        states = list(self._topics.history(space, topic, NOW))
+        topic_id = self._topics.id(space, topic)
+        self._database.run("UPDATE topics SET name = ? WHERE id = ?", new, topic_id)
         for state in states:
             if not state.forgotten:
-                self._engine.run(
+                self._database.run(
                     "UPDATE states SET digest = ? WHERE topic = ? AND version = ?",
                     digest_of(new, state.version, state.content.encode()),
-                    *(row[0], state.version),
+                    *(topic_id, state.version),
                 )
-        write.subject = row[0] << 3
+        write.subject = topic_id << 3 | NodeKind.TOPIC

@@ -7,41 +7,39 @@ from hades.domain.times import from_micros
 from hades.domain.trace import Change, Space
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.entities import Entities
+from hades.store.faults import intact
 from hades.store.purge import erase_space
 from hades.store.records import Write
 from hades.store.sqlite import Database
+from hades.store.topics import Topics
 
 
 class Spaces:
     """Named, isolated memories in one file."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, topics: Topics) -> None:
+        self._database = database
+        self._topics = topics
 
     def list(self) -> list[Space]:
         """Every space, by name."""
-        rows = self._engine.rows(
-            "SELECT name, created_at, (SELECT count(*) FROM topics t "
-            "JOIN states l ON l.id = t.latest AND l.encoding IS NOT NULL WHERE t.space = s.id) "
-            "FROM spaces s ORDER BY name"
-        )
-        return [Space(name, from_micros(at), topics) for name, at, topics in rows]
+        rows = self._database.rows("SELECT id, name, created_at FROM spaces ORDER BY name")
+        topics = self._topics.counts()
+        with intact("A space"):
+            return [Space(name, from_micros(at), topics.get(id_, 0)) for id_, name, at in rows]
 
     def id(self, name: str) -> int:
         """The number of a space; NotFound when there is no such space."""
-        row = self._engine.row("SELECT id FROM spaces WHERE name = ?", name)
-        if row is None:
+        found: int | None = self._database.value("SELECT id FROM spaces WHERE name = ?", name)
+        if found is None:
             raise NotFound(f"There is no space {name!r}: create it with `hades spaces create`.")
-        return int(row[0])
+        return found
 
     def create(self, write: Write, name: str) -> Space:
         """A new, empty space."""
-        if self._engine.row("SELECT 1 FROM spaces WHERE name = ?", name):
+        if self._database.row("SELECT 1 FROM spaces WHERE name = ?", name):
             raise Conflict(f"The space {name!r} exists already.")
-        space = self._engine.insert(
-            "INSERT INTO spaces (name, created_at) VALUES (?, ?)", name, write.at
-        )
-        write.space = space
+        write.space = self._database.insert("spaces", name=name, created_at=write.at)
         return Space(name, from_micros(write.at))
 
     def drop(self, write: Write, name: str) -> None:
@@ -49,62 +47,55 @@ class Spaces:
         space = self.id(name)
         if name == "default":
             raise InvalidInput("The default space cannot be dropped: purge its topics instead.")
-        erase_space(self._engine, write, space)
-        self._engine.run("DELETE FROM spaces WHERE id = ?", space)
+        erase_space(self._database, write, space)
+        self._database.run("DELETE FROM spaces WHERE id = ?", space)
 
 
-def read_log(engine: Database, entities: Entities, space: int | None, limit: int) -> list[Change]:
+def read_log(database: Database, entities: Entities, space: int | None, limit: int) -> list[Change]:
     """The last changes, newest first: who did what, when."""
-    rows = engine.rows(
+    rows = database.rows(
         "SELECT c.number, c.at, a.name, c.action, s.name, c.subject FROM changes c "
         "JOIN actors a ON a.id = c.actor LEFT JOIN spaces s ON s.id = c.space "
         "WHERE ?1 IS NULL OR c.space IS NULL OR c.space = ?1 ORDER BY c.number DESC LIMIT ?2",
         *(space, limit),
     )
-    return [
-        Change(
-            number=number,
-            at=from_micros(at),
-            actor=actor,
-            action=action,
-            space=name,
-            subject=None if subject is None else entities.describe(subject).name,
-        )
-        for number, at, actor, action, name, subject in rows
-    ]
+    with intact("The change log"):
+        return [
+            Change(
+                number=number,
+                at=from_micros(at),
+                actor=actor,
+                action=action,
+                space=name,
+                subject=None if subject is None else entities.describe(subject).name,
+            )
+            for number, at, actor, action, name, subject in rows
+        ]
 
 
+_OF_CHUNKS = "JOIN chunks c ON c.id = r.chunk JOIN topics t ON t.id = c.topic WHERE t.space = ?"
+_OF_STATES = "JOIN topics t ON t.id = s.topic WHERE t.space = ?"
 _COUNTS = {
-    "topics": "SELECT count(*) FROM topics t "
-    "JOIN states l ON l.id = t.latest AND l.encoding IS NOT NULL WHERE t.space = ?",
-    "states": "SELECT count(*) FROM states s JOIN topics t ON t.id = s.topic WHERE t.space = ?",
+    "states": f"SELECT count(*) FROM states s {_OF_STATES}",
     "chunks": "SELECT count(*) FROM chunks c JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-    "mentions": "SELECT count(*) FROM mentions m JOIN chunks c ON c.id = m.chunk "
-    "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-    "links": "SELECT count(*) FROM links l JOIN chunks c ON c.id = l.chunk "
-    "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-    "pending": "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
-    "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
+    "mentions": f"SELECT count(*) FROM mentions r {_OF_CHUNKS}",
+    "derived_edges": f"SELECT count(*) FROM derived_edges r {_OF_CHUNKS}",
+    "pending": f"SELECT count(*) FROM pending p JOIN states s ON s.id = p.state {_OF_STATES}",
+    "vectors": f"SELECT count(*) FROM embeddings v JOIN chunks c "
+    f"ON v.node = c.id << 3 | {NodeKind.CHUNK} JOIN topics t ON t.id = c.topic WHERE t.space = ?",
     "entities": "SELECT count(*) FROM entities WHERE space = ?",
     "edges": "SELECT count(*) FROM edges WHERE space = ? AND retired_at IS NULL",
     "open_edges": "SELECT count(*) FROM edges "
     "WHERE space = ? AND retired_at IS NULL AND valid_to IS NULL",
     "proposals": "SELECT count(*) FROM proposals WHERE space = ? AND status = 'waiting'",
-    "stored_bytes": "SELECT coalesce(sum(length(s.body)), 0) FROM states s "
-    "JOIN topics t ON t.id = s.topic WHERE t.space = ?",
+    "stored_bytes": f"SELECT coalesce(sum(length(s.body)), 0) FROM states s {_OF_STATES}",
 }
 
 
-def count(engine: Database, space: int) -> dict[str, int]:
+def count(database: Database, topics: Topics, space: int) -> dict[str, int]:
     """How much there is in a space, and how large the file is."""
-    numbers = {name: int(engine.row(sql, space)[0]) for name, sql in _COUNTS.items()}
-    numbers["vectors"] = int(
-        engine.row(
-            "SELECT count(*) FROM embeddings v JOIN chunks c ON v.node = c.id << 3 | ? "
-            "JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-            *(int(NodeKind.CHUNK), space),
-        )[0]
-    )
-    numbers["change"] = engine.change()
-    numbers["file_bytes"] = engine.path.stat().st_size
+    numbers = {"topics": topics.counts().get(space, 0)}
+    numbers |= {name: database.value(sql, space) for name, sql in _COUNTS.items()}
+    numbers["change"] = database.change()
+    numbers["file_bytes"] = database.path.stat().st_size
     return numbers

@@ -19,20 +19,30 @@ from typing import Any
 
 from hades.domain.times import FOREVER, AsOf, Clock, to_micros
 from hades.errors import Denied, InvalidInput, Unavailable
-from hades.store.faults import FAULTS, translate, translated
+from hades.store.faults import translated
 from hades.store.records import Write
 
 _STATEMENTS_CACHED = 256
+_CLOSED = "This memory is closed: open it again."
 
 
-class _Held:
-    """A thread's connection; it closes when the thread, and so its holder, is gone."""
+_inherited: list[object] = []
+"""Connections of the parent process. After a fork the child must neither use nor close them."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+
+class _ThreadConnection:
+    """A thread's connection; it is closed when the thread ends, and this goes with it."""
+
+    def __init__(self, connection: sqlite3.Connection, opened: set[sqlite3.Connection]) -> None:
         self.connection = connection
+        self._opened = opened
+        self._pid = os.getpid()
+        opened.add(connection)
 
     def __del__(self) -> None:
-        self.connection.close()
+        if self._pid == os.getpid():
+            self._opened.discard(self.connection)
+            self.connection.close()
 
 
 class _Cancelled(Exception):
@@ -47,54 +57,65 @@ class Database:
         self.read_only = read_only
         self.clock = clock
         self.busy_timeout_s = busy_timeout_s
-        self._local = threading.local()
-        self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
-        self._pid = os.getpid()
         self._closed = False
         self.on_undo: list[Callable[[], object]] = []
         """Called when a transaction, or a part of one, is undone."""
         self._registered = _register(path)
+        self._begin_process()
 
     # Connections
 
     @property
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, opened when first asked for."""
-        held: _Held | None = getattr(self._local, "held", None)
-        if held is None or self._closed or self._pid != os.getpid():
-            held = self._connect()
-        return held.connection
+        own: _ThreadConnection | None = getattr(self._local, "own", None)
+        if own is None or self._closed or self._pid != os.getpid():
+            own = self._connect()
+        return own.connection
 
-    def _connect(self) -> _Held:
+    def _begin_process(self) -> None:
+        self._pid = os.getpid()
+        self._local = threading.local()
+        self._opened: set[sqlite3.Connection] = set()
+        # Runs at `close`, or else when this is collected or Python ends.
+        self._release = weakref.finalize(
+            self, _close_all, self._opened, self._pid, self._registered
+        )
+
+    def _connect(self) -> _ThreadConnection:
         if self._closed:
-            raise Unavailable("This memory is closed: open it again.")
+            raise Unavailable(_CLOSED)
         if self._pid != os.getpid():
-            # A connection must not cross a fork: the child starts with its own.
-            self._pid, self._open = os.getpid(), weakref.WeakSet()
-            self._local = threading.local()
+            _inherited.append((self._opened, self._local))
+            self._release.detach()
+            self._begin_process()
         with translated(self.path):
-            held = _Held(self._open_file())
-        self._open.add(held)
-        self._local.held = held
-        return held
+            own = self._local.own = _ThreadConnection(self._open_file(), self._opened)
+        if self._closed:  # meanwhile, by another thread
+            own.connection.close()
+            raise Unavailable(_CLOSED)
+        return own
 
     def _open_file(self) -> sqlite3.Connection:
-        mode = "ro" if self.read_only else "rw"
-        connection = self._open_uri(mode)
+        connection = self._open_uri("ro" if self.read_only else "rw")
         try:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            # A write-ahead log needs its index file; where none can be made (a folder
-            # that is read-only) a file nobody writes to can still be read as it lies.
-            if not self.read_only or Path(f"{self.path}-wal").exists():
-                raise
+            try:
+                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError:
+                # A write-ahead log needs its index file; where none can be made (a folder
+                # that is read-only) a file nobody writes to can still be read as it lies.
+                if not self.read_only or Path(f"{self.path}-wal").exists():
+                    raise
+                connection.close()
+                connection = self._open_uri("ro&immutable=1")
+            if not self.read_only:
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("PRAGMA secure_delete=ON")
+            connection.execute("PRAGMA mmap_size=268435456")
+            connection.execute("PRAGMA cache_size=-65536")
+        except BaseException:
             connection.close()
-            connection = self._open_uri("ro&immutable=1")
-        if not self.read_only:
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("PRAGMA secure_delete=ON")
-        connection.execute("PRAGMA mmap_size=268435456")
-        connection.execute("PRAGMA cache_size=-65536")
+            raise
         return connection
 
     def _open_uri(self, mode: str) -> sqlite3.Connection:
@@ -108,46 +129,36 @@ class Database:
         )
 
     def close(self) -> None:
-        """Close every connection; what was written stays written."""
-        if self._closed:
-            return
+        """Close the connections of all threads; what was written stays written."""
         self._closed = True
-        if self._pid == os.getpid():
-            for held in list(self._open):
-                held.connection.close()
-            _unregister(self._registered)
+        self._release()
 
     # Reading
 
-    def rows(self, sql: str, *values: Any) -> list[Any]:
-        """All rows of a statement."""
-        try:
-            return self.connection.execute(sql, values).fetchall()
-        except FAULTS as error:
-            raise translate(error, self.path) from error
-
-    def rows_by_name(self, sql: str, values: dict[str, Any]) -> list[Any]:
-        """All rows of a statement whose values have names."""
-        try:
-            return self.connection.execute(sql, values).fetchall()
-        except FAULTS as error:
-            raise translate(error, self.path) from error
+    def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
+        """All rows of a statement, its values given in order or by name."""
+        with translated(self.path):
+            return self.connection.execute(sql, named or values).fetchall()
 
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement as they are read, so many at once."""
-        try:
-            with closing(self.connection.execute(sql, values)) as cursor:
-                while rows := cursor.fetchmany(at_once):
-                    yield rows
-        except FAULTS as error:
-            raise translate(error, self.path) from error
+        with translated(self.path), closing(self.connection.execute(sql, values)) as cursor:
+            while rows := cursor.fetchmany(at_once):
+                yield rows
 
-    def row(self, sql: str, *values: Any) -> Any:
+    def row(self, sql: str, *values: Any, **named: Any) -> Any:
         """The first row of a statement, or None."""
-        try:
-            return self.connection.execute(sql, values).fetchone()
-        except FAULTS as error:
-            raise translate(error, self.path) from error
+        with translated(self.path):
+            return self.connection.execute(sql, named or values).fetchone()
+
+    def value(self, sql: str, *values: Any, **named: Any) -> Any:
+        """The first value of the first row, or None."""
+        found = self.row(sql, *values, **named)
+        return None if found is None else found[0]
+
+    def column(self, sql: str, *values: Any, **named: Any) -> list[Any]:
+        """The first value of every row."""
+        return [row[0] for row in self.rows(sql, *values, **named)]
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -242,44 +253,31 @@ class Database:
 
     def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
         """A statement that changes something; inside `write` or `transaction` only."""
-        try:
+        with translated(self.path):
             return self.connection.execute(sql, values)
-        except FAULTS as error:
-            raise translate(error, self.path) from error
 
-    def insert(self, sql: str, *values: Any) -> int:
-        """Insert a row; its id."""
-        return int(self.run(sql, *values).lastrowid or 0)
+    def insert(self, table: str, **values: Any) -> int:
+        """Insert a row, its values given by column; its id."""
+        names = ", ".join(f'"{name}"' for name in values)
+        marks = ", ".join("?" * len(values))
+        sql = f"INSERT INTO {table} ({names}) VALUES ({marks})"
+        return int(self.run(sql, *values.values()).lastrowid or 0)
 
     def actor_id(self, name: str) -> int:
         """The small number that stands for who is writing."""
-        return self._interned("actors", name)
+        found = self.value("SELECT id FROM actors WHERE name = ?", name)
+        return found or self.insert("actors", name=name)
 
     def relation_id(self, name: str) -> int:
         """The small number that stands for a type of edge."""
-        return self._interned("relations", name)
-
-    def _interned(self, table: str, name: str) -> int:
-        known = {
-            "actors": (
-                "SELECT id FROM actors WHERE name = ?",
-                "INSERT INTO actors (name) VALUES (?)",
-            ),
-            "relations": (
-                "SELECT id FROM relations WHERE name = ?",
-                "INSERT INTO relations (name) VALUES (?)",
-            ),
-        }
-        look_up, insert = known[table]
-        found = self.row(look_up, name)
-        return int(found[0]) if found else self.insert(insert, name)
+        found = self.value("SELECT id FROM relations WHERE name = ?", name)
+        return found or self.insert("relations", name=name)
 
     # Facts about the file
 
     def change(self) -> int:
         """The number of the last committed write."""
-        found = self.row("SELECT number FROM changes ORDER BY number DESC LIMIT 1")
-        return int(found[0]) if found else 0
+        return self.value("SELECT number FROM changes ORDER BY number DESC LIMIT 1") or 0
 
     def now(self) -> int:
         """Now, and never before the last write: a clock set back hides nothing."""
@@ -290,8 +288,8 @@ class Database:
         return int(self._local.now)
 
     def _latest(self) -> int:
-        found = self.row("SELECT at FROM changes ORDER BY number DESC LIMIT 1")
-        return max(self.clock(), found[0]) if found else self.clock()
+        last = self.value("SELECT at FROM changes ORDER BY number DESC LIMIT 1")
+        return self.clock() if last is None else max(self.clock(), last)
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known) in microseconds; an open known axis sees everything."""
@@ -302,14 +300,26 @@ class Database:
 
     def meta(self, key: str) -> str | None:
         """A named fact about the file."""
-        found = self.row("SELECT value FROM meta WHERE key = ?", key)
-        return str(found[0]) if found else None
+        found: str | None = self.value("SELECT value FROM meta WHERE key = ?", key)
+        return found
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Note a fact about the file; inside a write."""
+        self.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
 
 # Closing any descriptor of a file drops all locks this process holds on it (POSIX), and
-# with them SQLite's. So a file is read directly only while no engine here has it open.
+# with them SQLite's. So a file is read directly only while no database here has it open.
 OPENING = threading.RLock()
 _registry: dict[tuple[int, int], int] = {}
+
+
+def _close_all(opened: set[sqlite3.Connection], pid: int, registered: tuple[int, int]) -> None:
+    if pid == os.getpid():
+        for connection in list(opened):
+            connection.close()
+        opened.clear()
+        _unregister(registered)
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The embedded engine: one SQLite file, many readers, one writer at a time."""
+"""The embedded database: one SQLite file, many readers, one writer at a time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Generator, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from hades.domain.times import AsOf, Clock
+from hades.domain.times import Clock
 from hades.domain.trace import Change
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store import check, dump, purge, spaces
@@ -23,14 +23,15 @@ from hades.store.entities import Entities
 from hades.store.faults import translated
 from hades.store.idempotency import Idempotency
 from hades.store.mentions import Mentions
-from hades.store.opening import open_engine
+from hades.store.opening import open_database
 from hades.store.proposals import Proposals
 from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
 from hades.store.sqlite import Database
 from hades.store.topics import Topics
 
-_BACKUP_PAGES_A_STEP = 4096
+_COPIED_PAGES_A_STEP = 64
+"""A quarter of a megabyte: after each step progress is reported, and the copy can be stopped."""
 
 
 class Store:
@@ -45,85 +46,52 @@ class Store:
         busy_timeout_s: float,
         clock: Clock,
     ) -> None:
-        self.engine = open_engine(
+        database = open_database(
             path, create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock
         )
-        self.spaces = spaces.Spaces(self.engine)
-        self.topics = Topics(self.engine)
-        self.entities = Entities(self.engine)
-        self.edges = Edges(self.engine, self.entities)
-        self.chunks = Chunks(self.engine, self.topics)
-        self.mentions = Mentions(self.engine, self.entities)
-        self.derived_edges = DerivedEdges(self.engine, self.entities, self.chunks)
-        self.sources = Sources(self.engine, self.topics)
-        self.proposals = Proposals(self.engine)
-        self.idempotency = Idempotency(self.engine)
-        self.changefeed = Changefeed(self.engine)
-
-    def write(
-        self, actor: str, action: str, space: int | None = None
-    ) -> AbstractContextManager[Write]:
-        """One logged write: whole, under one number, on disk when it returns."""
-        return self.engine.write(actor, action, space)
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """All writes inside become one commit."""
-        return self.engine.transaction()
-
-    def patient(self, seconds: float) -> AbstractContextManager[None]:
-        """Inside, this thread's writes wait so long for another's end."""
-        return self.engine.patient(seconds)
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """All reads inside see the same moment."""
-        return self.engine.snapshot()
-
-    @property
-    def index_folder(self) -> Path:
-        """Where what is derived from this memory is kept."""
-        return self.engine.path.with_name(self.engine.path.name + ".index")
-
-    @property
-    def read_only(self) -> bool:
-        """Whether nothing can be written."""
-        return self.engine.read_only
+        self.database = database
+        self.topics = Topics(database)
+        self.spaces = spaces.Spaces(database, self.topics)
+        self.entities = Entities(database)
+        self.edges = Edges(database, self.entities)
+        self.chunks = Chunks(database, self.topics)
+        self.mentions = Mentions(database, self.entities)
+        self.derived_edges = DerivedEdges(database, self.entities, self.chunks)
+        self.sources = Sources(database, self.topics)
+        self.proposals = Proposals(database)
+        self.idempotency = Idempotency(database)
+        self.changefeed = Changefeed(database)
+        # What every caller needs of the database itself.
+        self.read_only = database.read_only
+        self.write = database.write
+        self.transaction = database.transaction
+        self.snapshot = database.snapshot
+        self.patient = database.patient
+        self.afterwards = database.afterwards
+        self.moment = database.moment
+        self.now = database.now
+        self.change = database.change
+        self.meta = database.meta
+        self.set_meta = database.set_meta
+        self.close = database.close
 
     @property
     def in_transaction(self) -> bool:
         """Whether this thread is inside a batch or a snapshot."""
-        return self.engine.in_transaction
+        return self.database.in_transaction
 
-    def afterwards(self, call: Callable[[], object]) -> None:
-        """Do something once the batch under way is committed."""
-        self.engine.afterwards(call)
-
-    def moment(self, as_of: AsOf) -> tuple[int, int]:
-        """An AsOf as (valid, known) in microseconds."""
-        return self.engine.moment(as_of)
-
-    def now(self) -> int:
-        """Now, and never before the last write."""
-        return self.engine.now()
-
-    def meta(self, key: str) -> str | None:
-        """A named fact about the memory."""
-        return self.engine.meta(key)
-
-    def set_meta(self, key: str, value: str) -> None:
-        """Note a fact about the memory; inside a write."""
-        self.engine.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
-
-    def change(self) -> int:
-        """The number of the last committed write."""
-        return self.engine.change()
+    @property
+    def index_folder(self) -> Path:
+        """Where what is derived from this memory is kept."""
+        return self.database.path.with_name(self.database.path.name + ".index")
 
     def log(self, space: int | None, limit: int) -> list[Change]:
         """The last changes, newest first."""
-        return spaces.read_log(self.engine, self.entities, space, limit)
+        return spaces.read_log(self.database, self.entities, space, limit)
 
     def stats(self, space: int) -> dict[str, int]:
         """How much there is."""
-        return spaces.count(self.engine, space)
+        return spaces.count(self.database, self.topics, space)
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often a text that is kept unpacked was read again, or had to be unpacked."""
@@ -132,60 +100,58 @@ class Store:
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""
         self.chunks.forget_contents()
-        return purge.erase(self.engine, self.entities, write, space, name)
+        return purge.erase(self.database, self.entities, write, space, name)
 
     def wipe(self) -> bool:
         """Empty the write-ahead log of erased bytes; False when somebody holds it open."""
-        return purge.wipe(self.engine)
+        return purge.wipe(self.database)
 
     def check(self, on_progress: Progress | None = None, *, repair: bool = False) -> list[Problem]:
         """Everything that is not as it should be; with `repair`, after repairing what can be."""
         if repair:
-            with self.engine.transaction():
-                check.repair_pointers(self.engine)
-                check.repair_heads(self.engine, self.topics)
-                check.repair_edges(self.engine)
-                check.repair_proposals(self.engine)
-        with self.engine.snapshot():
-            return check.find_problems(self.engine, self.topics, on_progress)
+            with self.database.transaction():
+                check.repair(self.database, self.topics)
+        with self.database.snapshot():
+            return check.find_problems(self.database, self.topics, on_progress)
 
     def dump(self) -> Generator[dict[str, Any], None, None]:
         """Everything as plain records, all of one moment."""
-        with self.engine.snapshot():
-            yield from dump.dump(self.engine)
+        with self.database.snapshot():
+            yield from dump.dump(self.database)
 
     def load(
         self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
     ) -> dict[str, int]:
         """Load what `dump` gave; how many records of each kind."""
-        return dump.load(self.engine, self.topics, write, records, rename)
+        return dump.load(self.database, self.topics, write, records, rename)
 
     def backup(self, target: str, on_progress: Progress | None = None) -> None:
-        """Copy the memory to a new file while others read and write it."""
+        """Copy the memory, as of one moment, to a new file while others read and write it.
+
+        Where `on_progress` raises, the copy stops and leaves nothing behind.
+        """
         path = Path(target).expanduser()
         if path.exists():
             raise InvalidInput(f"{path} exists already: choose another name for the backup.")
         draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-        with translated(path):
+        with translated(path), self.database.snapshot():
+            self.database.change()  # a snapshot begins with its first read
             try:
                 os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-                copy = sqlite3.connect(draft)
-                try:
-                    _copy(self.engine.connection, copy, "copying", on_progress)
+                with closing(sqlite3.connect(draft)) as copy:
+                    _copy(self.database.connection, copy, "copying", on_progress)
                     copy.execute("PRAGMA journal_mode=WAL")
-                finally:
-                    copy.close()
                 os.rename(draft, path)
             finally:
-                draft.unlink(missing_ok=True)
+                _remove(draft)
 
     def restore(self, source: str, actor: str, on_progress: Progress | None = None) -> None:
         """Put back a backup, in one step, under everybody who has the memory open."""
-        if self.engine.read_only:
-            raise Denied(f"{self.engine.path} is open for reading only.")
-        if self.engine.in_transaction:
+        if self.database.read_only:
+            raise Denied(f"{self.database.path} is open for reading only.")
+        if self.database.in_transaction:
             raise InvalidInput("A backup cannot be restored inside a batch or snapshot.")
-        path = self.engine.path
+        path = self.database.path
         draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
         given = self._beside(Path(source), read_only=True)
         try:
@@ -196,21 +162,20 @@ class Store:
             given.backup(str(draft))
             ready = self._beside(draft, read_only=False)
             try:
-                _continue_from(self.engine, ready.engine, actor)
+                _continue_from(self.database, ready.database, actor)
                 with translated(path):
                     _copy(
-                        ready.engine.connection,
-                        self.engine.connection,
+                        ready.database.connection,
+                        self.database.connection,
                         "restoring",
                         on_progress,
-                        give_up_after_s=self.engine.busy_timeout_s,
+                        give_up_after_s=self.database.busy_timeout_s,
                     )
             finally:
                 ready.close()
         finally:
             given.close()
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{draft}{suffix}").unlink(missing_ok=True)
+            _remove(draft)
         self.chunks.forget_contents()
 
     def _beside(self, path: Path, *, read_only: bool) -> Store:
@@ -218,13 +183,9 @@ class Store:
             path,
             create=False,
             read_only=read_only,
-            busy_timeout_s=self.engine.busy_timeout_s,
-            clock=self.engine.clock,
+            busy_timeout_s=self.database.busy_timeout_s,
+            clock=self.database.clock,
         )
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self.engine.close()
 
 
 def _continue_from(old: Database, new: Database, actor: str) -> None:
@@ -257,10 +218,15 @@ def _copy(
 ) -> None:
     deadline = time.monotonic() + give_up_after_s
 
-    def told(status: int, remaining: int, total: int) -> None:
+    def report(status: int, remaining: int, total: int) -> None:
         if on_progress is not None:
             on_progress(what, total - remaining, total)
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > deadline:
             raise Unavailable("Another process is writing and did not finish in time: try again.")
 
-    source.backup(target, pages=-1, progress=told, sleep=0.05)
+    source.backup(target, pages=_COPIED_PAGES_A_STEP, progress=report, sleep=0.05)
+
+
+def _remove(draft: Path) -> None:
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        Path(f"{draft}{suffix}").unlink(missing_ok=True)

@@ -8,7 +8,6 @@ content lies whole in `heads`, so reading it rebuilds nothing.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
@@ -20,6 +19,7 @@ from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, 
 from hades.domain.trace import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
+from hades.store.faults import intact
 from hades.store.records import Draft, TopicFilter, Write
 from hades.store.sqlite import Database
 
@@ -29,7 +29,7 @@ WHOLE_EVERY = 64
 DIGEST_BYTES = 16
 
 
-class _Row(NamedTuple):
+class _StateRow(NamedTuple):
     """A state as it lies in the file, with what the reading statement adds."""
 
     topic: int
@@ -55,14 +55,19 @@ class _Row(NamedTuple):
         return self.encoding in (DELTA, DELTA_ZIPPED)
 
 
-_INSERT = f"INSERT INTO states ({', '.join(_Row._fields[:14])}, change) VALUES ({'?, ' * 14}?)"
-_STATE = ", ".join(f"s.{name}" for name in _Row._fields[:14])
-_KNOWN = "s.recorded_at <= ? AND (s.retired_at IS NULL OR s.retired_at > ?)"
+_STATE = ", ".join(f"s.{name}" for name in _StateRow._fields[:14])
+_KNOWN = "s.recorded_at <= :known AND (s.retired_at IS NULL OR s.retired_at > :known)"
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
-    "AND n.recorded_at <= ? AND (n.retired_at IS NULL OR n.retired_at > ?))"
+    "AND n.recorded_at <= :known AND (n.retired_at IS NULL OR n.retired_at > :known))"
 )
+STATE_THEN = (
+    "(SELECT id FROM states WHERE topic = t.id AND valid_from <= :valid AND recorded_at <= :known "
+    "AND (retired_at IS NULL OR retired_at > :known) "
+    "ORDER BY valid_from DESC, version DESC LIMIT 1)"
+)
+"""The state of a topic `t` that holds at a moment."""
 _LATEST = f"""
 SELECT {_STATE}, NULL, t.planned, h.body
 FROM topics t JOIN states s ON s.id = t.latest LEFT JOIN heads h ON h.topic = t.id
@@ -70,13 +75,13 @@ WHERE t.space = ? AND t.name = ?
 """
 _AS_OF = f"""
 SELECT {_STATE}, {NEXT} FROM states s
-WHERE s.topic = (SELECT id FROM topics WHERE space = ? AND name = ?)
-  AND s.valid_from <= ? AND {_KNOWN}
+WHERE s.topic = (SELECT id FROM topics WHERE space = :space AND name = :topic)
+  AND s.valid_from <= :valid AND {_KNOWN}
 ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
 """
-_TRACE = f"""
+_VERSIONS = f"""
 SELECT {_STATE}, {NEXT} FROM states s
-WHERE s.topic = ? AND s.version BETWEEN ? AND ? AND s.recorded_at <= ?
+WHERE s.topic = :topic AND s.version BETWEEN :first AND :last AND s.recorded_at <= :known
 ORDER BY s.version
 """
 _BY_ID = f"""
@@ -98,10 +103,10 @@ def digest_of(topic: str, version: int, content: bytes) -> bytes:
 
 
 class Topics:
-    """The trace of every topic: an append-only list of states."""
+    """Topics, each an append-only list of states."""
 
-    def __init__(self, engine: Database) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     # Reading
 
@@ -115,8 +120,8 @@ class Topics:
             if row.planned:
                 row = None
         if row is None:
-            valid, known = self._engine.moment(as_of)
-            row = self._row(_AS_OF, known, known, space, topic, valid, known, known)
+            valid, known = self._database.moment(as_of)
+            row = self._row(_AS_OF, space=space, topic=topic, valid=valid, known=known)
             if row is None:
                 raise self._missing(space, topic)
         if row.encoding is None:
@@ -128,71 +133,92 @@ class Topics:
 
     def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State:
         """One version of a topic by its number."""
-        known = self._engine.moment(as_of)[1]
-        topic_id = self._topic_id(space, topic)
-        row = self._row(_TRACE, known, known, topic_id, version, version, known)
+        known = self._database.moment(as_of)[1]
+        topic_id = self.id(space, topic)
+        row = self._row(_VERSIONS, topic=topic_id, first=version, last=version, known=known)
         if row is None:
             raise NotFound(f"The topic {topic!r} has no version {version}.")
         return _state(topic, row, b"" if row.encoding is None else self._content(topic, row))
 
-    def trace(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]:
+    def history(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]:
         """The states of a topic in the order they were recorded."""
-        known = self._engine.moment(as_of)[1]
-        topic_id = self._topic_id(space, topic)
+        known = self._database.moment(as_of)[1]
+        topic_id = self.id(space, topic)
         content: bytes | None = None
-        for row in self._engine.rows(_TRACE, known, known, topic_id, 1, FOREVER, known):
-            found = _Row._make((*row, 0, None))
+        for row in self._database.rows(
+            _VERSIONS, topic=topic_id, first=1, last=FOREVER, known=known
+        ):
+            found = _StateRow._make((*row, 0, None))
             content = None if found.encoding is None else _checked(topic, found, content)
             yield _state(topic, found, content or b"")
 
-    def topics(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
+    def list(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
         """The topics there are as of a moment, by name."""
-        valid, known = self._engine.moment(as_of)
-        at_moment = (
-            "(SELECT id FROM states WHERE topic = t.id AND valid_from <= ? AND recorded_at <= ? "
-            "AND (retired_at IS NULL OR retired_at > ?) "
-            "ORDER BY valid_from DESC, version DESC LIMIT 1)"
-        )
-        pointer = f"CASE WHEN t.planned OR ? THEN {at_moment} ELSE t.latest END"
+        valid, known = self._database.moment(as_of)
         sql = f"""
             SELECT t.name, s.version,
-                   (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= ?),
+                   (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= :known),
                    s.valid_from, s.recorded_at, s.tags, s.importance
-            FROM topics t JOIN states s ON s.id = {pointer}
-            WHERE t.space = ? AND s.encoding IS NOT NULL
-              AND (? IS NULL OR t.name GLOB ?) AND t.name > ?
-              AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = ?))
-              AND s.valid_from >= ? AND s.valid_from < ?
-            ORDER BY t.name LIMIT ?
+            FROM topics t JOIN states s
+              ON s.id = CASE WHEN t.planned OR :past THEN {STATE_THEN} ELSE t.latest END
+            WHERE t.space = :space AND s.encoding IS NOT NULL
+              AND (:glob IS NULL OR t.name GLOB :glob) AND t.name > :after
+              AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = :tag))
+              AND s.valid_from >= :since AND s.valid_from < :until
+            ORDER BY t.name LIMIT :limit
         """
-        since = to_micros(wanted.since) if wanted.since else -FOREVER
-        until = to_micros(wanted.until) if wanted.until else FOREVER
-        rows = self._engine.rows(
+        rows = self._database.rows(
             sql,
-            *(known, not as_of.is_now, valid, known, known, space),
-            *(wanted.glob, wanted.glob, wanted.after or "", wanted.tag, wanted.tag),
-            *(since, until, -1 if wanted.limit is None else wanted.limit),
+            space=space,
+            valid=valid,
+            known=known,
+            past=not as_of.is_now,
+            glob=wanted.glob,
+            tag=wanted.tag,
+            after=wanted.after or "",
+            since=to_micros(wanted.since) if wanted.since else -FOREVER,
+            until=to_micros(wanted.until) if wanted.until else FOREVER,
+            limit=-1 if wanted.limit is None else wanted.limit,
         )
-        return [
-            Topic(
-                name=name,
-                version=version,
-                versions=versions,
-                valid_from=from_micros(valid_from),
-                recorded_at=from_micros(recorded_at),
-                tags=_tags(tags),
-                importance=DEFAULT_IMPORTANCE if importance is None else importance,
-            )
-            for name, version, versions, valid_from, recorded_at, tags, importance in rows
-        ]
+        with intact("A topic of this space"):
+            return [
+                Topic(
+                    name=name,
+                    version=version,
+                    versions=versions,
+                    valid_from=from_micros(valid_from),
+                    recorded_at=from_micros(recorded_at),
+                    tags=_tags(tags),
+                    importance=DEFAULT_IMPORTANCE if importance is None else importance,
+                )
+                for name, version, versions, valid_from, recorded_at, tags, importance in rows
+            ]
+
+    def counts(self) -> dict[int, int]:
+        """How many topics there are now, by space."""
+        rows = self._database.rows(
+            f"SELECT t.space, count(*) FROM topics t JOIN states s "
+            f"ON s.id = CASE WHEN t.planned THEN {STATE_THEN} ELSE t.latest END "
+            "WHERE s.encoding IS NOT NULL GROUP BY t.space",
+            valid=self._database.now(),
+            known=FOREVER,
+        )
+        return dict(rows)
 
     def content(self, state: int) -> str:
         """The content of a state by its row."""
-        found = self._engine.row(_BY_ID, state)
+        found = self._database.row(_BY_ID, state)
         if found is None:
             raise NotFound(f"There is no state {state}.")
-        topic, row = found[0], _Row(*found[1:])
+        topic, row = found[0], _StateRow(*found[1:])
         return "" if row.encoding is None else self._content(topic, row).decode()
+
+    def id(self, space: int, topic: str) -> int:
+        """The number of a topic; NotFound when there is none."""
+        found = self._find(space, topic)
+        if found is None:
+            raise self._missing(space, topic)
+        return found
 
     def exists(self, space: int, topic: str) -> bool:
         """Whether the topic was ever remembered, forgotten ones included."""
@@ -205,7 +231,7 @@ class Topics:
 
         A new state is pending: it still has to be cut into chunks, embedded and linked.
         """
-        row = self._engine.row(
+        row = self._database.row(
             "SELECT id, latest, versions FROM topics WHERE space = ? AND name = ?", space, topic
         )
         topic_id, latest, versions = row or (0, None, 0)
@@ -215,7 +241,7 @@ class Topics:
                 "read it again, then write."
             )
         valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
-        held = self._held_at(space, topic, valid_from) if versions else None
+        current = self._current_at(space, topic, valid_from) if versions else None
         if draft.content is None:
             # Forgetting now also withdraws what is planned; forgetting as of a day in the
             # past says nothing of what came after it.
@@ -223,44 +249,44 @@ class Topics:
             if draft.valid_from is None:
                 plans = self._withdraw_plans(write, topic_id, valid_from)
                 latest = self._latest(topic_id)
-            if held is None and not plans:
+            if current is None and not plans:
                 raise self._missing(space, topic)
-        if draft.content is not None and held is not None:
-            if _says_nothing_new(held, draft):
-                return held, False
-            draft = _inherit(draft, held)
+        if draft.content is not None and current is not None:
+            if _says_nothing_new(current, draft):
+                return current, False
+            draft = _inherit(draft, current)
         topic_id = topic_id or self._new_topic(space, topic)
         state_id, row = self._insert(write, topic, topic_id, versions, valid_from, draft)
         content = b"" if draft.content is None else draft.content.encode()
         valid_to = self._point(write, topic_id, state_id, latest, row, content)
-        self._engine.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
+        self._database.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
         write.subject = topic_id << 3 | NodeKind.TOPIC
         return _state(topic, row._replace(valid_to=valid_to), content), True
 
     def _withdraw_plans(self, write: Write, topic_id: int, after: int) -> int:
         """Retire the states that have not come true yet; how many."""
-        return self._engine.run(
+        return self._database.run(
             "UPDATE states SET retired_at = ? "
             "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
             *(write.at, topic_id, after),
         ).rowcount
 
     def _latest(self, topic_id: int) -> int | None:
-        row = self._engine.row(
+        latest: int | None = self._database.value(
             "SELECT id FROM states WHERE topic = ? AND retired_at IS NULL "
             "ORDER BY valid_from DESC, version DESC LIMIT 1",
             topic_id,
         )
-        return None if row is None else int(row[0])
+        return latest
 
     def _new_topic(self, space: int, topic: str) -> int:
         """A topic; an entity of that name, met before in an edge, becomes its subject."""
-        return self._engine.insert(
-            "INSERT INTO topics (space, name, entity) VALUES (?1, ?2, "
-            "(SELECT id FROM entities WHERE space = ?1 AND key IN (?3, ?4) "
-            "ORDER BY key = ?4 DESC LIMIT 1))",
-            *(space, topic, name_key(topic), exact_key(topic)),
+        entity = self._database.value(
+            "SELECT id FROM entities WHERE space = ?1 AND key IN (?2, ?3) "
+            "ORDER BY key = ?3 DESC LIMIT 1",
+            *(space, name_key(topic), exact_key(topic)),
         )
+        return self._database.insert("topics", space=space, name=topic, entity=entity)
 
     def _insert(
         self,
@@ -270,10 +296,10 @@ class Topics:
         versions: int,
         valid_from: int,
         draft: Draft,
-    ) -> tuple[int, _Row]:
+    ) -> tuple[int, _StateRow]:
         content = None if draft.content is None else draft.content.encode()
         encoding, depth, body = self._encode(topic, topic_id, versions, content)
-        row = _Row(
+        row = _StateRow(
             topic=topic_id,
             version=versions + 1,
             valid_from=valid_from,
@@ -290,7 +316,8 @@ class Topics:
             body=body,
             valid_to=None,
         )
-        return self._engine.insert(_INSERT, *row[:14], write.change), row
+        values = dict(zip(_StateRow._fields[:14], row, strict=False))
+        return self._database.insert("states", **values, change=write.change), row
 
     def _point(
         self,
@@ -298,22 +325,22 @@ class Topics:
         topic_id: int,
         state_id: int,
         latest: int | None,
-        row: _Row,
+        row: _StateRow,
         content: bytes,
     ) -> int | None:
         """Move the topic's pointer to the new state if it is the latest; its valid_to."""
-        run = self._engine.run
+        run = self._database.run
         newest = None
         if latest is not None:
-            newest = self._engine.row("SELECT valid_from FROM states WHERE id = ?", latest)[0]
+            newest = self._database.value("SELECT valid_from FROM states WHERE id = ?", latest)
         if newest is not None and row.valid_from < newest:
             run("UPDATE topics SET versions = ? WHERE id = ?", row.version, topic_id)
-            found = self._engine.row(
+            following: int = self._database.value(
                 "SELECT min(valid_from) FROM states "
                 "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
                 *(topic_id, row.valid_from),
             )
-            return int(found[0])
+            return following
         run(
             "UPDATE topics SET versions = ?, planned = ?, latest = ? WHERE id = ?",
             *(row.version, int(row.valid_from > write.at), state_id, topic_id),
@@ -339,24 +366,24 @@ class Topics:
 
     # Inside
 
-    def _row(self, sql: str, *values: Any) -> _Row | None:
-        found = self._engine.row(sql, *values)
-        return None if found is None else _Row(*found)
+    def _row(self, sql: str, *values: Any, **named: Any) -> _StateRow | None:
+        found = self._database.row(sql, *values, **named)
+        return None if found is None else _StateRow(*found)
 
-    def _held_at(self, space: int, topic: str, valid_from: int) -> State | None:
-        row = self._row(_AS_OF, FOREVER, FOREVER, space, topic, valid_from, FOREVER, FOREVER)
+    def _current_at(self, space: int, topic: str, valid_from: int) -> State | None:
+        row = self._row(_AS_OF, space=space, topic=topic, valid=valid_from, known=FOREVER)
         if row is None or row.encoding is None:
             return None
         return _state(topic, row, self._content(topic, row))
 
-    def _content(self, topic: str, row: _Row) -> bytes:
+    def _content(self, topic: str, row: _StateRow) -> bytes:
         """The content of a state's row: from the head, or rebuilt from a whole copy on."""
         if row.head is not None:
             return _checked(topic, row._replace(encoding=WHOLE, body=row.head), None)
         if not row.is_delta:
             return _checked(topic, row, None)
         content: bytes | None = None
-        chain = self._engine.rows(
+        chain = self._database.rows(
             "SELECT encoding, body FROM states WHERE topic = ? AND version BETWEEN ? AND ? "
             "ORDER BY version",
             *(row.topic, row.version - row.depth, row.version - 1),
@@ -366,41 +393,37 @@ class Topics:
         return _checked(topic, row, content)
 
     def _find(self, space: int, topic: str) -> int | None:
-        row = self._engine.row("SELECT id FROM topics WHERE space = ? AND name = ?", space, topic)
-        return None if row is None else int(row[0])
-
-    def _topic_id(self, space: int, topic: str) -> int:
-        found = self._find(space, topic)
-        if found is None:
-            raise self._missing(space, topic)
+        found: int | None = self._database.value(
+            "SELECT id FROM topics WHERE space = ? AND name = ?", space, topic
+        )
         return found
 
     def _missing(self, space: int, topic: str) -> NotFound:
-        row = self._engine.row("SELECT name FROM spaces WHERE id = ?", space)
-        if row is None:
+        name = self._database.value("SELECT name FROM spaces WHERE id = ?", space)
+        if name is None:
             return NotFound("This space is gone: somebody dropped it.")
         when = "" if self._find(space, topic) is None else " at that time"
-        return NotFound(f"There is no topic {topic!r} in the space {row[0]!r}{when}.")
+        return NotFound(f"There is no topic {topic!r} in the space {name!r}{when}.")
 
 
-def _says_nothing_new(held: State, draft: Draft) -> bool:
+def _says_nothing_new(current: State, draft: Draft) -> bool:
     return (
-        held.content == draft.content
-        and draft.tags in (None, held.tags)
-        and (draft.metadata is None or dict(draft.metadata) == dict(held.metadata))
-        and draft.importance in (None, held.importance)
-        and (draft.confidence is None or draft.confidence == held.confidence)
-        and draft.level == held.level
+        current.content == draft.content
+        and draft.tags in (None, current.tags)
+        and (draft.metadata is None or dict(draft.metadata) == dict(current.metadata))
+        and draft.importance in (None, current.importance)
+        and (draft.confidence is None or draft.confidence == current.confidence)
+        and draft.level == current.level
     )
 
 
-def _inherit(draft: Draft, held: State) -> Draft:
+def _inherit(draft: Draft, current: State) -> Draft:
     """Tags, metadata and importance carry over unless the writer said otherwise."""
     return replace(
         draft,
-        tags=held.tags if draft.tags is None else draft.tags,
-        metadata=held.metadata if draft.metadata is None else draft.metadata,
-        importance=held.importance if draft.importance is None else draft.importance,
+        tags=current.tags if draft.tags is None else draft.tags,
+        metadata=current.metadata if draft.metadata is None else draft.metadata,
+        importance=current.importance if draft.importance is None else draft.importance,
     )
 
 
@@ -408,17 +431,13 @@ def unpacked(
     topic: str, version: int, encoding: int | None, body: bytes | None, old: bytes | None
 ) -> bytes:
     """A stored body as content; Corrupt when it cannot be."""
-    try:
+    with intact(f"The state {topic}@{version}"):
         if encoding is None or not isinstance(body, bytes):
             raise ValueError("a version between it and a whole copy is missing")
         return unpack(encoding, body, old)
-    except (ValueError, TypeError, zlib.error) as error:
-        raise Corrupt(
-            f"The state {topic}@{version} is damaged ({error}): run `hades check`."
-        ) from error
 
 
-def _checked(topic: str, row: _Row, old: bytes | None) -> bytes:
+def _checked(topic: str, row: _StateRow, old: bytes | None) -> bytes:
     content = unpacked(topic, row.version, row.encoding, row.body, old)
     if digest_of(topic, row.version, content) != row.digest:
         raise Corrupt(
@@ -428,8 +447,8 @@ def _checked(topic: str, row: _Row, old: bytes | None) -> bytes:
     return content
 
 
-def _state(topic: str, row: _Row, content: bytes) -> State:
-    try:
+def _state(topic: str, row: _StateRow, content: bytes) -> State:
+    with intact(f"The state {topic}@{row.version}"):
         return State(
             topic,
             row.version,
@@ -444,10 +463,6 @@ def _state(topic: str, row: _Row, content: bytes) -> State:
             row.level,
             row.encoding is None,
         )
-    except (ValueError, OverflowError, TypeError) as error:
-        raise Corrupt(
-            f"The state {topic}@{row.version} is damaged ({error}): run `hades check`."
-        ) from error
 
 
 def _tags(text: str | None) -> tuple[str, ...]:

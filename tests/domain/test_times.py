@@ -60,6 +60,23 @@ def test_what_cannot_be_read_is_refused(nonsense: str) -> None:
         parse_time(nonsense, NOW)
 
 
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("03/04/2024", "'03/04/2024' is ambiguous: write the date as 2024-03-31."),
+        ("03/04/24", "'03/04/24' is ambiguous: write the date as 2024-03-31."),
+        ("31/31/2020", "There is no such date as '31/31/2020': write it as 2024-03-31."),
+        ("00/00/20", "There is no such date as '00/00/20': write it as 2024-03-31."),
+        ("31/12/2020", "Cannot read the date '31/12/2020': write it as 2020-12-31."),
+        ("12/31/2020", "Cannot read the date '12/31/2020': write it as 2020-12-31."),
+    ],
+)
+def test_a_date_with_slashes_is_refused_for_what_it_is(written: str, says: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse_time(written, NOW)
+    assert str(refused.value) == says
+
+
 def test_a_number_is_not_a_time() -> None:
     with pytest.raises(InvalidInput):
         parse_time(5, NOW)  # type: ignore[arg-type]

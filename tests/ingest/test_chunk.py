@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hades.errors import InvalidInput
-from hades.ingest.chunk import CHARACTERS_PER_TOKEN_AT_MOST, CountTokens, Passage, chunk
-from hades.ingest.document import Block, Document, Name, Origin
+from hades.ingest.chunk import CHARACTERS_PER_TOKEN_AT_MOST, CountTokens, chunk
+from hades.ingest.document import Block, ChunkSpan, Document, IntroducedName, Origin
 from hades.ingest.readers.markdown import read_markdown
 from hades.ingest.readers.text import read_text
 
@@ -32,11 +32,11 @@ def text_document(text: str) -> Document:
     return read_text(text.encode(), "a.txt")
 
 
-def texts(document: Document, passages: list[Passage]) -> list[str]:
+def texts(document: Document, passages: list[ChunkSpan]) -> list[str]:
     return [document.content[passage.start : passage.end] for passage in passages]
 
 
-def covered_once(document: Document, passages: list[Passage]) -> bool:
+def covered_once(document: Document, passages: list[ChunkSpan]) -> bool:
     """Whether the passages are in order, apart, trimmed, and hold all that the blocks do."""
     missing = [False] * len(document.content)
     for block in document.blocks:
@@ -65,7 +65,7 @@ def test_headings_part_passages_and_names_go_with_them() -> None:
     passages = chunk(document, words)
     assert texts(document, passages) == ["# A\n\none", "## B\n\ntwo\n\nthree"]
     assert [passage.heading for passage in passages] == ["A", "A > B"]
-    assert passages[1].names == (Name("B", Origin.HEADING),)
+    assert passages[1].names == (IntroducedName("B", Origin.HEADING),)
 
 
 def test_a_whole_block_stays_alone_but_is_cut_when_too_large() -> None:

@@ -19,8 +19,9 @@ from hades.ingest.document import Block, Document, Origin, Unreadable
 
 pytest.importorskip("tree_sitter")
 
+from hades.ingest.readers import reader_for
 from hades.ingest.readers.code import SUFFIXES, read_code
-from hades.ingest.readers.code.grammar import _grammar_and_query
+from hades.ingest.readers.code.languages import _grammar_and_query
 from hades.ingest.readers.code.naming import is_distinctive
 
 
@@ -171,6 +172,16 @@ def test_python_links() -> None:
     guess = next(link for link in document.links if link.target == "wait_for")
     assert (guess.weight, guess.evidence) == (0.5, "other.wait_for")
     assert document.blocks[guess.block] == block_of(document, "close_all")
+
+
+def test_calls_follow_bases_of_the_same_file() -> None:
+    document = read(
+        "a.py",
+        "class Base:\n    def lift_up(self): pass\n\n"
+        "class Middle(Base): pass\n\n"
+        "class Crane(Middle):\n    def work_on(self): self.lift_up()\n",
+    )
+    assert links(document, "calls") == [("a.Crane.work_on", "a.Base.lift_up")]
 
 
 def test_javascript() -> None:
@@ -613,8 +624,10 @@ def test_without_the_extra_the_suffixes_are_known_and_reading_says_what_to_insta
     assert "tree_sitter" not in out.stdout.split()
     monkeypatch.setitem(sys.modules, "tree_sitter_go", None)
     _grammar_and_query.cache_clear()
-    with pytest.raises(Unreadable, match=r"pip install 'hades-memory\[code\]'"):
-        read_code(b"package p", "a.go")
+    reader = reader_for(Path("a.go"))
+    assert reader is not None
+    with pytest.raises(Unreadable, match=r"needs the extra `code`: pip install '\.\[code\]'"):
+        reader(b"package p", "a.go")
 
 
 def test_a_broken_file_gives_what_can_be_parsed() -> None:

@@ -11,12 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.ingest.document import Document, Link, Name, Origin, Unreadable
-from hades.ingest.readers.conversations import (
-    HEAD_BYTES,
-    looks_like_conversation,
-    read_conversations,
-)
+from hades.ingest.document import Document, IntroducedName, Link, Origin, Unreadable
+from hades.ingest.readers.chats import HEAD_BYTES, looks_like_chat, read_chats
 from hades.ingest.readers.records import Bad
 
 AN_HOUR = 3600
@@ -34,8 +30,8 @@ def write(folder: Path, name: str, value: object) -> Path:
 
 def read(path: Path) -> list[Document]:
     """The documents of a file that is recognised and without fault."""
-    assert looks_like_conversation(path, b"" if path.is_dir() else path.read_bytes()[:HEAD_BYTES])
-    items = list(read_conversations(path, "chats"))
+    assert looks_like_chat(path, b"" if path.is_dir() else path.read_bytes()[:HEAD_BYTES])
+    items = list(read_chats(path, "chats"))
     assert [item for item in items if isinstance(item, Bad)] == []
     documents = [item for item in items if isinstance(item, Document)]
     for document in documents:
@@ -72,7 +68,7 @@ def test_turns_of_a_session_become_blocks_of_a_document(tmp_path: Path) -> None:
     first = document.blocks[0]
     assert first.whole
     assert first.heading == "conversation 0, session 3, 2023-05-08"
-    assert first.names == (Name("Caroline", Origin.SPEAKER, "person"),)
+    assert first.names == (IntroducedName("Caroline", Origin.SPEAKER, "person"),)
     assert document.links == (
         Link("topic:chats/0/session_3", "participant", "Caroline", block=0),
         Link("topic:chats/0/session_3", "participant", "Melanie", block=1),
@@ -120,8 +116,8 @@ def test_bad_turns_are_named_and_reading_goes_on(tmp_path: Path) -> None:
         + json.dumps(turn(3, speaker=[1]))
     )
     path = write(tmp_path, "t.jsonl", text)
-    assert looks_like_conversation(path, path.read_bytes())
-    *bads, document = read_conversations(path, "chats")
+    assert looks_like_chat(path, path.read_bytes())
+    *bads, document = read_chats(path, "chats")
     assert isinstance(document, Document)
     assert len(document.blocks) == 1
     assert [(bad.where, bad.why) for bad in bads if isinstance(bad, Bad)][1:] == [
@@ -184,7 +180,7 @@ def test_chatgpt_trees_that_are_damaged(tmp_path: Path) -> None:
     loop["mapping"]["s"]["parent"] = "new"
     lost = chatgpt(id="c3", current_node="nowhere")
     path = write(tmp_path, "conversations.json", [loop, lost, {"title": "x"}, chatgpt(id=None)])
-    items = list(read_conversations(path, "chats"))
+    items = list(read_chats(path, "chats"))
     assert [item.topic for item in items if isinstance(item, Document)] == ["chats/c2", "chats/c3"]
     assert [item.why for item in items if isinstance(item, Bad)] == [
         "This is not a conversation with a `mapping` of messages.",
@@ -293,7 +289,7 @@ def test_parts_of_one_answer_are_one_turn(tmp_path: Path) -> None:
         return {"type": "assistant", "sessionId": "s", "message": message}
 
     path = write(tmp_path, "s.jsonl", [part("One."), part("Two.")])
-    (document,) = read_conversations(path, "chats")
+    (document,) = read_chats(path, "chats")
     assert isinstance(document, Document)
     assert document.content == "assistant: One.\n\nTwo."
     assert len(document.blocks) == 1
@@ -387,15 +383,7 @@ def test_a_broken_list_of_users_is_said(tmp_path: Path) -> None:
     write(tmp_path, "users.json", "[{")
     write(tmp_path, "general/2023-05-08.json", SLACK_DAY)
     with pytest.raises(Unreadable, match=r"users\.json is not JSON"):
-        list(read_conversations(tmp_path, "chats"))
-
-
-def test_the_same_conversation_twice_is_bad(tmp_path: Path) -> None:
-    path = write(tmp_path, "conversations.json", [chatgpt(), chatgpt()])
-    _, second = read_conversations(path, "chats")
-    assert second == Bad(
-        f"{path}, record 2", f"'chats/c1' was read already, from {path}, record 1."
-    )
+        list(read_chats(tmp_path, "chats"))
 
 
 def test_a_head_that_ends_within_the_first_turn_is_recognised(tmp_path: Path) -> None:
@@ -408,7 +396,7 @@ def test_a_broken_day_does_not_stop_the_others(tmp_path: Path) -> None:
     write(tmp_path, "users.json", SLACK_USERS)
     broken = write(tmp_path, "general/2023-05-07.json", "[{")
     write(tmp_path, "general/2023-05-08.json", SLACK_DAY)
-    bad, document = read_conversations(tmp_path, "chats")
+    bad, document = read_chats(tmp_path, "chats")
     assert isinstance(bad, Bad)
     assert bad.where == str(broken)
     assert isinstance(document, Document)
@@ -431,19 +419,19 @@ def test_a_broken_day_does_not_stop_the_others(tmp_path: Path) -> None:
 )
 def test_other_files_are_no_conversations(tmp_path: Path, name: str, text: str) -> None:
     path = write(tmp_path, name, text)
-    assert not looks_like_conversation(path, path.read_bytes())
+    assert not looks_like_chat(path, path.read_bytes())
     with pytest.raises(Unreadable, match="not a conversation"):
-        list(read_conversations(path, "chats"))
+        list(read_chats(path, "chats"))
 
 
 def test_other_folders_are_no_conversations(tmp_path: Path) -> None:
     write(tmp_path, "sub/2023-05-08.json", [])
-    assert not looks_like_conversation(tmp_path, b"")
+    assert not looks_like_chat(tmp_path, b"")
     with pytest.raises(Unreadable, match="cannot be read"):
-        list(read_conversations(tmp_path / "none.json", "chats"))
+        list(read_chats(tmp_path / "none.json", "chats"))
 
 
 @given(st.binary(max_size=200) | st.text(alphabet='[]{}",: \nrolecntspakxmdi1', max_size=200))
 def test_looking_at_any_head_never_fails(head: bytes | str) -> None:
     for name in ("a.jsonl", "a.json", "a.txt"):
-        looks_like_conversation(Path(name), head.encode() if isinstance(head, str) else head)
+        looks_like_chat(Path(name), head.encode() if isinstance(head, str) else head)

@@ -75,6 +75,23 @@ def test_history_answers_from_the_code_of_that_day(repo: Path, path: Path) -> No
     memory.close()
 
 
+def test_a_file_that_is_no_text_for_a_while_is_gone_for_that_while(repo: Path, path: Path) -> None:
+    (repo / "notes2.md").write_text("# Words")
+    (repo / "image.png").write_bytes(b"\0\1")
+    _commit(repo, "2024-06-10", "words")
+    (repo / "notes2.md").write_bytes(b"\0")
+    _commit(repo, "2024-07-10", "no words")
+    (repo / "notes2.md").write_text("# Words again")
+    _commit(repo, "2024-08-10", "words again")
+    with hades.open(path) as memory:
+        memory.ingest(repo, history=True, phases=("nodes",))
+        assert "proj/image.png" not in {topic.name for topic in memory.topics()}
+        assert memory.at("2024-07-01").get("proj/notes2.md").content == "# Words"
+        with pytest.raises(hades.NotFound):
+            memory.at("2024-08-01").get("proj/notes2.md")
+        assert memory.get("proj/notes2.md").content == "# Words again"
+
+
 def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path, memory: hades.Memory) -> None:
     with pytest.raises(hades.InvalidInput, match="repository"):
         memory.ingest(tmp_path, history=True)

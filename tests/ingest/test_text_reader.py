@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.ingest.document import Document, Link, Name, Origin, Unreadable
-from hades.ingest.lines import line_spans
+from hades.ingest.document import Document, IntroducedName, Link, Origin, Unreadable
 from hades.ingest.readers import READERS, reader_for
-from hades.ingest.readers.links import LINKS_AT_MOST, resolve
-from hades.ingest.readers.markdown import read_markdown
-from hades.ingest.readers.text import read_text
+from hades.ingest.readers.markdown import LINKS_AT_MOST, read_markdown, resolve_link
+from hades.ingest.readers.text import line_spans, read_text
 
 GUIDE = """\
 ---
@@ -80,8 +78,8 @@ def test_markdown_keeps_the_file_and_says_what_it_is_about() -> None:
     assert guide.tags == ("howto", "setup")
     assert guide.metadata == {"date": "2024-03-01"}
     assert guide.names == (
-        Name("Guide", Origin.TITLE),
-        Name("Ann Lee", Origin.AUTHOR, "person"),
+        IntroducedName("Guide", Origin.TITLE),
+        IntroducedName("Ann Lee", Origin.AUTHOR, "person"),
     )
     headings = [name.text for block in guide.blocks for name in block.names]
     assert headings == ["Guide", "Install", "On macOS", "Usage"]
@@ -119,11 +117,11 @@ def test_a_list_of_links_is_bounded_and_tells_each_target_once() -> None:
     ],
 )
 def test_where_a_link_leads(href: str, target: str) -> None:
-    assert resolve(href, "docs/guide.md") == target
+    assert resolve_link(href, "docs/guide.md") == target
 
 
 def test_a_page_from_the_web_resolves_against_its_address() -> None:
-    assert resolve("b.html", "https://example.org/a/") == "https://example.org/a/b.html"
+    assert resolve_link("b.html", "https://example.org/a/") == "https://example.org/a/b.html"
 
 
 def test_the_title_comes_from_the_first_heading_the_front_matter_or_the_file() -> None:

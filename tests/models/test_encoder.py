@@ -89,12 +89,6 @@ def test_text_beyond_the_limit_is_cut_off(minilm: MiniLM) -> None:
     assert not np.array_equal(full, shorter)
 
 
-def test_progress_reaches_the_total(minilm: MiniLM) -> None:
-    heard: list[tuple[int, int]] = []
-    minilm.encode(["hello"] * 150, lambda done, total: heard.append((done, total)))
-    assert heard == [(64, 150), (128, 150), (150, 150)]
-
-
 def test_tokens_are_counted_whole() -> None:
     assert count_tokens([]) == []
     assert count_tokens(["", "hello world", "the " * 1000]) == [0, 2, 1000]

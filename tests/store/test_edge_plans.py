@@ -9,7 +9,7 @@ def test_a_node_s_edges_are_found_by_index(memory: hades.Memory) -> None:
     with memory.batch():
         for number in range(50):
             memory.relate("hub", "knows", f"Friend {number}")
-    engine = memory._store.engine  # type: ignore[attr-defined]
+    engine = memory._store.database  # type: ignore[attr-defined]
     asked: list[str] = []
     engine.connection.set_trace_callback(asked.append)
     memory.edges("hub")

@@ -15,12 +15,12 @@ from typing import NamedTuple, cast
 
 from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers.code import SUFFIXES as CODE_SUFFIXES
-from hades.ingest.readers.limits import RAW_BYTES_AT_MOST, megabytes
+from hades.ingest.readers.text import RAW_BYTES_AT_MOST, megabytes
 
 Reader = Callable[[bytes, str], Document]
 
 
-class Row(NamedTuple):
+class ReaderEntry(NamedTuple):
     """A reader, the suffixes it reads and the extra it needs."""
 
     reader: str
@@ -29,22 +29,22 @@ class Row(NamedTuple):
     extra: str = ""
 
 
+PLAIN_TEXT = ReaderEntry("text:read_text", ".txt .text .rst .log .adoc .org .tex")
+
 READERS = (
-    Row("markdown:read_markdown", ".md .markdown .mdown .mkd .mdx"),
-    Row("text:read_text", ".txt .text .rst .log .adoc .org .tex"),
-    Row("html:read_html", ".html .htm .xhtml"),
-    Row("epub:read_epub", ".epub"),
-    Row("tables:read_csv", ".csv .tsv"),
-    Row("workbook:read_xlsx", ".xlsx .xlsm", "documents"),
-    Row("pdf:read_pdf", ".pdf", "documents"),
-    Row("word:read_docx", ".docx", "documents"),
-    Row("slides:read_pptx", ".pptx", "documents"),
-    Row("code:read_code", " ".join(CODE_SUFFIXES), "code"),
+    ReaderEntry("markdown:read_markdown", ".md .markdown .mdown .mkd .mdx"),
+    PLAIN_TEXT,
+    ReaderEntry("html:read_html", ".html .htm .xhtml"),
+    ReaderEntry("office:read_epub", ".epub"),
+    ReaderEntry("office:read_csv", ".csv .tsv"),
+    ReaderEntry("office:read_xlsx", ".xlsx .xlsm", "documents"),
+    ReaderEntry("office:read_docx", ".docx", "documents"),
+    ReaderEntry("office:read_pptx", ".pptx", "documents"),
+    ReaderEntry("pdf:read_pdf", ".pdf", "documents"),
+    ReaderEntry("code:read_code", " ".join(CODE_SUFFIXES), "code"),
 )
 
-PLAIN_TEXT = READERS[1]
-
-_BY_SUFFIX = {suffix: row for row in READERS for suffix in row.suffixes.split()}
+_BY_SUFFIX = {suffix: entry for entry in READERS for suffix in entry.suffixes.split()}
 
 
 def reader_for(path: Path) -> Reader | None:
@@ -53,14 +53,14 @@ def reader_for(path: Path) -> Reader | None:
     A name without a suffix (README, LICENSE) is taken for plain text, a hidden one
     (.DS_Store) for nobody's business.
     """
-    row = _BY_SUFFIX.get(path.suffix.lower())
-    if row is None and not path.suffix and not path.name.startswith("."):
-        row = PLAIN_TEXT
+    entry = _BY_SUFFIX.get(path.suffix.lower())
+    if entry is None and not path.suffix and not path.name.startswith("."):
+        entry = PLAIN_TEXT
     # A partial, not a closure: it can be sent to another process.
-    return None if row is None else partial(_read, row)
+    return None if entry is None else partial(_read, entry)
 
 
-def _read(row: Row, raw: bytes, topic: str) -> Document:
+def _read(entry: ReaderEntry, raw: bytes, topic: str) -> Document:
     if not raw:
         raise Unreadable(f"{topic} is empty.")
     if len(raw) > RAW_BYTES_AT_MOST:
@@ -68,16 +68,14 @@ def _read(row: Row, raw: bytes, topic: str) -> Document:
             f"{topic} has {megabytes(len(raw))}, more than the {megabytes(RAW_BYTES_AT_MOST)} "
             "that are read at once: split it."
         )
-    return _load(row, topic)(raw, topic)
-
-
-def _load(row: Row, topic: str) -> Reader:
-    module, _, function = row.reader.partition(":")
+    module, _, function = entry.reader.partition(":")
     try:
-        return cast(Reader, getattr(import_module(f"{__name__}.{module}"), function))
+        read = cast(Reader, getattr(import_module(f"{__name__}.{module}"), function))
+        return read(raw, topic)
     except ModuleNotFoundError as error:
-        if not row.extra or (error.name or "").startswith("hades"):
+        if not entry.extra or (error.name or "").startswith("hades"):
             raise
         raise Unreadable(
-            f"{topic} needs the extra `{row.extra}`: pip install 'hades-memory[{row.extra}]'."
+            f"{topic} needs the extra `{entry.extra}`: pip install '.[{entry.extra}]' "
+            "in a checkout of HADES."
         ) from error

@@ -8,6 +8,7 @@ abstract or the comments is taken to implement the paper.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -15,10 +16,9 @@ from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.document import Block, Document, Link, Name, Origin
-from hades.ingest.readers.latex import plain_letters
-from hades.ingest.readers.moments import read_moment
-from hades.ingest.readers.records import Bad, Record, read_records, text_field
+from hades.ingest.document import Block, Document, IntroducedName, Link, Origin
+from hades.ingest.readers.records import Bad, Record, converted, read_records, text_field
+from hades.ingest.readers.times import read_written_time
 
 AUTHORS_AT_MOST = 50
 """Collaborations sign with thousands; beyond this an author says little about a paper."""
@@ -37,6 +37,22 @@ _REPOSITORY = re.compile(
 )
 _NOT_OWNERS = frozenset({"about", "apps", "features", "marketplace", "orgs", "search", "topics"})
 _AFFILIATION = re.compile(r"\([^()]*\)")
+
+_ACCENTS = dict(
+    zip(
+        "`'^~=u.\"rHvdck",
+        "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0323\u0327\u0328",
+        strict=True,
+    )
+)
+"""LaTeX's accents as combining characters."""
+_LETTERS = dict(
+    zip(["aa", "AA", "ae", "AE", "l", "L", "o", "O", "oe", "OE", "ss"], "åÅæÆłŁøØœŒß", strict=True)
+)
+_SIGN_ACCENT = re.compile(r"\{?\\([`'^~=.\"])\s*\{?(?:\\([ij])(?![A-Za-z])|([A-Za-z]))\}?\}?")
+_LETTER_ACCENT = re.compile(r"\{?\\([urHvdck])(?:\s+|\{)(?:\\([ij])(?![A-Za-z])|([A-Za-z]))\}?\}?")
+_LETTER = re.compile(r"\{?\\(aa|AA|ae|AE|oe|OE|ss|[lLoO])(?![A-Za-z])(?:\{\}|\}|\s+(?=[a-z]))?")
+_ESCAPED = re.compile(r"\\([_&%#$])")
 
 
 def looks_like_paper(fields: dict[str, Any]) -> bool:
@@ -72,21 +88,7 @@ def _id_length(paper: str) -> int:
 
 def read_arxiv(path: Path) -> Iterator[Document | Bad]:
     """Every paper of the file as a document `arxiv/<id>`."""
-    first_seen: dict[str, str] = {}
-    for record in read_records(path):
-        if isinstance(record, Bad):
-            yield record
-            continue
-        try:
-            paper = _paper(record)
-        except InvalidInput as error:
-            yield Bad(record.where, str(error))
-            continue
-        if paper.topic in first_seen:
-            yield Bad(record.where, f"{paper.topic} is at {first_seen[paper.topic]} already.")
-            continue
-        first_seen[paper.topic] = record.where
-        yield paper
+    yield from converted(read_records(path), _paper)
 
 
 def code_links(text: str) -> Iterator[tuple[str, int]]:
@@ -133,13 +135,13 @@ def _paper(record: Record) -> Document:
     if not blocks:
         blocks = [Block(0, len(title), heading=title)]
     authors, categories = _authors(record), _categories(record)
-    names = [Name(title, Origin.TITLE, "paper")]
-    names += [Name(alias, Origin.ALIAS, "paper") for alias in (own_id, f"arXiv:{own_id}")]
-    names += [Name(author, Origin.AUTHOR, "person") for author in authors]
+    names = [IntroducedName(title, Origin.TITLE, "paper")]
+    names += [IntroducedName(alias, Origin.ALIAS, "paper") for alias in (own_id, f"arXiv:{own_id}")]
+    names += [IntroducedName(author, Origin.AUTHOR, "person") for author in authors]
     links = [Link(title, "authored_by", author) for author in authors]
     links += [Link(title, "in_category", category) for category in categories]
     for name, relation, kind, place in _named_in(content, own_id):
-        names.append(Name(name, Origin.EXTRACTED, kind))
+        names.append(IntroducedName(name, Origin.EXTRACTED, kind))
         block = max((n for n, block in enumerate(blocks) if block.start <= place), default=0)
         links.append(Link(title, relation, name, block, evidence=_around(content, place)))
     return Document(
@@ -209,7 +211,7 @@ def _first_time(record: Record) -> datetime | None:
     versions = record.fields.get("versions")
     first = versions[0] if isinstance(versions, list) and versions else None
     written = first.get("created") if isinstance(first, dict) else record.fields.get("created")
-    moment = read_moment(written) or read_moment(record.fields.get("update_date"))
+    moment = read_written_time(written) or read_written_time(record.fields.get("update_date"))
     return moment.at if moment else None
 
 
@@ -221,3 +223,21 @@ def _metadata(record: Record, own_id: str, authors: tuple[str, ...]) -> dict[str
         if isinstance(value := record.fields.get(name), str) and value.strip():
             metadata[name] = " ".join(value.split())
     return metadata
+
+
+def plain_letters(text: str) -> str:
+    r"""The text with accents and escaped signs as Unicode; formulas are left alone.
+
+    >>> plain_letters(r"Paul Erd\H{o}s, Ren\'e Schr{\"o}dinger, R\&D")
+    'Paul Erdős, René Schrödinger, R&D'
+    """
+    if "\\" not in text:
+        return text
+    for pattern in (_SIGN_ACCENT, _LETTER_ACCENT):
+        text = pattern.sub(_accented, text)
+    text = _LETTER.sub(lambda match: _LETTERS[match[1]], text)
+    return _ESCAPED.sub(r"\1", text)
+
+
+def _accented(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", (match[2] or match[3]) + _ACCENTS[match[1]])

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from hades.ingest.readers.outline import one_line
+from hades.ingest.readers.text import one_line
 
 FRONT_MATTER_CHARACTERS_AT_MOST = 64 * 1024
 VALUE_CHARACTERS_AT_MOST = 1_000
 
-_FENCE = re.compile(r"---[ \t]*(?:\r\n?|\n)")
-_END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", re.MULTILINE)
+_FRONT_FENCE = re.compile(r"---[ \t]*(?:\r\n?|\n)")
+_FRONT_END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", re.MULTILINE)
 _NOT_METADATA = frozenset({"title", "tags", "tag", "keywords", "author", "authors"})
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What the front matter says, every value as it is written."""
+    """The YAML a file may begin with, between `---` lines; every value as it is written."""
 
     end: int = 0
     """Where the text begins."""
@@ -32,10 +32,11 @@ class FrontMatter:
 
 def front_matter(content: str) -> FrontMatter:
     """The front matter; an empty one when there is none, or what looks like it is not YAML."""
-    opening = _FENCE.match(content)
+    opening = _FRONT_FENCE.match(content)
     if opening is None:
         return FrontMatter()
-    closing = _END.search(content, opening.end(), opening.end() + FRONT_MATTER_CHARACTERS_AT_MOST)
+    at_most = opening.end() + FRONT_MATTER_CHARACTERS_AT_MOST
+    closing = _FRONT_END.search(content, opening.end(), at_most)
     if closing is None:
         return FrontMatter()
     entries = _entries(content[opening.end() : closing.start()])
@@ -43,14 +44,14 @@ def front_matter(content: str) -> FrontMatter:
         return FrontMatter()
     return FrontMatter(
         end=closing.end(),
-        title=next(iter(_texts(entries.get("title"))), ""),
+        title=next(iter(_values(entries.get("title"))), ""),
         tags=tuple(
             tag
             for key in ("tags", "tag", "keywords")
-            for entry in _texts(entries.get(key))
+            for entry in _values(entries.get(key))
             for tag in _tags(entry, listed=isinstance(entries.get(key), list))
         ),
-        authors=_texts(entries.get("authors")) + _texts(entries.get("author")),
+        authors=_values(entries.get("authors")) + _values(entries.get("author")),
         metadata={
             key: one_line(value, VALUE_CHARACTERS_AT_MOST)
             for key, value in entries.items()
@@ -74,7 +75,7 @@ def _entries(text: str) -> dict[str, object] | None:
     }
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _values(value: object) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
     lines = (one_line(each) for each in values if isinstance(each, str))
     return tuple(line for line in lines if line)

@@ -2,7 +2,7 @@
 
 The real `git` does the work: one process lists the changes, one hands out contents,
 both streamed. Along merges the first parent is followed, so the states of a file form
-one line, as the trace of a topic does.
+one line, as the states of a topic do.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ FILE_BYTES_AT_MOST = 16 * 1024 * 1024
 _READ_BYTES = 64 * 1024
 _BINARY_SNIFF_BYTES = 8000
 """Git itself calls a file binary when a NUL is among so many bytes."""
+_CONTENTS = ("cat-file", "--batch")
 _REGULAR_FILES = frozenset({b"100644", b"100755", b"100664"})
 """Other modes are links and submodules."""
 
@@ -39,7 +40,7 @@ class FileAtCommit:
     author: str
     message: str
     data: bytes | None
-    """None: it was deleted, or is no text any more."""
+    """None: it was deleted, or is no text: a link, binary or very large."""
     renamed_from: str | None = None
 
 
@@ -58,45 +59,26 @@ class _Change(NamedTuple):
     old_path: str | None
 
 
-def read_history(
-    repo: Path, since: str | None = None, paths: Sequence[str] = ()
-) -> Iterator[FileAtCommit]:
+def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]:
     """Each file each commit touched, oldest first, to what is checked out now.
 
-    `since` is a commit: only what came after it is read. `paths` are git's pathspecs,
-    relative to `repo`. Binary and very large files are passed over.
+    `since` is a commit: only what came after it is read.
     """
-    _check_is_repository(repo)
+    if not repo.is_dir():
+        raise Unreadable(f"{repo} is not a folder.")
+    done = _ask(repo, "rev-parse", "--git-dir")
+    if done.returncode != 0:
+        raise Unreadable(f"{repo} is not a git repository: {_complaint(done.stderr)}.")
     if since is not None:
         since = _commit_id(repo, since)
         if since is None:
             raise Unreadable(f"{repo} has no such commit as the one to start from.")
     if _commit_id(repo, "HEAD") is None:
         return  # Nothing was ever committed.
-    without_text: set[str] = set()
-    with _running(repo, _log_command(since, paths)) as log, _running(repo, _CONTENTS) as contents:
+    with _running(repo, _log_command(since)) as log, _running(repo, _CONTENTS) as contents:
         for commit, change in _changes(_tokens(_pipe(log.stdout))):
-            yield from _states(commit, change, contents, without_text)
-
-
-def _states(
-    commit: _Commit, change: _Change, contents: subprocess.Popen[bytes], without_text: set[str]
-) -> Iterator[FileAtCommit]:
-    """What a change means for those who only know texts; `without_text` is kept up to date."""
-    before = change.old_path or change.path
-    was_text = before not in without_text and change.status != "A"
-    without_text.discard(before)
-    deleted = change.status == "D"
-    data = None if deleted else _text(contents, change)
-    if data is not None:
-        # A file that was binary under its old name is new under this one.
-        old_path = change.old_path if was_text else None
-        yield FileAtCommit(change.path, *commit, data, old_path)
-        return
-    if not deleted:
-        without_text.add(change.path)
-    if was_text:
-        yield FileAtCommit(before, *commit, None)
+            data = None if change.status == "D" else _text(contents, change)
+            yield FileAtCommit(change.path, *commit, data, change.old_path)
 
 
 def _text(contents: subprocess.Popen[bytes], change: _Change) -> bytes | None:
@@ -156,10 +138,7 @@ def _words(raw: bytes) -> str:
     return raw.decode("utf-8", errors="backslashreplace")
 
 
-_CONTENTS = ("cat-file", "--batch")
-
-
-def _log_command(since: str | None, paths: Sequence[str]) -> tuple[str, ...]:
+def _log_command(since: str | None) -> tuple[str, ...]:
     # --raw is --name-status with the ids of the contents: no path has to be asked for,
     # so names with line breaks are safe. The settings undo what a user may have configured.
     return (
@@ -168,16 +147,8 @@ def _log_command(since: str | None, paths: Sequence[str]) -> tuple[str, ...]:
         *("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"),
         *("--no-relative", "--encoding=UTF-8", "--format=tformat:%H%x00%ct%x00%an%x00%B"),
         f"{since}..HEAD" if since else "HEAD",
-        *("--", *paths),
+        "--",
     )
-
-
-def _check_is_repository(repo: Path) -> None:
-    if not repo.is_dir():
-        raise Unreadable(f"{repo} is not a folder.")
-    done = _ask(repo, "rev-parse", "--git-dir")
-    if done.returncode != 0:
-        raise Unreadable(f"{repo} is not a git repository: {_complaint(done.stderr)}.")
 
 
 def _commit_id(repo: Path, revision: str) -> str | None:

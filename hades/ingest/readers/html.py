@@ -1,4 +1,4 @@
-"""HTML: the text a reader of the page sees, with its headings and links.
+"""HTML: the text a reader of the page sees, as Markdown.
 
 The markup is read as a stream of tags and never built into a tree: pages are as
 deep and as broken as they like, and the work stays in proportion to their length.
@@ -12,25 +12,23 @@ from html import unescape
 from html.parser import HTMLParser
 
 from hades.ingest.document import Document, Unreadable
-from hades.ingest.readers.compose import LINE_GAP, PARAGRAPH_GAP, Composer
-from hades.ingest.readers.decode import decode
-from hades.ingest.readers.limits import MARKUP_BYTES_AT_MOST, megabytes
-from hades.ingest.readers.outline import one_line
+from hades.ingest.readers.markdown import MarkdownWriter, markdown_link
+from hades.ingest.readers.text import decode, megabytes, one_line
 
-LINKS_PER_BLOCK_AT_MOST = 200
+MARKUP_BYTES_AT_MOST = 64 * 2**20
+"""HTML is parsed in Python: this is about a minute."""
 CHARSET_WITHIN_BYTES = 2048
 
-_UNSEEN = {"script", "style", "nav", "template", "noscript", "svg", "iframe", "object"}
-_UNSEEN |= {"button", "select"}
+_UNSEEN_TAGS = "script style nav template noscript svg iframe object button select"
+_BLOCK_TAGS = """
+title body main article section header footer aside div p pre blockquote address center hr form
+fieldset figure figcaption details summary ul ol dl li dt dd table caption thead tbody tfoot tr
+h1 h2 h3 h4 h5 h6
+"""
+_UNSEEN = frozenset(_UNSEEN_TAGS.split())
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_ITEMS = frozenset({"li", "dt", "dd"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_LINES = {"li", "dt", "dd", "tr"}
-"""Blocks of a list or table: one under the other, without a blank line."""
-
-_BLOCKS = {"title", "body", "main", "article", "section", "header", "footer", "aside", "div"}
-_BLOCKS |= {"p", "pre", "blockquote", "address", "center", "hr", "form", "fieldset", "figure"}
-_BLOCKS |= {"figcaption", "details", "summary", "ul", "ol", "dl", "table", "caption", "thead"}
-_BLOCKS |= {"tbody", "tfoot", *_LINES, *_HEADINGS}
-
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 
 
@@ -41,15 +39,15 @@ def read_html(raw: bytes, topic: str) -> Document:
             f"{topic} has {megabytes(len(raw))} of HTML, more than the "
             f"{megabytes(MARKUP_BYTES_AT_MOST)} that are read: split it."
         )
-    composer = Composer(topic)
     markup, metadata = _markup(raw, topic)
-    title = compose_html(markup, composer)
-    return composer.document(title, metadata)
+    writer = MarkdownWriter(topic)
+    title = write_html(markup, writer)
+    return writer.document(title or writer.first_heading, metadata)
 
 
-def compose_html(markup: str, composer: Composer) -> str:
-    """Add what a page says to a document; gives its title."""
-    page = _Page(composer)
+def write_html(markup: str, writer: MarkdownWriter) -> str:
+    """Write what a page says as Markdown; gives its title."""
+    page = _Page(writer)
     # Beyond the last `>` there is no tag; the standard parser would look for the end of
     # each `<` there through all that follows, which takes minutes for some 100 kB of them.
     text_from = markup.rfind(">") + 1
@@ -57,10 +55,21 @@ def compose_html(markup: str, composer: Composer) -> str:
         page.feed(markup[:text_from])
         page.close()
     except AssertionError as error:  # how the standard parser gives up on `<![…`
-        raise Unreadable(f"{composer.topic} has markup that is not HTML: {error}.") from error
+        raise Unreadable(f"{writer.topic} has markup that is not HTML: {error}.") from error
     page.handle_data(unescape(markup[text_from:]))
-    page.flush()
-    return page.title or composer.outline.first
+    page.end_block()
+    return page.title
+
+
+def _markup(raw: bytes, topic: str) -> tuple[str, dict[str, str]]:
+    encoding = _named_encoding(raw)
+    try:
+        recoded = raw.decode(encoding).encode() if encoding else b""
+    except (LookupError, UnicodeError):
+        recoded = b""
+    if not recoded:
+        return decode(raw, topic)
+    return decode(recoded, topic)[0], {"encoding": encoding}
 
 
 def _named_encoding(raw: bytes) -> str:
@@ -77,33 +86,21 @@ def _named_encoding(raw: bytes) -> str:
     return "cp1252" if encoding in ("ascii", "iso8859-1") else encoding  # as browsers do
 
 
-def _markup(raw: bytes, topic: str) -> tuple[str, dict[str, str]]:
-    encoding = _named_encoding(raw)
-    try:
-        recoded = raw.decode(encoding).encode() if encoding else b""
-    except (LookupError, UnicodeError):
-        recoded = b""
-    if not recoded:
-        return decode(raw, topic)
-    return decode(recoded, topic)[0], {"encoding": encoding}
-
-
 class _Page(HTMLParser):
-    """Collects text until a block ends, then adds it."""
+    """Collects text until a block ends, then writes it."""
 
-    def __init__(self, composer: Composer) -> None:
+    def __init__(self, writer: MarkdownWriter) -> None:
         super().__init__(convert_charrefs=True)
         self.title = ""
-        self._composer = composer
-        self._text: list[str] = []
-        self._links: list[tuple[str, str]] = []
+        self._writer = writer
         self._block = ""
+        self._text: list[str] = []
+        self._cells: list[str] | None = None
+        """Of the table row that is open."""
         self._href = ""
-        self._href_from = 0
+        self._link_from = 0
         self._unseen = ""
         self._unseen_depth = 0
-        self._preformatted = False
-        self._in_row = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self._unseen:
@@ -111,15 +108,15 @@ class _Page(HTMLParser):
         elif tag in _UNSEEN:
             self._unseen, self._unseen_depth = tag, 1
         elif tag in ("td", "th"):
-            self._text.append(" | ")
+            self._end_cell()
         elif tag == "br":
-            self._text.append("\n" if self._preformatted else " ")
+            self._text.append("\n" if self._block == "pre" else " ")
         elif tag == "a":
             self._end_link()
             self._href = next((value or "" for name, value in attrs if name == "href"), "")
-            self._href_from = len(self._text)
+            self._link_from = len(self._text)
         elif tag in _BLOCKS:
-            self._begin(tag)
+            self._begin_block(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         # `<script/>` or `<nav/>` has no end to wait for.
@@ -133,64 +130,62 @@ class _Page(HTMLParser):
                 self._unseen = ""
         elif tag == "a":
             self._end_link()
-        elif tag == "tr":
-            self._in_row = False
-            self.flush()
         elif tag in _BLOCKS:
-            if self._in_row and tag not in _HEADINGS:
+            if self._cells is not None and tag not in ("tr", "table", *_HEADINGS):
                 self._text.append(" ")
             else:
-                self.flush()
-            self._preformatted &= tag != "pre"
+                self.end_block()
 
     def handle_data(self, data: str) -> None:
         if not self._unseen:
-            self._text.append(data)
+            self._text.append(data.replace("\u00ad", ""))  # a soft hyphen is no letter
 
-    def _begin(self, tag: str) -> None:
-        if self._in_row and tag not in _HEADINGS and tag not in ("table", "tr", "pre"):
+    def _begin_block(self, tag: str) -> None:
+        if self._cells is not None and tag not in ("table", "tr", "pre", *_HEADINGS):
             # A paragraph within a cell must not tear its row apart.
             self._text.append(" ")
             return
-        if self._block in _LINES and tag in ("p", "div") and not "".join(self._text).strip():
-            return  # the text of an item is the item
-        self.flush()
+        if self._block in _ITEMS and tag in ("p", "div") and not any(map(str.strip, self._text)):
+            self._text.clear()  # the text of an item is the item
+            self._link_from = 0
+            return
+        self.end_block()
         self._block = tag
-        self._in_row = tag == "tr"
-        self._preformatted = tag == "pre"
+        self._cells = [] if tag == "tr" else None
+
+    def _end_cell(self) -> None:
+        """The next cell of a row begins; outside of a row it is only a gap."""
+        self._end_link()
+        if self._cells is None:
+            self._text.append(" ")
+        else:
+            self._cells.append("".join(self._text))
+            self._text.clear()
 
     def _end_link(self) -> None:
-        if self._href and len(self._links) < LINKS_PER_BLOCK_AT_MOST:
-            self._links.append((self._href, "".join(self._text[self._href_from :])))
-        self._href = ""
+        shown = "".join(self._text[self._link_from :]) if self._href else ""
+        if shown.strip() and self._block not in ("pre", "title"):
+            self._text[self._link_from :] = [markdown_link(shown, self._href)]
+        self._href, self._link_from = "", 0
 
-    def flush(self) -> None:
-        """The block ends here: add what was collected."""
-        href = self._href
+    def end_block(self) -> None:
+        """The block ends here: write what was collected."""
+        # A link that shows nothing yet goes on in the next block: `<a><h2>Title</h2></a>`.
+        href = "" if any(map(str.strip, self._text[self._link_from :])) else self._href
         self._end_link()
-        text = "".join(self._text)
-        tag, self._block = self._block, ""
+        text, tag, cells = "".join(self._text), self._block, self._cells
         self._text.clear()
-        self._href, self._href_from = href, 0  # a link may hold several blocks
-        if tag == "title":
+        self._block, self._cells, self._href = "", None, href
+        if cells is not None:
+            # What stands before the first cell is white space in a sound table.
+            self._writer.row([*(cells if cells and cells[0].strip() else cells[1:]), text])
+        elif tag == "title":
             self.title = self.title or one_line(text)
-            return
-        block = self._composer.next_block
-        self._add(tag, text)
-        if self._composer.next_block > block:
-            for target, shown in self._links:
-                self._composer.links.add(target, block, shown)
-        self._links.clear()
-
-    def _add(self, tag: str, text: str) -> None:
-        text = text.replace("\u00ad", "")  # a soft hyphen is a place to break, not a letter
-        if not self._preformatted:
-            text = " ".join(text.split())
-        if tag in _HEADINGS:
-            self._composer.heading(_HEADINGS[tag], text)
-            return
-        if tag == "tr":
-            text = text.strip("| ")
-        elif tag == "li" and text:
-            text = f"- {text}"
-        self._composer.add(text, gap=LINE_GAP if tag in _LINES else PARAGRAPH_GAP)
+        elif tag == "pre":
+            self._writer.code(text)
+        elif tag in _HEADINGS:
+            self._writer.heading(_HEADINGS[tag], text)
+        elif tag in _ITEMS:
+            self._writer.item(text)
+        else:
+            self._writer.paragraph(" ".join(text.split()))

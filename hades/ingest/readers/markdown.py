@@ -1,26 +1,44 @@
-"""Markdown: the file as it is, seen as headings, paragraphs, lists and fenced code.
+"""Markdown: the text as it is, seen as headings, paragraphs, lists and fenced code.
 
 One pass over the lines finds the blocks. It knows as much of CommonMark as decides
 where a block begins and ends and what is a heading; what stands inside a block is
-left alone, but for its links.
+left alone, but for its links. HTML, PDF and office files are turned into Markdown
+(`MarkdownWriter`) and read by the same reader.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
 
-from hades.ingest.document import Block, Document, Link, Name, Origin
-from hades.ingest.lines import line_spans
-from hades.ingest.readers.decode import decode
-from hades.ingest.readers.front_matter import FrontMatter, front_matter
-from hades.ingest.readers.links import Links
-from hades.ingest.readers.outline import Outline, lend_headings, name_of, one_line, stem_of
+from hades.ingest.document import Block, Document, IntroducedName, Link, Origin, Unreadable
+from hades.ingest.readers.front_matter import front_matter
+from hades.ingest.readers.text import (
+    FOLDER_FILES,
+    LINE_CHARACTERS_AT_MOST,
+    check_text,
+    decode,
+    line_spans,
+    one_line,
+    plain,
+    stem_of,
+)
 
+NAME_CHARACTERS_AT_MOST = 120
+"""What is longer is a sentence, and nobody mentions a sentence by name."""
 SETEXT_CHARACTERS_AT_MOST = 200
 """A longer paragraph above a line of dashes is a paragraph above a rule."""
+LINKS_AT_MOST = 200
+"""Of one document. A page with more is an index, and its links say little about it."""
+TARGET_CHARACTERS_AT_MOST = 500
+EVIDENCE_CHARACTERS_AT_MOST = 200
+
+BETWEEN_HEADINGS = " > "
+REFERS_TO = "refers_to"
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
@@ -41,19 +59,14 @@ _SHOWN = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`|~~)(\S(?:[^\n]{0,200}?\S)?)\1")
 
 
-class _Kind(Enum):
-    TEXT = 0
-    HEADING = 1
-    CODE = 2
-
-
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _MarkdownPart:
     start: int
     end: int
-    kind: _Kind = _Kind.TEXT
     level: int = 0
+    """Of a heading; 0 for all else."""
     heading: str = ""
+    is_code: bool = False
 
 
 def read_markdown(raw: bytes, topic: str) -> Document:
@@ -63,41 +76,58 @@ def read_markdown(raw: bytes, topic: str) -> Document:
     parts = list(_parts(content, front.end))
     first = next((p.heading for p in parts if p.level == 1 and p.heading), "")
     title = first or front.title or stem_of(topic)
-    outline = Outline(root="" if first else front.title)
-    blocks = _blocks(parts, outline)
+    authors = [name for each in front.authors for name in name_of(each, Origin.AUTHOR, "person")]
     return Document(
         topic=topic,
         content=content,
         title=title,
-        blocks=blocks,
-        names=_names(title, front),
+        blocks=_blocks(parts, above="" if first else front.title),
+        names=(*name_of(title, Origin.TITLE), *dict.fromkeys(authors)),
         links=_links(content, parts, topic),
         tags=tuple(dict.fromkeys(front.tags)),
         metadata={**front.metadata, **metadata},
     )
 
 
-def _names(title: str, front: FrontMatter) -> tuple[Name, ...]:
-    authors = [name for each in front.authors for name in name_of(each, Origin.AUTHOR, "person")]
-    return (*name_of(title, Origin.TITLE), *dict.fromkeys(authors))
+def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[IntroducedName, ...]:
+    """The name, or none when the text is too long for one, has no word in it or says nothing."""
+    text = one_line(text, NAME_CHARACTERS_AT_MOST + 1)
+    if len(text) > NAME_CHARACTERS_AT_MOST or not any(c.isalnum() for c in text):
+        return ()
+    if text.lower() in FOLDER_FILES:
+        return ()
+    return (IntroducedName(text, origin, kind),)
 
 
-def _blocks(parts: list[_Part], outline: Outline) -> tuple[Block, ...]:
-    blocks = []
+def _blocks(
+    parts: Sequence[_MarkdownPart], above: str = "", unnamed_level: int = 0
+) -> tuple[Block, ...]:
+    """Every part under the headings that are open there, with `above` over all of them."""
+    blocks: list[Block] = []
+    open_headings: list[tuple[int, str]] = [(0, above)] if above else []
     for part in parts:
-        names: tuple[Name, ...] = ()
+        names: tuple[IntroducedName, ...] = ()
         if part.heading:
-            outline.enter(part.level, part.heading)
-            names = name_of(part.heading, Origin.HEADING)
-        blocks.append(Block(part.start, part.end, outline.path, names=names))
-    headings = {number for number, part in enumerate(parts) if part.kind is _Kind.HEADING}
-    return lend_headings(blocks, headings)
+            while open_headings and open_headings[-1][0] >= part.level:
+                open_headings.pop()
+            open_headings.append((part.level, part.heading))
+            if part.level != unnamed_level:
+                names = name_of(part.heading, Origin.HEADING)
+        path = BETWEEN_HEADINGS.join(heading for _, heading in open_headings)
+        blocks.append(Block(part.start, part.end, path, names=names))
+    # `# Guide`, followed at once by `## Install`, becomes part of the first passage of that
+    # section and not a passage that says nothing.
+    for number in range(len(blocks) - 2, -1, -1):
+        block, below = blocks[number], blocks[number + 1]
+        if parts[number].level and below.heading.startswith(block.heading + BETWEEN_HEADINGS):
+            blocks[number] = replace(block, heading=below.heading)
+    return tuple(blocks)
 
 
-def _parts(content: str, start: int) -> Iterator[_Part]:
+def _parts(content: str, start: int) -> Iterator[_MarkdownPart]:
     """The blocks of the text from `start` on, in order."""
     fence = ""
-    held: _Part | None = None
+    held: _MarkdownPart | None = None
     for first, last in line_spans(content, start):
         line = content[first:last]
         if fence:
@@ -109,7 +139,7 @@ def _parts(content: str, start: int) -> Iterator[_Part]:
         elif opening := _FENCE.match(line):
             if held:
                 yield held
-            fence, held = opening[1], _Part(first, last, _Kind.CODE)
+            fence, held = opening[1], _MarkdownPart(first, last, is_code=True)
         elif not line.strip():
             if held:
                 yield held
@@ -118,18 +148,17 @@ def _parts(content: str, start: int) -> Iterator[_Part]:
             if held:
                 yield held
             held = None
-            yield _Part(first, last, _Kind.HEADING, len(atx[1]), _heading_text(atx[2] or ""))
+            yield _MarkdownPart(first, last, len(atx[1]), _heading_text(atx[2] or ""))
         elif held and (underline := _SETEXT.match(line)) and _may_be_heading(content, held):
             text = _heading_text(content[held.start : held.end])
-            level = 1 if underline[1][0] == "=" else 2
-            yield _Part(held.start, last, _Kind.HEADING, level, text)
+            yield _MarkdownPart(held.start, last, 1 if underline[1][0] == "=" else 2, text)
             held = None
         elif _RULE.match(line):
             if held:
                 yield held
             held = None
         else:
-            held = replace(held, end=last) if held else _Part(first, last)
+            held = replace(held, end=last) if held else _MarkdownPart(first, last)
     if held:
         yield held
 
@@ -139,7 +168,7 @@ def _closes(line: str, fence: str) -> bool:
     return len(mark) >= len(fence) and not mark.strip(fence[0])
 
 
-def _may_be_heading(content: str, held: _Part) -> bool:
+def _may_be_heading(content: str, held: _MarkdownPart) -> bool:
     if held.end - held.start > SETEXT_CHARACTERS_AT_MOST:
         return False
     return not _NOT_A_PARAGRAPH.match(content, held.start, held.end)
@@ -151,22 +180,166 @@ def _heading_text(marked: str) -> str:
     return one_line(_EMPHASIS.sub(r"\2", _SHOWN.sub(r"\1", text)))
 
 
-def _links(content: str, parts: list[_Part], topic: str) -> tuple[Link, ...]:
-    links = Links(topic)
+def _links(content: str, parts: Sequence[_MarkdownPart], topic: str) -> tuple[Link, ...]:
+    """What the document points at: each target once, where it was first read."""
+    source = f"topic:{topic}"
+    links: dict[str, Link] = {}
     for number, part in enumerate(parts):
-        if part.kind is _Kind.CODE:
+        if part.is_code:
             continue
-        text = _CODE_SPAN.sub(" ", content[part.start : part.end])
-        if "[" in text:
-            for image, shown, bracketed, bare in _INLINE_LINK.findall(text):
-                if not image:
-                    links.add(bracketed or bare, number, shown)
-            for label, target in _DEFINITION.findall(text):
-                links.add(target, number, label)
-            for embedded, name in _WIKI.findall(text):
-                if not embedded:
-                    links.add_name(name, number)
-        if "://" in text:
-            for url in _BARE.findall(text):
-                links.add(url.rstrip(".,;:!?"), number)
-    return links.all()
+        for target, evidence in _targets(content[part.start : part.end], topic):
+            known = not target or target in (source, topic) or target in links
+            if not known and len(target) <= TARGET_CHARACTERS_AT_MOST:
+                shown = one_line(evidence, EVIDENCE_CHARACTERS_AT_MOST)
+                links[target] = Link(source, REFERS_TO, target, number, shown)
+                if len(links) == LINKS_AT_MOST:
+                    return tuple(links.values())
+    return tuple(links.values())
+
+
+def _targets(text: str, topic: str) -> Iterator[tuple[str, str]]:
+    """The targets of the links in a part, each with the words that show it."""
+    text = _CODE_SPAN.sub(" ", text)
+    if "[" in text:
+        for image, shown, bracketed, bare in _INLINE_LINK.findall(text):
+            if not image:
+                yield resolve_link(bracketed or bare, topic), shown
+        for label, target in _DEFINITION.findall(text):
+            yield resolve_link(target, topic), label
+        for embedded, name in _WIKI.findall(text):
+            if not embedded:
+                yield one_line(name), name
+    if "://" in text:
+        for url in _BARE.findall(text):
+            yield resolve_link(url.rstrip(".,;:!?"), topic), ""
+
+
+def resolve_link(href: str, topic: str) -> str:
+    """The end of a link: a URL, `topic:<path>`, or nothing when it leads nowhere we know.
+
+    >>> resolve_link("../api.md#open", "docs/guide/start.md")
+    'topic:docs/api.md'
+    """
+    href = one_line(href, TARGET_CHARACTERS_AT_MOST + 1)
+    try:
+        if "://" in topic:
+            href = urljoin(topic, href)
+        parts = urlsplit(href)
+    except ValueError:
+        return ""
+    if parts.scheme in ("http", "https"):
+        return parts._replace(fragment="").geturl() if parts.netloc else ""
+    if parts.scheme or parts.netloc or not parts.path:
+        return ""
+    path = one_line(unquote(parts.path), TARGET_CHARACTERS_AT_MOST)
+    if path.startswith("/") and not topic.startswith("/"):
+        path = path.lstrip("/")
+    else:
+        path = posixpath.join(posixpath.dirname(topic), path)
+    path = posixpath.normpath(path)
+    return "" if path in (".", "..") or path.startswith("../") else f"topic:{path}"
+
+
+_LOOKS_LIKE_MARKUP = re.compile(
+    r"^([ \t]*)(?=#{1,6}(?:[ \t]|$)|```|~~~|(?:(?:=+|-+)[ \t]*|(?:[-*_][ \t]*){3,})$)", re.MULTILINE
+)
+"""Lines of plain text that the reader would take for a heading, a fence or a rule."""
+_BACKTICKS = re.compile(r"`{3,}")
+
+
+class MarkdownWriter:
+    """Writes Markdown part by part, for files that are not text themselves."""
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+        self.first_heading = ""
+        self._text: list[str] = []
+        self._length = 0
+        self._last_kind = ""
+        self._place = ""
+        self._has_places = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was written yet."""
+        return not self._text
+
+    def place(self, name: str) -> None:
+        """Where in the file the next text stands: a page, a slide, a sheet.
+
+        It becomes a heading of level 1, once there is text below it. It is no name.
+        """
+        self._place, self._has_places = name, True
+
+    def heading(self, level: int, text: str) -> None:
+        """A heading of level 1 to 6."""
+        line = " ".join(plain(text).split())
+        if len(line) > LINE_CHARACTERS_AT_MOST:
+            line = one_line(_SHOWN.sub(r"\1", line))
+        if line:
+            self.first_heading = self.first_heading or _heading_text(line)
+            self._add("heading", f"{'#' * min(level, 6)} {line}")
+
+    def paragraph(self, text: str) -> None:
+        """Text of one or more lines, which mean nothing but themselves."""
+        self._add("paragraph", _LOOKS_LIKE_MARKUP.sub(r"\1\\", plain(text).strip()))
+
+    def item(self, text: str) -> None:
+        """An item of a list, on one line."""
+        if line := " ".join(plain(text).split()):
+            self._add("item", f"- {line}")
+
+    def row(self, cells: Sequence[str]) -> None:
+        """A row of a table; the first one is its header."""
+        lines = [" ".join(plain(cell).split()).replace("|", "\\|") for cell in cells]
+        if any(lines):
+            is_first = self._last_kind != "row"
+            self._add("row", f"| {' | '.join(lines)} |")
+            if is_first:
+                self._add("row", f"|{' --- |' * len(lines)}")
+
+    def code(self, text: str) -> None:
+        """Text to be kept as it is, in a fence longer than any inside it."""
+        if text := plain(text).strip("\n").rstrip():
+            fence = "`" * (1 + max(map(len, _BACKTICKS.findall(text)), default=2))
+            self._add("code", f"{fence}\n{text}\n{fence}")
+
+    def _add(self, kind: str, text: str) -> None:
+        if not text:
+            return
+        if self._place:
+            place, self._place = self._place, ""
+            self._add("heading", f"# {one_line(place)}")
+        gap = "\n" if kind == self._last_kind and kind in ("item", "row") else "\n\n"
+        self._length += len(gap) + len(text)
+        check_text(self._length, self.topic)
+        self._text.append(gap + text if self._text else text)
+        self._last_kind = kind
+
+    def document(self, title: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+        """The document, named after its file when it states no title."""
+        if self.is_empty:
+            raise Unreadable(f"{self.topic} has no text in it.")
+        content = "".join(self._text)
+        parts = list(_parts(content, 0))
+        title = one_line(title)
+        return Document(
+            topic=self.topic,
+            content=content,
+            title=title or stem_of(self.topic),
+            blocks=_blocks(parts, unnamed_level=1 if self._has_places else 0),
+            names=name_of(title, Origin.TITLE),
+            links=_links(content, parts, self.topic),
+            metadata=metadata or {},
+        )
+
+
+def markdown_link(shown: str, href: str) -> str:
+    """A link as it stands in Markdown; only its words where the target cannot be written."""
+    words = " ".join(shown.split()).replace("[", "(").replace("]", ")")
+    href = one_line(href, TARGET_CHARACTERS_AT_MOST + 1)
+    if not words or not href or len(href) > TARGET_CHARACTERS_AT_MOST or set(href) & set("<>"):
+        return shown
+    link = f"[{words}](<{href}>)" if set(href) & set(" ()") else f"[{words}]({href})"
+    before, after = (" " if shown[end].isspace() else "" for end in (0, -1))
+    return f"{before}{link}{after}"

@@ -1,4 +1,4 @@
-"""PDF: the text of every page, under the heading `page N`.
+"""PDF: the text of every page, under the heading `Page N`.
 
 A PDF says where letters stand, not what is a paragraph. So a page is read as it
 comes, with words repaired that were broken at the end of a line.
@@ -15,10 +15,9 @@ import pypdf
 from pypdf.errors import DependencyError, PyPdfError
 
 from hades.ingest.document import Document, Unreadable
-from hades.ingest.readers.compose import Composer
-from hades.ingest.readers.damage import damage_told
-from hades.ingest.readers.outline import one_line
-from hades.ingest.readers.text import paragraphs
+from hades.ingest.readers.markdown import MarkdownWriter
+from hades.ingest.readers.office import damage_told
+from hades.ingest.readers.text import one_line, paragraphs
 
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zß-ÿ])")
 _LIGATURES = str.maketrans(
@@ -36,16 +35,18 @@ def read_pdf(raw: bytes, topic: str) -> Document:
         reader = pypdf.PdfReader(io.BytesIO(raw))
         _unlock(reader, topic)
         pages = len(reader.pages)
-    composer = Composer(topic)
-    unread = [number for number in range(pages) if not _add_page(reader, number, composer)]
-    if not composer.next_block:
+    writer = MarkdownWriter(topic)
+    unread = [number for number in range(1, pages + 1) if not _write_page(reader, number, writer)]
+    if writer.is_empty:
         raise Unreadable(_nothing_read(topic, pages, len(unread)))
     metadata: dict[str, Any] = {"pages": pages}
     if unread:
-        metadata["pages_unread"] = [number + 1 for number in unread]
+        metadata["pages_unread"] = unread
     with damage_told(topic, "a PDF", PyPdfError):
         title = one_line(str((reader.metadata and reader.metadata.title) or ""))
-    return composer.document("" if _TITLE_OF_A_PROGRAM.search(title) else title, metadata)
+    if _TITLE_OF_A_PROGRAM.search(title):
+        title = ""
+    return writer.document(title, metadata)
 
 
 def _unlock(reader: pypdf.PdfReader, topic: str) -> None:
@@ -60,17 +61,17 @@ def _unlock(reader: pypdf.PdfReader, topic: str) -> None:
         raise Unreadable(f"{topic} has a password: save it without one.")
 
 
-def _add_page(reader: pypdf.PdfReader, number: int, composer: Composer) -> bool:
-    """Add a page; False when this one page is damaged."""
+def _write_page(reader: pypdf.PdfReader, number: int, writer: MarkdownWriter) -> bool:
+    """Write a page; False when this one page is damaged."""
     try:
-        with damage_told(composer.topic, "a PDF", PyPdfError):
-            text = reader.pages[number].extract_text()
+        with damage_told(writer.topic, "a PDF", PyPdfError):
+            text = reader.pages[number - 1].extract_text()
     except Unreadable:
         return False
     text = _BROKEN_WORD.sub("", text.translate(_LIGATURES))
-    composer.outline.enter(1, f"page {number + 1}")
+    writer.place(f"Page {number}")
     for start, end in paragraphs(text):
-        composer.add(text[start:end])
+        writer.paragraph(text[start:end])
     return True
 
 

@@ -14,15 +14,16 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.document import Block, Document, Name, Origin, Unreadable
-from hades.ingest.readers.moments import read_moment
+from hades.ingest.document import Block, Document, IntroducedName, Origin, Unreadable
+from hades.ingest.readers.text import megabytes
+from hades.ingest.readers.times import read_written_time
 
 LINE_BYTES_AT_MOST = 16 * 1024 * 1024
 ARRAY_BYTES_AT_MOST = 128 * 1024 * 1024
@@ -57,7 +58,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class FieldMapping:
     """Which field of a record is what. A field that is None is not looked for."""
 
     id: str = "id"
@@ -69,26 +70,40 @@ class Mapping:
     """First part of every topic; None: the name of the file, or of its folder."""
 
 
-def read_corpus(path: Path, mapping: Mapping | None = None) -> Iterator[Document | Bad]:
+def read_corpus(path: Path, mapping: FieldMapping | None = None) -> Iterator[Document | Bad]:
     """Every record of the file as a document `prefix/id`."""
-    mapping = mapping or Mapping()
+    mapping = mapping or FieldMapping()
     prefix = mapping.prefix or default_prefix(path)
-    first_seen: dict[str, str] = {}
-    for record in read_records(path):
-        if isinstance(record, Bad):
-            yield record
+    yield from converted(read_records(path), lambda record: _document(record, mapping, prefix))
+
+
+class HasPlace(Protocol):
+    """Something read from a file, with the place it stood at."""
+
+    @property
+    def where(self) -> str:
+        """The file, and the line or the number of the record."""
+
+
+Found = TypeVar("Found", bound=HasPlace)
+Made = TypeVar("Made")
+
+
+def converted(
+    found: Iterable[Found | Bad], make: Callable[[Found], Made | None]
+) -> Iterator[Made | Bad]:
+    """What `make` makes of each; Bad where it raises InvalidInput, nothing where it gives None."""
+    for one in found:
+        if isinstance(one, Bad):
+            yield one
             continue
         try:
-            document = _document(record, mapping, prefix)
+            made = make(one)
         except InvalidInput as error:
-            yield Bad(record.where, str(error))
+            yield Bad(one.where, str(error))
             continue
-        if document.topic in first_seen:
-            why = f"Its id is taken: {document.topic!r} is at {first_seen[document.topic]}."
-            yield Bad(record.where, why)
-            continue
-        first_seen[document.topic] = record.where
-        yield document
+        if made is not None:
+            yield made
 
 
 def read_records(path: Path) -> Iterator[Record | Bad]:
@@ -120,7 +135,7 @@ def default_prefix(path: Path) -> str:
     return folder if path.stem.lower() in _NAMELESS_STEMS and folder else path.stem
 
 
-def _document(record: Record, mapping: Mapping, prefix: str) -> Document:
+def _document(record: Record, mapping: FieldMapping, prefix: str) -> Document:
     topic = clean_name(f"{prefix}/{_required(record, mapping.id)}")
     if mapping.text not in record.fields:
         raise _missing(record, mapping.text)
@@ -134,7 +149,7 @@ def _document(record: Record, mapping: Mapping, prefix: str) -> Document:
     content = "\n\n".join(part for part in (title, text) if part)
     start = len(content) - len(text) if text else 0
     metadata = _extras(record, mapping)
-    moment = read_moment(record.fields.get(mapping.when)) if mapping.when else None
+    moment = read_written_time(record.fields.get(mapping.when)) if mapping.when else None
     if mapping.when and moment is None and (written := text_field(record, mapping.when)):
         metadata["when"] = written
     return Document(
@@ -143,7 +158,7 @@ def _document(record: Record, mapping: Mapping, prefix: str) -> Document:
         kind="record",
         title=title,
         blocks=(Block(start, len(content), heading=title),),
-        names=(Name(title, Origin.TITLE),) if title else (),
+        names=(IntroducedName(title, Origin.TITLE),) if title else (),
         tags=_tags(record, mapping.tags) if mapping.tags else (),
         metadata=metadata,
         valid_from=moment.at if moment else None,
@@ -174,7 +189,7 @@ def _tags(record: Record, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clean_name(tag.strip(), "tag") for tag in value if tag.strip()))
 
 
-def _extras(record: Record, mapping: Mapping) -> dict[str, Any]:
+def _extras(record: Record, mapping: FieldMapping) -> dict[str, Any]:
     mapped = {mapping.id, mapping.title, mapping.text, mapping.tags, mapping.when}
     return {
         name: value
@@ -192,14 +207,10 @@ def _lines(path: Path) -> Iterator[Record | Bad]:
         if isinstance(line, Bad):
             yield line
         elif line.strip():
-            yield _record(where, line)
-
-
-def _record(where: str, line: str) -> Record | Bad:
-    try:
-        return _checked(where, parse_json(line))
-    except (ValueError, RecursionError) as error:
-        return Bad(where, f"This is not JSON: {error}.")
+            try:
+                yield _checked(where, parse_json(line))
+            except (ValueError, RecursionError) as error:
+                yield Bad(where, f"This is not JSON: {error}.")
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -232,8 +243,8 @@ def whole_file(path: Path) -> bytes:
     try:
         size = path.stat().st_size
         if size > ARRAY_BYTES_AT_MOST:
-            megabytes = ARRAY_BYTES_AT_MOST // 2**20
-            raise Unreadable(f"{path} is larger than {megabytes} MB: split it, or use JSON lines.")
+            limit = megabytes(ARRAY_BYTES_AT_MOST)
+            raise Unreadable(f"{path} is larger than {limit}: split it, or use JSON lines.")
         return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}.") from error
@@ -303,8 +314,8 @@ def _text_lines(path: Path) -> Iterator[tuple[str, str | Bad]]:
             if len(line) == LINE_BYTES_AT_MOST and not line.endswith(b"\n"):
                 while line and not line.endswith(b"\n"):
                     line = file.readline(LINE_BYTES_AT_MOST)
-                megabytes = LINE_BYTES_AT_MOST // 2**20
-                yield where, Bad(where, f"The line is longer than {megabytes} MB.")
+                limit = megabytes(LINE_BYTES_AT_MOST)
+                yield where, Bad(where, f"The line is longer than {limit}.")
                 continue
             try:
                 yield where, line.decode("utf-8-sig" if number == 1 else "utf-8")

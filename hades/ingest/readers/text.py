@@ -1,21 +1,50 @@
-"""Plain text: paragraphs with blank lines between them, whatever the markup.
+"""Plain text: from the bytes of a file to its text, and from text to paragraphs.
 
-Also reads reStructuredText, logs and anything else that is text: its content is the
-file as it is, and no heading is guessed.
+UTF-8 is the rule. A byte-order mark says otherwise; a file that is neither is tried as
+Windows-1252, the usual encoding of old Western text, and says so in its metadata.
+
+What all readers share is here too: size limits, single lines, titles made of file names.
 """
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
-from hades.ingest.document import Block, Document
-from hades.ingest.lines import line_spans
-from hades.ingest.readers.decode import decode
-from hades.ingest.readers.outline import stem_of
+from hades.ingest.document import Block, Document, Unreadable
+
+RAW_BYTES_AT_MOST = 200 * 2**20
+TEXT_CHARACTERS_AT_MOST = 64 * 2**20
+LINE_CHARACTERS_AT_MOST = 160
+
+CONTROL_SHARE_AT_MOST = 0.02
+"""Random bytes have a tenth; a log with colour codes has none, as ESC is not counted."""
+
+STRAY_SHARE_AT_MOST = 0.1
+"""Share of broken bytes among the characters beyond ASCII of a text still taken for UTF-8:
+a log cut in the middle of a letter must not turn every accent in it into two."""
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""The longer first: the mark of UTF-32 begins with that of UTF-16."""
+
+_CONTROL = re.compile(r"[\x00-\x06\x0e-\x19\x1c-\x1f\x7f-\x84\x86-\x9f]")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_LINE_BREAK = re.compile(r"\r\n?|\n")
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}")
+
+FOLDER_FILES = frozenset({"readme", "index"})
+"""Files that speak for their folder. Every folder has one: as a name it would join them all."""
 
 
 def read_text(raw: bytes, topic: str) -> Document:
-    """A text file; a file name is no name for what it says, so it introduces none."""
+    """A text file. Its file name says little about its content, so it is no name."""
     content, metadata = decode(raw, topic)
     blocks = tuple(Block(start, end) for start, end in paragraphs(content))
     return Document(topic, content, title=stem_of(topic), blocks=blocks, metadata=metadata)
@@ -35,3 +64,109 @@ def paragraphs(content: str) -> Iterator[tuple[int, int]]:
         last = end
     if first >= 0:
         yield first, last
+
+
+def line_spans(content: str, start: int = 0) -> Iterator[tuple[int, int]]:
+    r"""Start and end of every line from `start` on, without its line break.
+
+    A line ends with `\n`, `\r\n` or `\r`, as editors count them; the other characters
+    that `str.splitlines` breaks at (form feed, U+2028 …) are part of the line.
+    """
+    for match in _LINE_BREAK.finditer(content, start):
+        yield start, match.start()
+        start = match.end()
+    if start < len(content):
+        yield start, len(content)
+
+
+def decode(raw: bytes, topic: str) -> tuple[str, dict[str, str]]:
+    """The text, and metadata naming the encoding where it is not UTF-8."""
+    if not raw:
+        raise Unreadable(f"{topic} is empty.")
+    text, encoding = _decoded(raw, topic)
+    if "\x00" in text or len(_CONTROL.findall(text)) > len(text) * CONTROL_SHARE_AT_MOST:
+        raise _binary(topic)
+    if not text.strip():
+        raise Unreadable(f"{topic} is empty.")
+    check_text(len(text), topic)
+    return text, {} if encoding == "utf-8" else {"encoding": encoding}
+
+
+def _decoded(raw: bytes, topic: str) -> tuple[str, str]:
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if raw.startswith(mark):
+            try:
+                return raw.decode(encoding), encoding
+            except UnicodeDecodeError as error:
+                name = encoding.upper()
+                raise Unreadable(f"{topic} begins as {name} but is not: {error}.") from error
+    if b"\x00" in raw:
+        raise _binary(topic)
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    try:
+        return raw.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        pass
+    repaired = raw.decode("utf-8", "replace")
+    if repaired.count("\ufffd") < len(_BEYOND_ASCII.findall(repaired)) * STRAY_SHARE_AT_MOST:
+        return repaired, "utf-8 with errors"
+    try:
+        return raw.decode("cp1252"), "cp1252"
+    except UnicodeDecodeError:
+        return raw.decode("latin-1"), "latin-1"
+
+
+def _binary(topic: str) -> Unreadable:
+    return Unreadable(f"{topic} is binary, not text: no reader knows what is in it.")
+
+
+def check_text(characters: int, topic: str) -> None:
+    """Refuse a document with more text than one document can sensibly have."""
+    if characters > TEXT_CHARACTERS_AT_MOST:
+        raise Unreadable(
+            f"{topic} has more than {TEXT_CHARACTERS_AT_MOST:,} characters of text: split it."
+        )
+
+
+def megabytes(count: int) -> str:
+    """A size as people say it.
+
+    >>> megabytes(200 * 2**20)
+    '200 MB'
+    """
+    return f"{count / 2**20:,.0f} MB"
+
+
+def one_line(text: str, characters: int = LINE_CHARACTERS_AT_MOST) -> str:
+    """Text as a single line of plain characters, shortened with an ellipsis.
+
+    >>> one_line("Multi\\n head", 8)
+    'Multi h…'
+    """
+    line = " ".join(plain(text).split())
+    return line if len(line) <= characters else line[: characters - 1].rstrip() + "…"
+
+
+def plain(text: str) -> str:
+    """Text without what no store takes: NUL characters and halves of surrogate pairs."""
+    text = text.replace("\x00", "")
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def stem_of(topic: str) -> str:
+    """The title of a document that has no other: its file name without the suffix.
+
+    >>> stem_of("wiki/approach_x.md"), stem_of("hades/README.md"), stem_of("README")
+    ('approach x', 'hades', 'README')
+
+    Underscores are spaces there: a text that means it says "approach x".
+
+    What follows a full stop in a note's name is no suffix: `people/J. R. Smith`, `plan 2.0`.
+    """
+    path = PurePosixPath(topic)
+    stem = path.stem if _SUFFIX.fullmatch(path.suffix) else path.name
+    if stem.lower() in FOLDER_FILES and path.parent.name:
+        return path.parent.name
+    return stem.replace("_", " ").strip() or topic

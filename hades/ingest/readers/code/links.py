@@ -1,37 +1,35 @@
-"""Links: what a file states about its symbols: contains, imports, extends, calls."""
+"""Links: what a file states about its symbols: contains, imports, extends, calls.
+
+Which symbol a name means is looked up in the file's own symbols first, then in its
+imports; what one file cannot tell is left open.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hades.ingest.document import Link
-from hades.ingest.readers.code.blocks import block_at
-from hades.ingest.readers.code.expression import LONGEST_CHAIN_CHARS, chain, one_line
-from hades.ingest.readers.code.imports import Import
-from hades.ingest.readers.code.naming import Place
-from hades.ingest.readers.code.resolve import Path, Resolver
-from hades.ingest.readers.code.source import Source
-from hades.ingest.readers.code.symbols import Kind, Symbol, innermost
+from hades.ingest.document import Block, Link
+from hades.ingest.readers.code.naming import Import, ModulePlace, is_distinctive, rust_absolute
+from hades.ingest.readers.code.symbols import (
+    LONGEST_CHAIN_CHARS,
+    Symbol,
+    SymbolKind,
+    block_at,
+    chain,
+    innermost,
+)
+from hades.ingest.readers.text import one_line
 
 if TYPE_CHECKING:
-    from hades.ingest.readers.code.grammar import Matches
+    from hades.ingest.readers.code.languages import CodeLanguage, QueryMatch
 
 LONGEST_EVIDENCE_CHARS = 200
+MOST_BASES_FOLLOWED = 50
 GUESS_WEIGHT = 0.5
 """Of a call on an object whose class the file does not tell."""
 
-_NO_BASES = frozenset({"object"})
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """An import statement: where it stands, its text, what it imports."""
-
-    at: int
-    text: str
-    imports: tuple[Import, ...]
+SymbolPath = tuple[str, ...]
 
 
 class LinkFinder:
@@ -39,108 +37,147 @@ class LinkFinder:
 
     def __init__(
         self,
-        source: Source,
-        place: Place,
+        text: str,
+        place: ModulePlace,
+        language: CodeLanguage,
         symbols: Sequence[Symbol],
-        names: Sequence[str],
-        resolver: Resolver,
-        block_starts: Sequence[int],
+        imports: Sequence[Import],
+        blocks: Sequence[Block],
     ) -> None:
-        self._source = source
+        self._text = text
+        self._place = place
+        self._language = language
         self._topic = f"topic:{place.topic}"
         self._symbols = symbols
-        self._names = names
-        self._resolver = resolver
-        self._block_starts = block_starts
+        self._imports = imports
+        self._imported = {one.alias: one.meaning for one in imports if one.alias}
+        self._block_starts = [block.start for block in blocks]
         self._symbol_starts = [symbol.start for symbol in symbols]
         self._links: dict[tuple[str, str, str], Link] = {}
+        self._defined: dict[SymbolPath, str] = {}
+        """The qualified name of the first symbol of each path in the file."""
+        self._bases: dict[SymbolPath, list[SymbolPath]] = {}
+        self._member_scopes: set[SymbolPath] = set()
+        for symbol in symbols:
+            if not symbol.is_scope:
+                self._defined.setdefault(symbol.path, symbol.name)
+            if symbol.kind in (SymbolKind.CLASS, SymbolKind.IMPL):
+                self._member_scopes.add(symbol.path)
+            elif symbol.is_owned:
+                self._member_scopes.add(symbol.path[:-1])
+        self._path_of = {name: path for path, name in self._defined.items()}
+        self._last_names = {path[-1] for path in self._defined}
 
-    def links(self) -> tuple[Link, ...]:
+    def find(self, matches: Mapping[str, Sequence[QueryMatch]]) -> tuple[Link, ...]:
+        """All links of the file."""
+        for symbol in self._symbols:
+            self._contain(symbol)
+        for one in self._imports:
+            self._add(self._topic, "imports", one.target, one.at, one.statement)
+        # Bases first: calls follow inherited methods.
+        for match in matches.get("base", ()):
+            for node in match["base"]:
+                self._extend(node.start_byte, node.end_byte)
+        for match in matches.get("call", ()):
+            for node in match["call"]:
+                arguments = match.get("arguments")
+                end = arguments[0].start_byte if arguments else node.end_byte
+                self._call(node.start_byte, end)
         return tuple(self._links.values())
 
     def _add(
-        self,
-        source: str,
-        relation: str,
-        target: str,
-        at: int,
-        evidence: str = "",
-        weight: float = 1,
+        self, source: str, relation: str, target: str, at: int, shown: str = "", weight: float = 1
     ) -> None:
-        if source == target:
+        if source != target and (source, relation, target) not in self._links:
+            block = block_at(self._block_starts, at)
+            evidence = one_line(shown[: LONGEST_EVIDENCE_CHARS * 4], LONGEST_EVIDENCE_CHARS)
+            link = Link(source, relation, target, block, evidence, weight)
+            self._links[source, relation, target] = link
+
+    def _contain(self, symbol: Symbol) -> None:
+        """class → its method; topic → what stands in no symbol of the file."""
+        if symbol.is_scope:
             return
-        block = block_at(self._block_starts, at)
-        shown = one_line(evidence, LONGEST_EVIDENCE_CHARS)
-        link = Link(source, relation, target, block, shown, weight)
-        self._links.setdefault((source, relation, target), link)
+        if symbol.owner:
+            self._add(symbol.owner, "contains", symbol.name, symbol.start)
+        if not symbol.owner or symbol.path[:-1] not in self._defined:
+            self._add(self._topic, "contains", symbol.name, symbol.start)
 
-    def contain(self, owners: Sequence[str]) -> None:
-        """topic → its symbols, class → its methods; `owners` are the names they hang from."""
-        for symbol, name, owner in zip(self._symbols, self._names, owners, strict=True):
-            if symbol.is_scope:
-                continue
-            if owner:
-                self._add(owner, "contains", name, symbol.start)
-            if not owner or self._resolver.defined(symbol.path[:-1]) is None:
-                self._add(self._topic, "contains", name, symbol.start)
-
-    def take(self, statements: Iterable[Statement]) -> None:
-        """topic → what it imports."""
-        for statement in statements:
-            for one in statement.imports:
-                self._add(self._topic, "imports", one.target, statement.at, statement.text)
-
-    def extend(self, matches: Matches) -> None:
-        """class → its bases; must come before `call`, which follows inherited methods."""
-        for match in matches.get("base", ()):
-            for node in match["base"]:
-                at = self._source.start(node)
-                text = self._source.of_node(node).strip().lstrip("*&").partition("[")[0]
-                parts = chain(text.partition("(")[0])
-                number = innermost(self._symbols, self._symbol_starts, at)
-                if number is None or not parts or not all(parts):
-                    continue
-                self._extend_one(number, parts, at, self._source.of_node(node))
-
-    def _extend_one(self, number: int, parts: Path, at: int, evidence: str) -> None:
+    def _extend(self, start: int, end: int) -> None:
+        """class → one of its bases."""
+        text = self._text[start:end]
+        parts = chain(text.strip().lstrip("*&").partition("[")[0].partition("(")[0])
+        number = innermost(self._symbols, self._symbol_starts, start)
+        if number is None or not parts or not all(parts) or parts == ("object",):
+            return
         symbol = self._symbols[number]
-        if symbol.kind not in (Kind.CLASS, Kind.IMPL) or ".".join(parts) in _NO_BASES:
+        if symbol.kind not in (SymbolKind.CLASS, SymbolKind.IMPL):
             return
-        for depth in range(len(symbol.path) - 1, -1, -1):
-            local = (*symbol.path[:depth], *parts)
-            if self._resolver.defined(local) is not None and local != symbol.path:
-                self._resolver.add_base(symbol.path, local)
-                break
-        target = self._resolver.resolve(parts, symbol)
-        if target is None or target == self._names[number]:
-            target = self._resolver.written(parts)
-        self._add(self._names[number], "extends", target, at, evidence)
+        target = self._resolve(parts, symbol)
+        if target is None or target == symbol.name:
+            target = self._language.joint.join(parts)
+        elif target in self._path_of:
+            self._bases.setdefault(symbol.path, []).append(self._path_of[target])
+        self._add(symbol.name, "extends", target, start, text)
 
-    def call(self, matches: Matches) -> None:
+    def _call(self, start: int, end: int) -> None:
         """symbol → what it calls, where the file tells."""
-        for match in matches.get("call", ()):
-            for node in match["call"]:
-                begin, end = self._source.start(node), self._source.end(node)
-                if "arguments" in match:
-                    end = self._source.start(match["arguments"][0])
-                number = self._caller(begin)
-                if number is None:
-                    continue
-                # Long expressions are only looked at from their end: chained calls nest.
-                text = self._source.text[max(begin, end - LONGEST_CHAIN_CHARS - 1) : end]
-                parts = chain(text)
-                if parts:
-                    self._call_one(number, parts, begin, text)
-
-    def _call_one(self, number: int, parts: Path, at: int, text: str) -> None:
-        symbol, name = self._symbols[number], self._names[number]
-        if target := self._resolver.resolve(parts, symbol):
-            self._add(name, "calls", target, at, text)
-        elif target := self._resolver.guess(parts, symbol):
-            self._add(name, "calls", target, at, text, GUESS_WEIGHT)
-
-    def _caller(self, at: int) -> int | None:
-        number = innermost(self._symbols, self._symbol_starts, at)
+        number = innermost(self._symbols, self._symbol_starts, start)
         while number is not None and self._symbols[number].is_scope:
             number = self._symbols[number].parent
-        return number
+        if number is None:
+            return
+        symbol = self._symbols[number]
+        # Long expressions are only looked at from their end: chained calls nest.
+        text = self._text[max(start, end - LONGEST_CHAIN_CHARS - 1) : end]
+        parts = chain(text)
+        if parts and (target := self._resolve(parts, symbol)):
+            self._add(symbol.name, "calls", target, start, text)
+        elif len(parts) > 1 and self._may_be_defined_here(parts[-1], symbol):
+            self._add(symbol.name, "calls", parts[-1], start, text, GUESS_WEIGHT)
+
+    def _may_be_defined_here(self, name: str, inside: Symbol) -> bool:
+        """Whether a method called on an unknown object is likely one of this file."""
+        return name in self._last_names and is_distinctive(name) and name != inside.path[-1]
+
+    def _resolve(self, parts: SymbolPath, inside: Symbol) -> str | None:
+        """The qualified name a chain of identifiers means inside a symbol."""
+        owner = self._class_of(inside)
+        if parts[0] in self._language.selves or (parts[0] and parts[0] == self._receiver(inside)):
+            return self._member([owner], parts[1:]) if owner else None
+        if parts[0] == "super" and self._language.family != "rust":
+            bases = self._bases.get(owner, []) if owner and len(parts) > 1 else []
+            return self._member(bases, parts[1:])
+        for depth in range(len(inside.path), -1, -1):
+            scope = inside.path[:depth]
+            if scope in self._member_scopes and scope and not self._language.implicit_self:
+                continue
+            if found := self._member([scope], parts):
+                return found
+        joint = self._language.joint
+        if self._language.family == "rust" and parts[0] in ("crate", "super"):
+            return joint.join(rust_absolute(parts, self._place))
+        target = self._imported.get(parts[0])
+        return joint.join((target, *parts[1:])) if target else None
+
+    def _member(self, classes: Sequence[SymbolPath], names: SymbolPath) -> str | None:
+        """A member of one of these classes, or of a base of theirs in this file."""
+        waiting, seen = list(classes), set[SymbolPath]()
+        while waiting and len(seen) < MOST_BASES_FOLLOWED:
+            path = waiting.pop(0)
+            if path in seen:
+                continue
+            seen.add(path)
+            if found := self._defined.get((*path, *names)):
+                return found
+            waiting += self._bases.get(path, [])
+        return None
+
+    def _class_of(self, symbol: Symbol) -> SymbolPath | None:
+        paths = (symbol.path[:depth] for depth in range(len(symbol.path), 0, -1))
+        return next((path for path in paths if path in self._member_scopes), None)
+
+    def _receiver(self, symbol: Symbol) -> str:
+        while not symbol.receiver and symbol.parent is not None:
+            symbol = self._symbols[symbol.parent]
+        return symbol.receiver

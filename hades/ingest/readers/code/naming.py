@@ -1,4 +1,4 @@
-"""Naming: what a file and the symbols in it are called from elsewhere.
+"""Naming: what a file, the symbols in it and its imports are called from elsewhere.
 
 The name is read off the path, as far as a path can tell: `src/hades/store.py` is
 `hades.store`, `net/http/server.go` is `net/http`, `core/src/io/mod.rs` is `core::io`.
@@ -8,12 +8,19 @@ C and C++ have no modules: their files are known by the path one would include.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from posixpath import splitext
+from posixpath import dirname, join, normpath, splitext
+from typing import TYPE_CHECKING
 
-from hades.ingest.readers.code.languages import SUFFIXES, Language
+from hades.ingest.readers.code.languages import JAVASCRIPT, SUFFIXES, CodeLanguage
 
-_PYTHON_PACKAGE_FOLDERS = frozenset({"site-packages", "dist-packages"})
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    Written = Callable[[Node | None], str]
+
+_PACKAGE_FOLDERS = frozenset({"site-packages", "dist-packages", "node_modules"})
 _SOURCE_FOLDERS = frozenset({"src", "lib", "include"})
 _PYTHON_FOLDER = re.compile(r"python\d(\.\d+)?$")
 _INDEX_STEMS = {
@@ -49,6 +56,9 @@ COMMON_NAMES = frozenset(_COMMON_WORDS.split())
 """Words every program has a symbol for; alone they would be found in all prose."""
 
 SHORTEST_DISTINCTIVE_CHARS = 3
+DEEPEST_USE_TREE = 20
+
+_GO_VERSION = re.compile(r"v\d+$")
 
 
 def is_distinctive(name: str) -> bool:
@@ -60,8 +70,11 @@ def is_distinctive(name: str) -> bool:
     return len(word) >= SHORTEST_DISTINCTIVE_CHARS and word not in COMMON_NAMES
 
 
+# Files and symbols
+
+
 @dataclass(frozen=True, slots=True)
-class Place:
+class ModulePlace:
     """Where a file stands among the modules of its language."""
 
     topic: str
@@ -79,7 +92,7 @@ def path_parts(path: str) -> tuple[tuple[str, ...], str]:
     return (tuple(parts[:-1]), parts[-1]) if parts else ((), path)
 
 
-def strip_suffix(file: str) -> str:
+def _strip_suffix(file: str) -> str:
     """The file name without the suffix of a known language (`a.d.ts` is `a`)."""
     stem, suffix = splitext(file)
     return stem.removesuffix(".d") if suffix.lower() in SUFFIXES else file
@@ -88,9 +101,9 @@ def strip_suffix(file: str) -> str:
 def _below_root(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """The project's name where a source folder shows it, and the folders below that folder."""
     for at in range(len(folders) - 1, -1, -1):
-        if folders[at] in _PYTHON_PACKAGE_FOLDERS:
-            return "", folders[at + 1 :]
-        if folders[at] == "node_modules":
+        if folders[at] in _PACKAGE_FOLDERS:
+            if folders[at] != "node_modules":
+                return "", folders[at + 1 :]
             folders = folders[at + 1 :]
             break
     for at, folder in enumerate(folders):
@@ -102,46 +115,200 @@ def _below_root(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     return "", folders
 
 
-def script_module(path: str) -> str:
-    """The dotted name of a JavaScript or TypeScript file; its project's name comes first."""
-    folders, file = path_parts(path)
-    project, below = _below_root(folders)
-    stem = strip_suffix(file)
-    parts = [part for part in (project, *below) if part]
-    if stem not in _INDEX_STEMS["script"] or not parts:
-        parts.append(stem)
-    return ".".join(parts)
-
-
-def place_of(topic: str, language: Language, package: str) -> Place:
+def place_of(topic: str, language: CodeLanguage, package: str = "") -> ModulePlace:
     """The place of a file by its path; `package` is what the file itself says, or empty."""
     folders, file = path_parts(topic)
     project, below = _below_root(folders)
-    stem = strip_suffix(file)
-    index = stem in _INDEX_STEMS.get(language.family, ())
+    stem = _strip_suffix(file)
+    is_index = stem in _INDEX_STEMS.get(language.family, ())
     if language.family == "python":
-        parts = below if index and below else (*below, stem)
+        parts = below if is_index and below else (*below, stem)
         module = ".".join(parts)
-        return Place(topic, module, module + ".", parts if index else below)
+        return ModulePlace(topic, module, module + ".", parts if is_index else below)
     if language.family == "script":
-        module = script_module(topic)
-        return Place(topic, module, module + ".")
+        parts = (project, *below) if project else below
+        module = ".".join(parts if is_index and parts else (*parts, stem))
+        return ModulePlace(topic, module, module + ".")
     if language.family == "rust":
         crate = (project or "crate").replace("-", "_")
-        parts = (crate, *below) if index else (crate, *below, stem)
+        parts = (crate, *below) if is_index else (crate, *below, stem)
         module = "::".join(parts)
-        return Place(topic, module, module + "::", parts)
+        return ModulePlace(topic, module, module + "::", parts)
     if language.family == "go":
         module = "/".join(below) or project or package or stem
-        return Place(topic, module, module + ".")
+        return ModulePlace(topic, module, module + ".")
     if language.family == "java":
-        return Place(topic, package, package + "." if package else "")
-    return Place(topic, "/".join((*below, file)), "", below)
+        return ModulePlace(topic, package, package + "." if package else "")
+    return ModulePlace(topic, "/".join((*below, file)), "", below)
 
 
-def qualified(place: Place, path: tuple[str, ...], joint: str) -> str:
+def qualified(place: ModulePlace, path: tuple[str, ...], joint: str) -> str:
     """The name of a symbol from elsewhere; a bare common word also gets its file's name."""
     name = joint.join(path)
     if not place.prefix and len(path) == 1 and not is_distinctive(name):
-        return f"{strip_suffix(path_parts(place.topic)[1])}{joint}{name}"
+        return f"{_strip_suffix(path_parts(place.topic)[1])}{joint}{name}"
     return place.prefix + name
+
+
+# Imports
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """Something imported: its qualified name, and the name it has in this file, if any."""
+
+    target: str
+    at: int
+    statement: str
+    alias: str = ""
+    meaning: str = ""
+    """What the alias stands for."""
+
+
+Taken = tuple[str, str, str]
+"""What an import takes, its alias, and what the alias stands for."""
+
+
+def find_imports(
+    text: str, statements: Iterable[Node], place: ModulePlace, language: CodeLanguage
+) -> list[Import]:
+    """The imports of a file, in order; those that say nothing are left out."""
+
+    def written(node: Node | None) -> str:
+        return "".join(text[node.start_byte : node.end_byte].split()) if node is not None else ""
+
+    found = []
+    for node in statements:
+        shown = text[node.start_byte : node.end_byte]
+        for target, alias, meaning in _READERS[language.family](node, written, place):
+            if target.strip(".:/"):
+                found.append(Import(target, node.start_byte, shown, alias, meaning))
+    return found
+
+
+def _python(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
+    origin = node.child_by_field_name("module_name")
+    module = _python_module(written(origin), place)
+    yield module, "", ""
+    for item in node.children_by_field_name("name"):
+        alias = written(item.child_by_field_name("alias"))
+        name = written(item.child_by_field_name("name") if alias else item)
+        target = f"{module}.{name}" if module else name
+        # `import a.b` binds `a`; the whole of `a.b` only with `as`.
+        bound = name if origin or alias else name.partition(".")[0]
+        yield target, alias or bound, target if origin or alias else bound
+
+
+def _python_module(written: str, place: ModulePlace) -> str:
+    name = written.lstrip(".")
+    if name == written:
+        return name
+    up = len(written) - len(name) - 1
+    folders = place.parts[: len(place.parts) - up] if up <= len(place.parts) else ()
+    return ".".join((*folders, *filter(None, name.split("."))))
+
+
+def _script(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
+    module, taken = "", list[tuple[str, str]]()
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        name, alias = one.child_by_field_name("name"), one.child_by_field_name("alias")
+        if one.type == "string":
+            module = written(one).strip("\"'`")
+        elif one.type in ("identifier", "shorthand_property_identifier_pattern"):
+            is_item = one.type != "identifier"
+            taken.append((written(one) if is_item else "", written(one)))
+        elif one.type in ("import_specifier", "export_specifier"):
+            taken.append((written(name), written(alias or name)))
+        elif one.type == "pair_pattern":
+            key, value = (one.child_by_field_name(field) for field in ("key", "value"))
+            taken.append((written(key), written(value)))
+        else:
+            waiting += reversed(one.named_children)
+    if not module:
+        return
+    if module.startswith("."):
+        folder = dirname(place.topic.replace("\\", "/"))
+        module = place_of(normpath(join(folder, module)), JAVASCRIPT).module
+    yield module, "", ""
+    for item, alias_name in taken:
+        if alias_name != "require":
+            target = f"{module}.{item}" if item and item != "default" else module
+            yield target, alias_name, target
+
+
+def _go(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
+    path = written(node.child_by_field_name("path")).strip('"`')
+    steps = [step for step in path.split("/") if not _GO_VERSION.match(step)] or [path]
+    alias = written(node.child_by_field_name("name")) or steps[-1]
+    yield path, "" if alias in ("_", ".") else alias, path
+
+
+def _rust(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
+    if node.type == "mod_item":
+        name = written(node.child_by_field_name("name"))
+        yield place.prefix + name, name, place.prefix + name
+        return
+    waiting: list[tuple[Node, tuple[str, ...], str | None]] = [(node, (), None)]
+    while waiting:
+        one, prefix, alias = waiting.pop()
+        path = one.child_by_field_name("path")
+        if one.type in ("use_declaration", "use_list", "scoped_use_list", "use_wildcard"):
+            if one.type == "scoped_use_list" and len(prefix) < DEEPEST_USE_TREE:
+                prefix = (*prefix, *written(path).split("::"))
+            # What a wildcard takes has no name here.
+            name_here = "" if one.type == "use_wildcard" else None
+            below = [child for child in one.named_children if child != path]
+            waiting += [(child, prefix, name_here) for child in reversed(below)]
+        elif one.type == "use_as_clause" and path is not None:
+            waiting.append((path, prefix, written(one.child_by_field_name("alias"))))
+        elif one.type in ("identifier", "scoped_identifier", "self", "crate", "super"):
+            absolute = rust_absolute((*prefix, *written(one).split("::")), place)
+            target = "::".join(filter(None, absolute))
+            bound = absolute[-1] if alias is None else alias
+            yield target, "" if bound == "_" else bound, target
+
+
+def _java(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
+    name = written(node.named_children[0]) if node.named_children else ""
+    yield name, name.rpartition(".")[2], name
+
+
+def _c(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
+    if node.type == "using_declaration":
+        name = written(node.named_children[0]).removeprefix("::")
+        yield name, name.rpartition("::")[2], name
+        return
+    path = written(node.child_by_field_name("path"))
+    name = path.strip('"<>')
+    if path.startswith('"') and ("/" not in name or name.startswith(".")):
+        name = normpath("/".join((*place.parts, name)))
+    if name != path:
+        yield name.removeprefix("../"), "", ""
+
+
+_READERS: dict[str, Callable[[Node, Written, ModulePlace], Iterator[Taken]]] = {
+    "python": _python,
+    "script": _script,
+    "go": _go,
+    "rust": _rust,
+    "java": _java,
+    "c": _c,
+}
+
+
+def rust_absolute(path: tuple[str, ...], place: ModulePlace) -> tuple[str, ...]:
+    """The path with `crate`, `self` and `super` replaced by what they mean in this file."""
+    if len(path) > 1 and path[-1] == "self":
+        path = path[:-1]
+    if path[:1] == ("crate",):
+        return (*place.parts[:1], *path[1:])
+    if path[:1] == ("self",):
+        return (*place.parts, *path[1:])
+    up = 0
+    while path[up : up + 1] == ("super",):
+        up += 1
+    if up:
+        return (*place.parts[: max(1, len(place.parts) - up)], *path[up:])
+    return path

@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from posixpath import splitext
 from typing import TYPE_CHECKING
 
-from hades.ingest.document import Document, Name, Origin, Unreadable
-from hades.ingest.readers.code.blocks import cut
-from hades.ingest.readers.code.grammar import find
-from hades.ingest.readers.code.imports import read_import
-from hades.ingest.readers.code.languages import LANGUAGES, SUFFIXES, Language
-from hades.ingest.readers.code.links import LinkFinder, Statement
+from hades.ingest.document import Block, Document, IntroducedName, Origin, Unreadable
+from hades.ingest.readers.code.languages import CPP, SUFFIXES, CodeLanguage, find_matches
+from hades.ingest.readers.code.links import LinkFinder
 from hades.ingest.readers.code.naming import (
-    Place,
+    Import,
+    ModulePlace,
+    find_imports,
     is_distinctive,
     path_parts,
     place_of,
     qualified,
 )
-from hades.ingest.readers.code.plain import plain_blocks, why_plain
-from hades.ingest.readers.code.resolve import Resolver
-from hades.ingest.readers.code.source import Source
-from hades.ingest.readers.code.symbols import Kind, Symbol, find_symbols
+from hades.ingest.readers.code.symbols import Symbol, SymbolKind, cut_blocks, find_symbols
 
 if TYPE_CHECKING:
-    from hades.ingest.readers.code.grammar import Matches
+    from hades.ingest.readers.code.languages import QueryMatch
+
+MOST_PARSED_CHARS = 5_000_000
+LONGEST_LINE_CHARS = 20_000
+MEAN_LINE_CHARS = 250
+"""Hand-written files of the standard library stay under 60 characters a line."""
+SMALLEST_MINIFIED_CHARS = 5_000
 
 _LOOKS_LIKE_CPP = re.compile(
     r"^\s*(?:namespace\b|template\s*<|class\s+\w+[^;]*$|using\s+\w|(?:public|private)\s*:)",
     re.MULTILINE,
 )
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def read_code(data: bytes, topic: str) -> Document:
@@ -40,113 +44,112 @@ def read_code(data: bytes, topic: str) -> Document:
     title = path_parts(topic)[1]
     text = _text(data, title)
     language = _language(title, text)
-    if why := why_plain(text):
-        return _plain(text, topic, title, language, why)
-    source = Source.of(text)
-    matches = find(language, source.data)
-    if matches is None:
-        return _plain(text, topic, title, language, "broken")
-    return _parsed(source, matches, topic, title, language)
-
-
-def _plain(text: str, topic: str, title: str, language: Language, why: str) -> Document:
-    metadata = {"language": language.name, "unparsed": why}
-    return Document(topic, text, "code", title, plain_blocks(text, topic), metadata=metadata)
-
-
-def _parsed(
-    source: Source, matches: Matches, topic: str, title: str, language: Language
-) -> Document:
-    place = place_of(topic, language, _package(source, matches))
-    statements = _statements(source, matches, place, language)
-    imported = {one.alias: one.meaning for s in statements for one in s.imports if one.alias}
-    symbols = find_symbols(source, matches)
-    names, owners = _qualify(symbols, place, language, imported)
-    blocks = cut(source.text, topic, symbols, names, language.joint)
-
-    resolver = Resolver(language, place, symbols, names, imported)
-    finder = LinkFinder(source, place, symbols, names, resolver, [block.start for block in blocks])
-    finder.contain(owners)
-    finder.take(statements)
-    finder.extend(matches)
-    finder.call(matches)
-    return Document(
-        topic,
-        source.text,
-        "code",
-        title,
-        blocks,
-        _module_names(place),
-        finder.links(),
-        metadata={"language": language.name},
-    )
+    why = _why_plain(text)
+    matches = None if why else find_matches(language, _ascii(text))
+    if matches is not None:
+        return _parsed(text, matches, topic, title, language)
+    # Generated data and minified bundles have no symbols a reader would ask for, and their
+    # trees cost more than they tell. Their text is still kept and found by its words.
+    kept = text.strip()
+    start = text.index(kept)
+    metadata = {"language": language.name, "unparsed": why or "broken"}
+    blocks = (Block(start, start + len(kept), topic),)
+    return Document(topic, text, "code", title, blocks, metadata=metadata)
 
 
 def _text(data: bytes, title: str) -> str:
     if b"\0" in data:
-        raise Unreadable(f"{title} is binary, not source code")
+        raise Unreadable(f"{title} is binary, not source code.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as broken:
-        raise Unreadable(f"{title} is not UTF-8 text: byte {broken.start} is invalid") from broken
+        raise Unreadable(f"{title} is not UTF-8 text: byte {broken.start} is invalid.") from broken
     if not text.strip():
-        raise Unreadable(f"{title} is empty")
+        raise Unreadable(f"{title} is empty.")
     return text
 
 
-def _language(title: str, text: str) -> Language:
+def _language(title: str, text: str) -> CodeLanguage:
     suffix = splitext(title)[1].lower()
     if suffix not in SUFFIXES:
-        raise Unreadable(f"{title} has no suffix of a known programming language")
-    if suffix == ".h" and _LOOKS_LIKE_CPP.search(text):
-        return LANGUAGES["cpp"]
-    return LANGUAGES[SUFFIXES[suffix]]
+        raise Unreadable(f"{title} has no suffix of a known programming language.")
+    return CPP if suffix == ".h" and _LOOKS_LIKE_CPP.search(text) else SUFFIXES[suffix]
 
 
-def _package(source: Source, matches: Matches) -> str:
-    nodes = (node for match in matches.get("package", ()) for node in match["package"])
-    return next(("".join(source.of_node(node).split()) for node in nodes), "")
+def _why_plain(text: str) -> str:
+    """`huge`, `minified`, or nothing when the text should be parsed."""
+    if len(text) > MOST_PARSED_CHARS:
+        return "huge"
+    lines = text.split("\n")
+    if max(map(len, lines)) > LONGEST_LINE_CHARS:
+        return "minified"
+    if len(text) > SMALLEST_MINIFIED_CHARS and len(text) / len(lines) > MEAN_LINE_CHARS:
+        return "minified"
+    return ""
 
 
-def _statements(
-    source: Source, matches: Matches, place: Place, language: Language
-) -> list[Statement]:
-    statements = []
-    for match in matches.get("import", ()):
-        for node in match["import"]:
-            text = source.of_node(node)
-            imports = tuple(read_import(text, place, language.family))
-            statements.append(Statement(source.start(node), text, imports))
-    return statements
+def _ascii(text: str) -> bytes:
+    """The text for the parser, a byte for each character: its offsets are ours.
+
+    A letter of another script stands as `x`, so that an identifier stays one.
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        character = match[0]
+        return "x" if f"x{character}".isidentifier() else " " if character.isspace() else "?"
+
+    return _BEYOND_ASCII.sub(replaced, text).encode()
 
 
-def _qualify(
-    symbols: Sequence[Symbol], place: Place, language: Language, imported: Mapping[str, str]
-) -> tuple[list[str], list[str]]:
-    """The qualified name of every symbol, and that of what contains it (empty: the file)."""
-    names: list[str] = []
-    owners: list[str] = []
+def _parsed(
+    text: str,
+    matches: Mapping[str, Sequence[QueryMatch]],
+    topic: str,
+    title: str,
+    language: CodeLanguage,
+) -> Document:
+    packages = (node for match in matches.get("package", ()) for node in match["package"])
+    package = next(("".join(text[n.start_byte : n.end_byte].split()) for n in packages), "")
+    place = place_of(topic, language, package)
+    statements = [node for match in matches.get("import", ()) for node in match["import"]]
+    imports = find_imports(text, statements, place, language)
+    symbols = _qualified(find_symbols(text, matches), place, language, imports)
+    blocks = cut_blocks(text, topic, symbols, language.joint)
+    links = LinkFinder(text, place, language, symbols, imports, blocks).find(matches)
+    metadata = {"language": language.name}
+    names = _module_names(place)
+    return Document(topic, text, "code", title, blocks, names, links, metadata=metadata)
+
+
+def _qualified(
+    symbols: Iterable[Symbol],
+    place: ModulePlace,
+    language: CodeLanguage,
+    imports: Iterable[Import],
+) -> list[Symbol]:
+    """The symbols with their qualified names; one defined again gets a number."""
+    imported = {one.alias: one.meaning for one in imports if one.alias}
+    joint = language.joint
+    named: list[Symbol] = []
     seen: Counter[str] = Counter()
     for symbol in symbols:
-        around = symbols[symbol.parent] if symbol.parent is not None else None
-        name = qualified(place, symbol.path, language.joint)
-        owner = ""
-        if around is not None and around.kind is not Kind.NAMESPACE:
-            owner = names[symbol.parent or 0]
-            name = f"{owner}{language.joint}{language.joint.join(symbol.path[len(around.path) :])}"
-        elif symbol.owned:
-            owner = qualified(place, symbol.path[:-1], language.joint)
-        elif symbol.kind is Kind.IMPL and symbol.path[0] in imported:
-            name = language.joint.join((imported[symbol.path[0]], *symbol.path[1:]))
+        around = named[symbol.parent] if symbol.parent is not None else None
+        name, owner = qualified(place, symbol.path, joint), ""
+        if around is not None and around.kind is not SymbolKind.NAMESPACE:
+            owner = around.name
+            name = joint.join((owner, *symbol.path[len(around.path) :]))
+        elif symbol.is_owned:
+            owner = qualified(place, symbol.path[:-1], joint)
+        elif symbol.kind is SymbolKind.IMPL and symbol.path[0] in imported:
+            name = joint.join((imported[symbol.path[0]], *symbol.path[1:]))
         if not symbol.is_scope:
             seen[name] += 1
             name = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        names.append(name)
-        owners.append(owner)
-    return names, owners
+        named.append(replace(symbol, name=name, owner=owner))
+    return named
 
 
-def _module_names(place: Place) -> tuple[Name, ...]:
+def _module_names(place: ModulePlace) -> tuple[IntroducedName, ...]:
     if not place.module or (place.module.isidentifier() and not is_distinctive(place.module)):
         return ()
-    return (Name(place.module, Origin.SYMBOL, "code_symbol"),)
+    return (IntroducedName(place.module, Origin.SYMBOL, "code_symbol"),)

@@ -1,21 +1,27 @@
-"""Symbols: the functions, classes and scopes a file defines, nested as they stand."""
+"""Symbols: the functions, classes and scopes a file defines, nested as they stand.
+
+The file is cut along them, nothing lost. A symbol's text is its own block, less the blocks
+of the symbols inside it: what is left of a class is its header and fields, what is left of
+the file its imports and constants.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from hades.ingest.readers.code.expression import chain, one_line, without_generics
-from hades.ingest.readers.code.source import Source
+from hades.ingest.document import Block, IntroducedName, Origin
+from hades.ingest.readers.code.naming import is_distinctive
+from hades.ingest.readers.text import one_line
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from hades.ingest.readers.code.grammar import Match, Matches
+    from hades.ingest.readers.code.languages import QueryMatch
 
 LONG_NESTED_LINES = 30
 """A function inside a function stands for itself from this length on."""
@@ -25,110 +31,130 @@ MOST_WRAPPED = 8
 """A node with more children than this is a list, not the wrapper of one definition."""
 LONGEST_SIGNATURE_CHARS = 160
 LONGEST_NAME_CHARS = 120
+LONGEST_CHAIN_CHARS = 200
+
+_GENERICS = re.compile(r"(?:::)?<[^<>]*>")
+_JOINT = re.compile(r"\s*(?:\?\.|\.|::|->)\s*")
+_IDENTIFIER = re.compile(r"[^\W\d$][\w$]*|\$[\w$]*")
+_LAST_IDENTIFIER = re.compile(r"(?:\.|::|->)\s*([^\W\d][\w$]*)\s*$")
+_WORD = re.compile(r"\w")
+_CLOSING = re.compile(r"\}[);]*\s*(?://|/\*)|#\s*endif\b")
+_SIGNATURE_NOISE = re.compile(r"^=\s*|^(?:async\b\s*)?(?:function\b\s*\*?|class\b)\s*|^async\s+")
+
+_WRAPPER_TYPES = """
+decorated_definition export_statement lexical_declaration variable_declaration
+expression_statement ambient_declaration type_declaration template_declaration declaration
+field_declaration
+"""
+_WRAPPERS = frozenset(_WRAPPER_TYPES.split())
+"""Nodes that belong to a definition when it is the only one of its type inside."""
+
+_EXPORT_WORDS = frozenset({"module", "exports", "prototype", "window", "globalThis", "this"})
+"""Steps of `module.exports.f` or `A.prototype.f` that are not part of the name."""
 
 
-class Kind(Enum):
-    """What a symbol is; the values are the captures of the queries."""
+class SymbolKind(Enum):
+    """What a symbol is."""
 
-    FUNCTION = "function"
-    CLASS = "class"
-    DECLARED = "declared"
-    NAMESPACE = "namespace"
-    IMPL = "impl"
+    FUNCTION = auto()
+    CLASS = auto()
+    DECLARED = auto()
+    """Without a body: it stays in the block around it."""
+    NAMESPACE = auto()
+    IMPL = auto()
+    """The scope of a Rust `impl`."""
+
+
+_KINDS = {
+    "definition.function": SymbolKind.FUNCTION,
+    "definition.method": SymbolKind.FUNCTION,
+    "definition.macro": SymbolKind.FUNCTION,
+    "definition.class": SymbolKind.CLASS,
+    "definition.interface": SymbolKind.CLASS,
+    "definition.module": SymbolKind.NAMESPACE,
+    "definition.impl": SymbolKind.IMPL,
+}
+"""By capture; other definitions of a tag query, such as constants, stand for nothing alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """A definition: characters `start` to `end`, with the comments and decorators before it."""
 
-    kind: Kind
+    kind: SymbolKind
     path: tuple[str, ...]
     """Its name inside the file: `("Engine", "close")`."""
     start: int
     end: int
     signature: str
-    parent: int | None
+    parent: int | None = None
     """The number of the symbol around it."""
     receiver: str = ""
     """What a Go method calls its own object."""
-    owned: bool = False
+    is_owned: bool = False
     """Whether the name of another type is part of its own (`func (e *Engine) Close`)."""
+    name: str = ""
+    """Its qualified name, by which it is known elsewhere."""
+    owner: str = ""
+    """The qualified name of what contains it; empty: the file."""
 
     @property
     def is_scope(self) -> bool:
-        return self.kind in (Kind.NAMESPACE, Kind.IMPL)
+        return self.kind in (SymbolKind.NAMESPACE, SymbolKind.IMPL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    kind: Kind
-    names: tuple[str, ...]
-    start: int
-    end: int
-    lead: int
-    signature: str
-    receiver: str = ""
+def chain(text: str) -> tuple[str, ...]:
+    """The identifiers of `a.b`, `a::b`, `a->b` or `a?.b`; empty for anything else.
+
+    Of a longer expression (`open(x).read`) only the last identifier can be known;
+    it comes after an empty one, which resolves to nothing.
+    """
+    if len(text) <= LONGEST_CHAIN_CHARS:
+        whole = _without_generics(text.strip().lstrip("*&")).removeprefix("::").replace("#", "")
+        parts = tuple(_JOINT.split(whole.replace("!", "")))
+        if all(_IDENTIFIER.fullmatch(part) for part in parts):
+            return parts
+    last = _LAST_IDENTIFIER.search(text[-LONGEST_CHAIN_CHARS:])
+    return ("", last.group(1)) if last else ()
 
 
-_WRAPPERS = frozenset(
-    {
-        "decorated_definition",
-        "export_statement",
-        "lexical_declaration",
-        "variable_declaration",
-        "expression_statement",
-        "ambient_declaration",
-        "type_declaration",
-        "template_declaration",
-        "declaration",
-        "field_declaration",
-    }
-)
-"""Nodes that belong to a definition when it is the only one of its type inside."""
-
-_EXPORT_WORDS = frozenset({"module", "exports", "prototype", "window", "globalThis", "this"})
-"""Steps of `module.exports.f` or `A.prototype.f` that are not part of the name."""
-
-_SIGNATURE_NOISE = re.compile(r"^=\s*|^(?:async\b\s*)?(?:function\b\s*\*?|class\b)\s*|^async\s+")
-_WHITE = re.compile(r"\s+")
+def _without_generics(text: str) -> str:
+    """`Map<K, List<V>>::new` is `Map::new`."""
+    count = 1
+    while count and "<" in text:
+        text, count = _GENERICS.subn("", text)
+    return text
 
 
-def find_symbols(source: Source, matches: Matches) -> list[Symbol]:
+# Finding
+
+
+def find_symbols(text: str, matches: Mapping[str, Sequence[QueryMatch]]) -> list[Symbol]:
     """All symbols in order of their start, each after the one around it."""
-    leads = _Leads(source, matches)
-    found: dict[tuple[int, int], _Found] = {}
-    for kind in Kind:
-        for match in matches.get(kind.value, ()):
-            one = _read(source, match, kind, leads)
-            if one is not None:
-                found.setdefault((one.start, one.end), one)
-    return _nest(source, sorted(found.values(), key=lambda one: (one.start, -one.end)))
+    comments = _Comments(text, matches.get("lead", ()))
+    found: dict[tuple[int, int], tuple[int, Symbol]] = {}
+    for capture, kind in _KINDS.items():
+        for match in matches.get(capture, ()):
+            if symbol := _symbol(text, match[capture][0], match["name"][0], kind, comments):
+                end = comments.after(symbol.end)
+                lead = comments.before(symbol.start)
+                found.setdefault((symbol.start, end), (lead, replace(symbol, end=end)))
+    return _nest(text, sorted(found.values(), key=lambda one: (one[1].start, -one[1].end)))
 
 
-def innermost(symbols: Sequence[Symbol], starts: Sequence[int], at: int) -> int | None:
-    """The number of the smallest symbol around a character; `starts` are the symbols'."""
-    number: int | None = bisect_right(starts, at) - 1
-    if number == -1:
-        return None
-    while number is not None and symbols[number].end <= at:
-        number = symbols[number].parent
-    return number
+class _Comments:
+    """Comments and attributes, to be asked which of them belong to a definition."""
 
+    def __init__(self, text: str, matches: Sequence[QueryMatch]) -> None:
+        self._text = text
+        nodes = [node for match in matches for node in match["lead"]]
+        # Some grammars count the line end into the comment.
+        spans = sorted((n.start_byte, self._trimmed(n.start_byte, n.end_byte)) for n in nodes)
+        self._starts = [start for start, _ in spans]
+        self._ends = [end for _, end in spans]
 
-class _Leads:
-    """Comments and attributes, to be asked which of them belong to what follows."""
-
-    def __init__(self, source: Source, matches: Matches) -> None:
-        self._text = source.text
-        spans = []
-        for match in matches.get("lead", ()):
-            for node in match["lead"]:
-                start = source.start(node)
-                # Some grammars count the line end into the comment.
-                spans.append((start + len(source.of_node(node).rstrip()), start))
-        spans.sort()
-        self._ends = [end for end, _ in spans]
-        self._starts = [start for _, start in spans]
+    def _trimmed(self, start: int, end: int) -> int:
+        return start + len(self._text[start:end].rstrip())
 
     def after(self, end: int) -> int:
         """Where a comment ends that follows `end` on the same line, else `end`."""
@@ -161,25 +187,38 @@ class _Leads:
         return start
 
 
-def _read(source: Source, match: Match, kind: Kind, leads: _Leads) -> _Found | None:
-    node = match[kind.value][0]
-    if kind is Kind.CLASS and node.parent is not None and node.parent.type == "type_definition":
+def _symbol(
+    text: str, node: Node, name: Node, kind: SymbolKind, comments: _Comments
+) -> Symbol | None:
+    body = _body(node, kind)
+    is_class = kind is SymbolKind.CLASS
+    if is_class and node.parent is not None and node.parent.type == "type_definition":
         return None  # `typedef struct tag {…} Name`: known as Name
-    name = _declared_name(match["name"][0]) if "name" in match else None
-    names = _names(source, name, match)
-    if not names:
+    if kind is SymbolKind.NAMESPACE and body is None:
+        return None  # Rust's `mod x;` is an import
+    if kind is SymbolKind.FUNCTION and body is None and node.type != "macro_definition":
+        kind = SymbolKind.DECLARED
+    name = _declared_name(name)
+    owner, receiver = _owner(text, node)
+    path = (*owner, *_names(text, name))
+    if not all(path):
         return None
+    begin = node.start_byte if kind is SymbolKind.IMPL else name.end_byte
+    end = body.start_byte if body is not None else node.end_byte
+    is_macro = node.type == "macro_definition"
+    signature = "!" if is_macro else _signature(comments.cut_out(begin, end))
     outer = _with_wrappers(node)
-    start, end = source.start(outer), leads.after(source.end(outer))
-    return _Found(
-        kind,
-        names,
-        start,
-        end,
-        leads.before(start),
-        _signature(source, node, name, match, leads),
-        _receiver(source, node),
-    )
+    start, end = outer.start_byte, outer.end_byte
+    return Symbol(kind, path, start, end, signature, None, receiver, len(path) > 1)
+
+
+def _body(node: Node, kind: SymbolKind) -> Node | None:
+    """What a definition is made of: where its signature ends."""
+    for field in ("body", "value", "right", *(["type"] if kind is SymbolKind.CLASS else [])):
+        child = node.child_by_field_name(field)
+        if child is not None:
+            return child.child_by_field_name("body") or child
+    return None
 
 
 def _declared_name(node: Node) -> Node:
@@ -192,22 +231,28 @@ def _declared_name(node: Node) -> Node:
     return node
 
 
-def _names(source: Source, name: Node | None, match: Match) -> tuple[str, ...]:
-    if name is None:
-        return ("default",)
-    text = source.of_node(name)
-    names = chain(text)
-    if not all(names) or not names:
-        plain = _WHITE.sub("", without_generics(text)[:LONGEST_NAME_CHARS]).strip("'\"`[]")
+def _names(text: str, name: Node) -> tuple[str, ...]:
+    written = text[name.start_byte : name.end_byte]
+    names = chain(written)
+    if not names or not all(names):
+        bare = "".join(_without_generics(written)[:LONGEST_NAME_CHARS].split()).strip("'\"`[]")
         # Operators and destructors are names too; the scope before them is still a scope.
-        scope, joint, last = plain.rpartition("::")
-        names = (*scope.split("::"), last) if joint and scope else (plain,)
-    elif name.type == "member_expression":
-        names = tuple(part for part in names if part not in _EXPORT_WORDS) or ("default",)
-    if "owner" in match:
-        owner = chain(source.of_node(match["owner"][0]).lstrip("*(").split("[")[0].rstrip(") "))
-        names = (*owner, *names)
-    return names if all(names) else ()
+        scope, joint, last = bare.rpartition("::")
+        return (*scope.split("::"), last) if joint and scope else (bare,)
+    if name.type == "member_expression":
+        return tuple(part for part in names if part not in _EXPORT_WORDS) or ("default",)
+    return names
+
+
+def _owner(text: str, node: Node) -> tuple[tuple[str, ...], str]:
+    """The type a Go method belongs to, and what the method calls its object."""
+    receiver = node.child_by_field_name("receiver")
+    for parameter in receiver.named_children if receiver is not None else ():
+        kind, name = (parameter.child_by_field_name(field) for field in ("type", "name"))
+        if kind is not None:
+            owner = text[kind.start_byte : kind.end_byte].lstrip("*(").split("[")[0].rstrip(") ")
+            return chain(owner), text[name.start_byte : name.end_byte] if name else ""
+    return (), ""
 
 
 def _with_wrappers(node: Node) -> Node:
@@ -220,64 +265,125 @@ def _with_wrappers(node: Node) -> Node:
     return node
 
 
-def _signature(source: Source, node: Node, name: Node | None, match: Match, leads: _Leads) -> str:
+def _signature(between: str) -> str:
     """What stands between the name and the body, on one line."""
-    body = match["body"][0] if "body" in match else node.child_by_field_name("body")
-    if body is None:
-        body = node.child_by_field_name("value")
-    end = source.start(body) if body is not None else source.end(node)
-    begin = source.start(node) if name is None or "impl" in match else source.end(name)
-    if node.type == "macro_definition":
-        return "!"
-    text = one_line(leads.cut_out(begin, end), LONGEST_SIGNATURE_CHARS)
-    text = _SIGNATURE_NOISE.sub("", _SIGNATURE_NOISE.sub("", text))
-    return text.rstrip("{:;= >" if text.endswith("=>") else "{:;= ")
+    line = one_line(between[: LONGEST_SIGNATURE_CHARS * 4], LONGEST_SIGNATURE_CHARS)
+    line = _SIGNATURE_NOISE.sub("", _SIGNATURE_NOISE.sub("", line))
+    return line.rstrip("{:;= >" if line.endswith("=>") else "{:;= ")
 
 
-def _receiver(source: Source, node: Node) -> str:
-    receiver = node.child_by_field_name("receiver")
-    for parameter in receiver.named_children if receiver is not None else ():
-        name = parameter.child_by_field_name("name")
-        if name is not None:
-            return source.of_node(name)
-    return ""
-
-
-def _nest(source: Source, found: Sequence[_Found]) -> list[Symbol]:
+def _nest(text: str, found: Sequence[tuple[int, Symbol]]) -> list[Symbol]:
+    """The symbols with their full paths; each comes with where the comments before it begin."""
     symbols: list[Symbol] = []
     parent: int | None = None
     closed_at = 0
-    for one in found:
+    for lead, one in found:
         while parent is not None and symbols[parent].end <= one.start:
             closed_at = max(closed_at, symbols[parent].end)
             parent = symbols[parent].parent
         around = symbols[parent] if parent is not None else None
-        if around is not None and (one.end > around.end or _is_detail(source, one, around)):
+        if around is not None and (one.end > around.end or _is_detail(text, one, around)):
             continue
         floor = max(closed_at, around.start if around is not None else 0)
-        symbols.append(
-            Symbol(
-                one.kind,
-                (*(around.path if around is not None else ()), *one.names),
-                one.lead if one.lead >= floor else one.start,
-                one.end,
-                one.signature,
-                parent,
-                one.receiver,
-                len(one.names) > 1,
-            )
-        )
-        if one.kind is not Kind.DECLARED:
+        path = (*around.path, *one.path) if around is not None else one.path
+        start = lead if lead >= floor else one.start
+        symbols.append(replace(one, path=path, start=start, parent=parent))
+        if one.kind is not SymbolKind.DECLARED:
             parent = len(symbols) - 1
         else:
             closed_at = max(closed_at, one.end)
     return symbols
 
 
-def _is_detail(source: Source, one: _Found, around: Symbol) -> bool:
+def _is_detail(text: str, one: Symbol, around: Symbol) -> bool:
     """Whether a definition inside another is too short or too deep to stand for itself."""
     if len(around.path) >= DEEPEST_PATH:
         return True
-    if around.kind is not Kind.FUNCTION:
+    if around.kind is not SymbolKind.FUNCTION:
         return False
-    return source.text.count("\n", one.start, one.end) + 1 < LONG_NESTED_LINES
+    return text.count("\n", one.start, one.end) + 1 < LONG_NESTED_LINES
+
+
+def innermost(symbols: Sequence[Symbol], starts: Sequence[int], at: int) -> int | None:
+    """The number of the smallest symbol around a character; `starts` are the symbols'."""
+    number: int | None = bisect_right(starts, at) - 1
+    if number == -1:
+        return None
+    while number is not None and symbols[number].end <= at:
+        number = symbols[number].parent
+    return number
+
+
+# Blocks
+
+
+def cut_blocks(text: str, topic: str, symbols: Sequence[Symbol], joint: str) -> tuple[Block, ...]:
+    """The blocks of a file, each with the names of the symbols that begin in it."""
+    blocks: list[Block] = []
+    starts = {symbol.start for symbol in symbols}
+    for start, end, number in _pieces(symbols, len(text)):
+        piece = text[start:end]
+        kept = piece.strip()
+        if not kept:
+            continue
+        first = start + len(piece) - len(piece.lstrip())
+        if blocks and first not in starts and _only_closes(kept):
+            blocks[-1] = replace(blocks[-1], end=first + len(kept))
+            continue
+        symbol = symbols[number] if number is not None else None
+        heading, whole = topic, False
+        # A namespace is no part of the heading: the pieces of one file join across it.
+        if symbol is not None and symbol.kind is not SymbolKind.NAMESPACE:
+            heading = f"{topic} > {_label(symbol, joint)}"
+            # The rest of a function, after a long one inside it, may be joined with others.
+            whole = symbol.kind is SymbolKind.FUNCTION and first == symbol.start
+        blocks.append(Block(first, first + len(kept), heading, whole))
+    introduced: list[dict[str, IntroducedName]] = [{} for _ in blocks]
+    block_starts = [block.start for block in blocks]
+    for symbol in symbols:
+        if not symbol.is_scope:
+            here = introduced[block_at(block_starts, symbol.start)]
+            for name in (symbol.name, symbol.path[-1]):
+                if name == symbol.name or is_distinctive(name):
+                    here.setdefault(name, IntroducedName(name, Origin.SYMBOL, "code_symbol"))
+    named = zip(blocks, introduced, strict=True)
+    return tuple(replace(block, names=tuple(names.values())) for block, names in named)
+
+
+def block_at(starts: Sequence[int], at: int) -> int:
+    """The number of the block a character is in; `starts` are the blocks'."""
+    return max(0, bisect_right(starts, at) - 1)
+
+
+def _pieces(symbols: Sequence[Symbol], length: int) -> list[tuple[int, int, int | None]]:
+    """Consecutive spans that cover the text, each with the innermost symbol it is in."""
+    pieces: list[tuple[int, int, int | None]] = []
+    at = 0
+    inside: int | None = None
+
+    def leave(until: int) -> None:
+        nonlocal at, inside
+        while inside is not None and symbols[inside].end <= until:
+            pieces.append((at, symbols[inside].end, inside))
+            at, inside = symbols[inside].end, symbols[inside].parent
+
+    for number, symbol in enumerate(symbols):
+        if symbol.kind is not SymbolKind.DECLARED:
+            leave(symbol.start)
+            pieces.append((at, symbol.start, inside))
+            at, inside = symbol.start, number
+    leave(length)
+    return [*pieces, (at, length, None)]
+
+
+def _only_closes(piece: str) -> bool:
+    """Whether nothing but brackets (and what they say they close) is left between symbols."""
+    lines = (line.strip() for line in piece.split("\n"))
+    return all(not _WORD.search(line) or _CLOSING.match(line) for line in lines)
+
+
+def _label(symbol: Symbol, joint: str) -> str:
+    if symbol.kind is SymbolKind.IMPL:
+        return symbol.signature
+    gap = " " if _WORD.match(symbol.signature) else ""
+    return f"{joint.join(symbol.path)}{gap}{symbol.signature}"

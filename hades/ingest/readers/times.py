@@ -1,4 +1,4 @@
-"""Moments: times as other programs and people wrote them down.
+"""Times as other programs and people wrote them down.
 
 A reader has no clock, so a time that needs one ("yesterday") is not read, and neither
 is one that could be two days (`03/04/2024`): what is not read is kept as text.
@@ -36,7 +36,7 @@ _HAS_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class WrittenTime:
     """A time that was read, and how much of it was written: a year, a day, a minute."""
 
     at: datetime
@@ -54,10 +54,10 @@ class Moment:
         return self.shown[:DAY]
 
 
-def read_moment(written: object) -> Moment | None:
+def read_written_time(written: object) -> WrittenTime | None:
     """The time that is meant, in UTC; None when it is none or cannot be told.
 
-    >>> read_moment("1:56 pm on 8 May, 2023").shown
+    >>> read_written_time("1:56 pm on 8 May, 2023").shown
     '2023-05-08 13:56'
     """
     if isinstance(written, bool):
@@ -75,25 +75,27 @@ def read_moment(written: object) -> Moment | None:
         return None
 
 
-def _epoch(number: float) -> Moment | None:
+def _epoch(number: float) -> WrittenTime | None:
     if not number >= EPOCH_SECONDS_AT_LEAST:
         return None
     for below, micros in _MICROS_A_UNIT:
         if number < below:
-            return Moment(from_micros(round(number * micros)), MINUTE)
+            return WrittenTime(from_micros(round(number * micros)), MINUTE)
     return None
 
 
-def _iso(text: str) -> Moment | None:
+def _iso(text: str) -> WrittenTime | None:
     if not re.fullmatch(
         r"\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}[\d:.]*(?: ?z| ?[+-]\d{2}:?\d{2})?", text
     ):
         return None
     moment = datetime.fromisoformat(text.upper().replace(" +", "+").replace(" Z", "Z"))
-    return Moment((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC), MINUTE)
+    return WrittenTime(
+        (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC), MINUTE
+    )
 
 
-def _spelled(text: str) -> Moment | None:
+def _spelled(text: str) -> WrittenTime | None:
     """A day with or without an hour, in either order, in digits or words."""
     text, zone = _without_zone(_WEEKDAY.sub(" ", text).strip())
     day_text, clock = _without_clock(text)
@@ -102,8 +104,8 @@ def _spelled(text: str) -> Moment | None:
         return None
     midnight = parse_time(_day_in_order(day_text), now=0)
     if clock is None:
-        return Moment(midnight, _precision(day_text))
-    return Moment(midnight + clock - zone, MINUTE)
+        return WrittenTime(midnight, _precision(day_text))
+    return WrittenTime(midnight + clock - zone, MINUTE)
 
 
 def _precision(day_text: str) -> int:

@@ -1,21 +1,32 @@
-"""Triples: facts somebody else extracted, subject by subject.
+"""Facts somebody else extracted: files of triples, read and told to a memory.
 
 Field names differ by tool, so the usual ones are taken for each other: `head`,
 `relation`, `tail` are a subject, a predicate and an object.
+
+A fact joins two entities. Where it also says in which topic it was read, that topic's
+passages are joined with both, so that a walk leads from text to text.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from hades.domain.names import name_key, words
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.readers.moments import read_moment
-from hades.ingest.readers.records import Bad, Record, read_records
+from hades.ingest.document import Origin, Unreadable
+from hades.ingest.readers.records import Bad, Record, converted, read_records
+from hades.ingest.readers.times import read_written_time
+from hades.ingest.summary import Summary
+from hades.models.names_extractor import is_name
+from hades.store.records import Progress, Write
+from hades.store.store import Store
+
+TOLD_EVERY = 500
 
 _CALLED = {
     "subject": ("subject", "s", "head", "subj", "from"),
@@ -53,14 +64,59 @@ def looks_like_triple(fields: dict[str, object]) -> bool:
 
 def read_triples(path: Path) -> Iterator[Triple | Bad]:
     """Every triple of a JSON lines, JSON array, CSV or TSV file."""
-    for record in read_records(path):
-        if isinstance(record, Bad):
-            yield record
-            continue
-        try:
-            yield _triple(record)
-        except InvalidInput as error:
-            yield Bad(record.where, str(error))
+    yield from converted(read_records(path), _triple)
+
+
+def take_facts(file: Path, tell: Callable[[Triple], bool], on_progress: Progress | None) -> Summary:
+    """Tell every fact of a file; `tell` says whether it was news."""
+    summary = Summary()
+    try:
+        # Reading twice costs little beside relating; what is piped in cannot be.
+        counted = on_progress is not None and file.is_file()
+        total = sum(1 for _ in read_triples(file)) if counted else 0
+        for number, fact in enumerate(read_triples(file), start=1):
+            if on_progress is not None and number % TOLD_EVERY == 0:
+                on_progress("relating", number, total)
+            if isinstance(fact, Bad):
+                summary.skipped.append((fact.where, fact.why))
+            elif tell(fact):
+                summary.added += 1
+            else:
+                summary.unchanged += 1
+    except Unreadable as error:
+        raise InvalidInput(str(error)) from error
+    return summary
+
+
+class ToldMentions:
+    """Lets the passages a fact was read in mention what it is about, in one space."""
+
+    def __init__(self, store: Store, space: int) -> None:
+        self._store = store
+        self._space = space
+        self._said: dict[str, list[tuple[int, str]]] = {}
+        """By topic: its chunks and their words, read once."""
+
+    def note(self, write: Write, topic: str, names: Sequence[str]) -> None:
+        """Let the chunks of a topic that say a name, else its first chunk, mention it."""
+        chunks = self._chunks(topic)
+        for name in names:
+            key = name_key(name)
+            if not chunks or not is_name(key):
+                continue
+            saying = [chunk for chunk, said in chunks if f" {key} " in said]
+            where = saying or [chunks[0][0]]
+            links = self._store.mentions
+            links.introduce(write, self._space, name, "concept", Origin.TOLD, where)
+
+    def _chunks(self, topic: str) -> list[tuple[int, str]]:
+        if topic not in self._said:
+            ids = self._store.chunks.of_topic(self._space, topic)
+            texts = self._store.chunks.texts(ids)
+            self._said[topic] = [
+                (one, f" {' '.join(words(texts.get(one, ''))).casefold()} ") for one in ids
+            ]
+        return self._said[topic]
 
 
 def _triple(record: Record) -> Triple:
@@ -110,7 +166,9 @@ def _time(record: Record, part: str) -> datetime | None:
         return None
     value = record.fields[name]
     # 1960 as a number is a year here, though elsewhere it might be a counter.
-    moment = read_moment(str(value) if isinstance(value, int) and 0 < value < 10_000 else value)
+    moment = read_written_time(
+        str(value) if isinstance(value, int) and 0 < value < 10_000 else value
+    )
     if moment is None:
         raise InvalidInput(f"Cannot read the time {value!r}: write it as 2024-03-31.")
     return moment.at

@@ -1,0 +1,270 @@
+"""Chats with assistants, and turns as plain records, read into sessions of turns.
+
+- JSON lines or an array of turns `{speaker, text, when, session, conversation, id}`,
+- message lists `[{role, content}]`, alone or as `messages` of an object a line,
+- ChatGPT and Claude exports (`conversations.json`), Claude Code transcripts.
+
+Kept is what was said. Tool calls, their results, hidden instructions and thinking are
+not conversation and are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hades.domain.rules import clean_name
+from hades.errors import InvalidInput
+from hades.ingest.readers.records import Bad, Record, converted, read_records, text_field
+from hades.ingest.readers.times import WrittenTime, read_written_time
+
+WRITTEN_TIME_CHARACTERS_AT_MOST = 60
+
+ROLES = frozenset(
+    ["user", "human", "assistant", "system", "tool", "function", "developer", "ai", "bot", "model"]
+)
+"""Parts to play, not names: as names they would join every chat to every other."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """One thing said."""
+
+    speaker: str
+    text: str
+    when: WrittenTime | None = None
+    written: str = ""
+    """The time as the source has it, where it could not be read."""
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSession:
+    """Turns of one sitting, in the order they were said."""
+
+    where: str
+    conversation: str
+    turns: tuple[ChatTurn, ...]
+    session: str = ""
+    """Empty when the conversation has only one."""
+    title: str = ""
+
+
+Sessions = Iterator[ChatSession | Bad]
+
+
+def make_turn(speaker: str, text: str, when: object = None, turn_id: object = None) -> ChatTurn:
+    """A turn from what a source holds: the time read if it can be, else kept as text."""
+    time = read_written_time(when)
+    unread = when.strip() if isinstance(when, str) and time is None else ""
+    return ChatTurn(
+        speaker=" ".join(speaker.split()),
+        text=text.strip(),
+        when=time,
+        written=unread[:WRITTEN_TIME_CHARACTERS_AT_MOST],
+        id=None if turn_id is None else str(turn_id),
+    )
+
+
+def _session(
+    record: Record, name: object, turns: Sequence[ChatTurn], title: object
+) -> ChatSession | None:
+    """A conversation that is one session; None when nothing was said in it."""
+    if not isinstance(name, str | int | float) or not str(name):
+        raise InvalidInput("The conversation has no id.")
+    shown = " ".join(title.split()) if isinstance(title, str) else ""
+    return ChatSession(record.where, str(name), tuple(turns), title=shown) if turns else None
+
+
+# Turn records
+
+
+def turn_records(path: Path) -> Sessions:
+    """Sessions of turn records. They are gathered first: turns of several may be mixed."""
+    gathered: dict[tuple[str, str], tuple[str, list[ChatTurn]]] = {}
+
+    def gather(record: Record) -> None:
+        conversation = text_field(record, "conversation") or path.stem
+        session = text_field(record, "session") or ""
+        speaker, text = text_field(record, "speaker"), text_field(record, "text")
+        if speaker is None or text is None:
+            raise InvalidInput("A turn needs a speaker and a text.")
+        clean_name(speaker, "speaker")
+        turn = make_turn(speaker, text, record.fields.get("when"), text_field(record, "id"))
+        gathered.setdefault((conversation, session), (record.where, []))[1].append(turn)
+
+    yield from converted(read_records(path), gather)
+    for (conversation, session), (where, turns) in gathered.items():
+        yield ChatSession(where, conversation, tuple(turns), session)
+
+
+# Assistants
+
+_SPOKEN_ROLES = frozenset({"user", "assistant", "human", "model", "ai"})
+_SPOKEN_PARTS = frozenset({"text", "input_text", "output_text"})
+_NOT_SPOKEN_MARKS = ("isMeta", "isSidechain", "isCompactSummary")
+_INSERTED = re.compile(
+    r"<(system-reminder|command-[a-z]+|local-command-[a-z]+)>.*?</\1>", re.DOTALL
+)
+"""What the program, not the person, put into a user's message."""
+
+
+def _spoken_text(content: object) -> str:
+    """The words of a message content: a text, or the text parts of a list."""
+    if isinstance(content, str):
+        return content.strip()
+    if not isinstance(content, list):
+        return ""
+    parts = []
+    for part in content:
+        if isinstance(part, dict) and part.get("type", "text") in _SPOKEN_PARTS:
+            part = part.get("text")
+        if isinstance(part, str) and part.strip():
+            parts.append(part.strip())
+    return "\n\n".join(parts)
+
+
+def chatgpt(path: Path) -> Sessions:
+    """A ChatGPT export: of each tree of messages, the branch that was open last."""
+
+    def read(record: Record) -> ChatSession | None:
+        chat = record.fields
+        nodes = chat.get("mapping")
+        if not isinstance(nodes, dict):
+            raise InvalidInput("This is not a conversation with a `mapping` of messages.")
+        branch = _branch(nodes, chat.get("current_node"))
+        turns = [turn for message in branch if (turn := _chatgpt_turn(message))]
+        name = chat.get("conversation_id") or chat.get("id") or chat.get("create_time")
+        return _session(record, name, turns, chat.get("title"))
+
+    yield from converted(read_records(path), read)
+
+
+def _branch(nodes: dict[str, Any], current: object) -> list[dict[str, Any]]:
+    """The messages from the root to the current one; without that, to the one written last."""
+    messages = {
+        key: node["message"] if isinstance(node.get("message"), dict) else {}
+        for key, node in nodes.items()
+        if isinstance(node, dict)
+    }
+    parents = {key: nodes[key].get("parent") for key in messages}
+    if current not in nodes:
+        # Of messages written at one time, the one that stands last.
+        leaves = [key for key in reversed(messages) if key not in parents.values()]
+        current = max(leaves, key=lambda key: _created(messages[key]), default=None)
+    branch: list[dict[str, Any]] = []
+    seen: set[object] = set()
+    while isinstance(current, str) and current in messages and current not in seen:
+        seen.add(current)
+        branch.append(messages[current])
+        current = parents[current]
+    return branch[::-1]
+
+
+def _created(message: dict[str, Any]) -> float:
+    created = message.get("create_time")
+    return created if isinstance(created, int | float) else 0.0
+
+
+def _chatgpt_turn(message: dict[str, Any]) -> ChatTurn | None:
+    author, content, hidden = (message.get(key) for key in ("author", "content", "metadata"))
+    if (
+        not isinstance(author, dict)
+        or not isinstance(content, dict)
+        or author.get("role") not in ("user", "assistant")
+        or content.get("content_type") not in ("text", "multimodal_text")
+        or message.get("recipient", "all") != "all"
+        or (isinstance(hidden, dict) and hidden.get("is_visually_hidden_from_conversation"))
+    ):
+        return None
+    text = _spoken_text(content.get("parts"))
+    when, turn_id = message.get("create_time"), message.get("id")
+    return make_turn(author["role"], text, when, turn_id) if text else None
+
+
+def claude(path: Path) -> Sessions:
+    """A Claude export."""
+
+    def read(record: Record) -> ChatSession | None:
+        chat = record.fields
+        listed = chat.get("chat_messages")
+        if not isinstance(listed, list):
+            raise InvalidInput("This is not a conversation with `chat_messages`.")
+        turns = []
+        for message in listed:
+            if not isinstance(message, dict) or not isinstance(message.get("sender"), str):
+                continue
+            text = _spoken_text(message.get("content")) or _spoken_text(message.get("text"))
+            if text:
+                when = message.get("created_at") or chat.get("created_at")
+                turns.append(make_turn(message["sender"], text, when, message.get("uuid")))
+        return _session(record, chat.get("uuid"), turns, chat.get("name"))
+
+    yield from converted(read_records(path), read)
+
+
+def messages(path: Path) -> Sessions:
+    """A list of `{role, content}`, or an object with `messages` a line or alone."""
+    loose: list[ChatTurn] = []
+
+    def read(record: Record) -> ChatSession | None:
+        listed = record.fields.get("messages")
+        if isinstance(listed, list):
+            number = record.where.rsplit(" ", 1)[-1]
+            name = record.fields.get("id") or f"{path.stem}/{number}"
+            turns = [turn for message in listed if (turn := _message_turn(message))]
+            return _session(record, name, turns, record.fields.get("title"))
+        if turn := _message_turn(record.fields):
+            loose.append(turn)
+        elif record.fields.get("role") not in ROLES:
+            raise InvalidInput("A message needs a role and a content.")
+        return None
+
+    yield from converted(read_records(path), read)
+    if loose:
+        yield ChatSession(str(path), path.stem, tuple(loose))
+
+
+def _message_turn(message: object) -> ChatTurn | None:
+    if not isinstance(message, dict) or message.get("role") not in _SPOKEN_ROLES:
+        return None
+    text = _spoken_text(message.get("content"))
+    name = message.get("name")
+    speaker = name if isinstance(name, str) and name.strip() else message["role"]
+    when = message.get("timestamp") or message.get("created_at")
+    return make_turn(speaker, text, when, message.get("id")) if text else None
+
+
+def is_transcript_line(value: dict[str, Any]) -> bool:
+    """Whether this is a turn in a Claude Code transcript."""
+    return value.get("type") in ("user", "assistant") and isinstance(value.get("message"), dict)
+
+
+def transcript(path: Path) -> Sessions:
+    """A Claude Code transcript: the main line, without tools, thinking and side chains."""
+    gathered: dict[str, list[ChatTurn]] = {}
+    last_message: object = None
+
+    def gather(record: Record) -> None:
+        nonlocal last_message
+        line = record.fields
+        if not is_transcript_line(line) or any(line.get(mark) for mark in _NOT_SPOKEN_MARKS):
+            return
+        message = line["message"]
+        text = _INSERTED.sub("", _spoken_text(message.get("content"))).strip()
+        if not text:
+            return
+        turns = gathered.setdefault(str(line.get("sessionId") or path.stem), [])
+        # One answer is written in several lines, a part each, under one message id.
+        if turns and message.get("id") and message["id"] == last_message:
+            turns[-1] = replace(turns[-1], text=f"{turns[-1].text}\n\n{text}")
+        else:
+            turns.append(make_turn(line["type"], text, line.get("timestamp"), line.get("uuid")))
+        last_message = message.get("id")
+
+    yield from converted(read_records(path), gather)
+    for session_id, turns in gathered.items():
+        yield ChatSession(str(path), session_id, tuple(turns))

@@ -1,0 +1,199 @@
+"""Chats of people and of assistants: who said what when, one document a session.
+
+Every form of export is first read into ChatSessions (chat_exports.py, messengers.py).
+Which form a file has is told from its content, never from the name alone. What a session
+looks like as a document is decided here, and only here: a whole block for each turn.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hades.domain.rules import clean_name
+from hades.domain.times import iso
+from hades.ingest.document import Block, Document, IntroducedName, Link, Origin, Unreadable
+from hades.ingest.readers import chat_exports, messengers
+from hades.ingest.readers.chat_exports import ROLES, ChatSession, ChatTurn
+from hades.ingest.readers.records import Bad, converted
+from hades.ingest.readers.times import WrittenTime
+
+HEAD_BYTES = 64 * 1024
+
+ReadSessions = Callable[[Path], Iterator[ChatSession | Bad]]
+
+_BETWEEN_OBJECTS = re.compile(r"[\s,\[\]]*")
+_ROLE = re.compile(r'"role"\s*:\s*"(' + "|".join(sorted(ROLES)) + ')"')
+_TURN_KEYS = re.compile(r'"(speaker|text)"\s*:\s*"')
+_MESSAGE_START = re.compile(r'(?:\[\s*)?\{\s*"(?:messages"\s*:\s*\[\s*\{\s*")?(?:role|content)"')
+_CHATGPT_START = re.compile(r'"mapping"\s*:\s*\{\s*"[^"]+"\s*:\s*\{\s*"id"')
+_CLAUDE_START = re.compile(r'"chat_messages"\s*:\s*\[')
+
+
+def looks_like_chat(path: Path, head: bytes) -> bool:
+    """Whether the file (by its first bytes) or the folder is a chat that can be read."""
+    return _form(path, head) is not None
+
+
+def read_chats(path: Path, prefix: str) -> Iterator[Document | Bad]:
+    """Every session as a document `prefix/conversation/session`."""
+    read_sessions = _form(path, _head(path))
+    if read_sessions is None:
+        raise Unreadable(f"{path} is not a conversation in a form that is known.")
+    yield from converted(read_sessions(path), lambda session: _document(session, prefix))
+
+
+def _head(path: Path) -> bytes:
+    if path.is_dir():
+        return b""
+    try:
+        with path.open("rb") as file:
+            return file.read(HEAD_BYTES)
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}.") from error
+
+
+# Which form it has
+
+
+def _form(path: Path, head: bytes) -> ReadSessions | None:
+    """The function that reads this form; None for what is no conversation."""
+    if path.is_dir():
+        return messengers.slack_folder if messengers.is_slack_folder(path) else None
+    text = head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
+    if messengers.is_whatsapp(path, text):
+        return messengers.whatsapp
+    if not text.startswith(("[", "{")):
+        return None
+    whole = list(first_objects(text))
+    if not whole:
+        return _form_of_clipped(text)
+    return next((form for value in whole if (form := _form_of_object(value))), None)
+
+
+def first_objects(text: str) -> Iterator[dict[str, Any]]:
+    """The objects that stand whole in the first part of JSON lines or of an array."""
+    decoder = json.JSONDecoder()
+    position = 0
+    while (match := _BETWEEN_OBJECTS.match(text, position)) and match.end() < len(text):
+        try:
+            value, position = decoder.raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            position = text.find("\n{", match.end())
+            if position < 0 or not text.startswith("{"):
+                return
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _form_of_object(value: dict[str, Any]) -> ReadSessions | None:
+    if isinstance(value.get("mapping"), dict) and ("current_node" in value or "title" in value):
+        return chat_exports.chatgpt
+    if isinstance(value.get("chat_messages"), list):
+        return chat_exports.claude
+    if chat_exports.is_transcript_line(value):
+        return chat_exports.transcript
+    if messengers.is_slack_message(value):
+        return messengers.slack_day
+    listed = value.get("messages")
+    if _is_message(value) or (
+        isinstance(listed, list) and listed and all(map(_is_message, listed))
+    ):
+        return chat_exports.messages
+    # A talk or a quotation has a speaker as well, but also a title: that is a corpus.
+    if isinstance(value.get("speaker"), str) and "text" in value and "title" not in value:
+        return chat_exports.turn_records
+    return None
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, dict) and value.get("role") in ROLES and "content" in value
+
+
+def _form_of_clipped(text: str) -> ReadSessions | None:
+    """The form of a file whose first object is longer than its head."""
+    if _CHATGPT_START.search(text):
+        return chat_exports.chatgpt
+    if _CLAUDE_START.search(text):
+        return chat_exports.claude
+    start = text[:200]
+    if _MESSAGE_START.match(start):
+        return chat_exports.messages if _ROLE.search(text) else None
+    turn_keys = {match[1] for match in _TURN_KEYS.finditer(start)}
+    return chat_exports.turn_records if turn_keys == {"speaker", "text"} else None
+
+
+# What it is as a document
+
+
+def _document(session: ChatSession, prefix: str) -> Document:
+    parts = (prefix, session.conversation, session.session)
+    topic = clean_name("/".join(part for part in parts if part))
+    paragraphs = [_paragraph(turn) for turn in session.turns]
+    times = [turn.when for turn in session.turns if turn.when]
+    started = min(times, key=lambda when: when.at, default=None)
+    label = _label(session)
+    blocks: list[Block] = []
+    first_turn: dict[str, int] = {}
+    start = 0
+    for number, (turn, paragraph) in enumerate(zip(session.turns, paragraphs, strict=True)):
+        first_turn.setdefault(turn.speaker, number)
+        heading = ", ".join((*label, *_day(turn, started, session.session)))
+        blocks.append(Block(start, start + len(paragraph), heading, True, _names(turn.speaker)))
+        start += len(paragraph) + 2
+    return Document(
+        topic=topic,
+        content="\n\n".join(paragraphs),
+        kind="conversation",
+        title=session.title or ", ".join(label),
+        blocks=tuple(blocks),
+        links=tuple(
+            Link(f"topic:{topic}", "participant", speaker, block=number)
+            for speaker, number in first_turn.items()
+            if _names(speaker)
+        ),
+        metadata=_metadata(session.turns, list(first_turn), started),
+        valid_from=started.at if started else None,
+    )
+
+
+def _names(speaker: str) -> tuple[IntroducedName, ...]:
+    """The speaker as a name; none where he is called by a role."""
+    is_role = speaker.casefold() in ROLES
+    return () if is_role else (IntroducedName(speaker, Origin.SPEAKER, "person"),)
+
+
+def _paragraph(turn: ChatTurn) -> str:
+    time = turn.when.shown if turn.when else turn.written
+    return f"[{time}] {turn.speaker}: {turn.text}" if time else f"{turn.speaker}: {turn.text}"
+
+
+def _label(session: ChatSession) -> list[str]:
+    """The words that say which session this is: `conversation 0`, `session 3`."""
+    name = session.title or session.conversation
+    words = [f"conversation {name}" if name.isdigit() else name] if name else ["conversation"]
+    if session.session:
+        number = session.session.replace("_", " ")
+        words.append(f"session {number}" if number.isdigit() else number)
+    return words
+
+
+def _day(turn: ChatTurn, started: WrittenTime | None, session: str) -> list[str]:
+    time = turn.when or started
+    return [] if time is None or time.day == session else [time.day]
+
+
+def _metadata(
+    turns: Sequence[ChatTurn], speakers: list[str], started: WrittenTime | None
+) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"participants": speakers, "turns": len(turns)}
+    written = next((turn.written for turn in turns if turn.written), None)
+    if started or written:
+        metadata["started"] = iso(started.at) if started else written
+    if any(turn.id is not None for turn in turns):
+        metadata["turn_ids"] = [turn.id for turn in turns]
+    return metadata

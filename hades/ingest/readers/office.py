@@ -1,0 +1,337 @@
+"""Office files, e-books and tables: DOCX, PPTX, XLSX, EPUB, CSV, all turned into Markdown.
+
+Each of these is read part by part and written as Markdown, which the Markdown reader then
+sees as headings, paragraphs and lists. A library is imported when its first file is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import posixpath
+import re
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, time
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from hades.ingest.document import Document, Unreadable
+from hades.ingest.readers.html import write_html
+from hades.ingest.readers.markdown import MarkdownWriter, markdown_link
+from hades.ingest.readers.text import decode, megabytes, one_line
+
+if TYPE_CHECKING:
+    from docx.table import Table, _Cell
+    from docx.text.paragraph import Paragraph
+    from pptx.slide import Slide
+
+UNPACKED_BYTES_AT_MOST = 512 * 2**20
+"""All parts of a zipped document together, pictures left out."""
+ROWS_AT_MOST = 50_000
+"""Of all tables of a file together. More is a database, better asked than remembered."""
+COLUMNS_AT_MOST = 100
+CELL_CHARACTERS_AT_MOST = 2_000
+DELIMITER_SAMPLE_LINES = 20
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How the old binary formats begin, and the new ones when they have a password."""
+_TEXT_PARTS = (".xml", ".rels", ".html", ".xhtml", ".htm", ".opf", ".ncx")
+_HEADING_STYLE = re.compile(r"heading ([1-9])$", re.IGNORECASE)
+
+_FAULTS: tuple[type[Exception], ...] = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    RecursionError,
+    SyntaxError,  # XML that is not well formed
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""No format library promises what it raises for a damaged file: these are the kinds seen."""
+
+
+@contextmanager
+def damage_told(topic: str, kind: str, *own: type[Exception]) -> Iterator[None]:
+    """Turn a fault while reading `kind` of file into Unreadable; `own` are the library's.
+
+    It is put around the calls of a format library only, and the cause stays attached.
+    """
+    try:
+        yield
+    except (*_FAULTS, *own) as error:
+        why = one_line(str(error)).rstrip(".") or type(error).__name__
+        raise Unreadable(f"{topic} is damaged or is not {kind}: {why}.") from error
+
+
+def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
+    """The zip file an office document is, refused when unpacking it would fill the memory.
+
+    The sizes are those the archive states; `zipfile` never unpacks more than that.
+    """
+    if raw.startswith(_OLE):
+        raise Unreadable(
+            f"{topic} has a password or is in an old binary format: save it anew as {kind}."
+        )
+    with damage_told(topic, kind):
+        archive = zipfile.ZipFile(io.BytesIO(raw))
+    parts = [part for part in archive.infolist() if part.filename.lower().endswith(_TEXT_PARTS)]
+    size = sum(part.file_size for part in parts)
+    if size > UNPACKED_BYTES_AT_MOST:
+        raise Unreadable(
+            f"{topic} unpacks to {megabytes(size)}, more than the "
+            f"{megabytes(UNPACKED_BYTES_AT_MOST)} that are read: split it."
+        )
+    return archive
+
+
+# Word
+
+
+def read_docx(raw: bytes, topic: str) -> Document:
+    """A Word document, titled by its title line, its first heading or its properties."""
+    import docx
+    from docx.exceptions import PythonDocxError
+    from docx.opc.exceptions import OpcError
+    from docx.table import Table
+
+    kind = "a Word document (.docx)"
+    _archive(raw, topic, kind).close()
+    writer = MarkdownWriter(topic)
+    with damage_told(topic, kind, OpcError, PythonDocxError):
+        source = docx.Document(io.BytesIO(raw))
+        for part in source.iter_inner_content():
+            if isinstance(part, Table):
+                for cells in _table_rows(part):
+                    writer.row(cells)
+            else:
+                _write_paragraph(part, writer)
+        stated = source.core_properties.title
+    return writer.document(writer.first_heading or stated)
+
+
+def _write_paragraph(part: Paragraph, writer: MarkdownWriter) -> None:
+    from docx.text.hyperlink import Hyperlink
+
+    text = "".join(
+        markdown_link(run.text, run.address) if isinstance(run, Hyperlink) else run.text
+        for run in part.iter_inner_content()
+    )
+    style = (part.style.name if part.style else "") or ""
+    if style == "Title":
+        writer.heading(1, text)
+    elif heading := _HEADING_STYLE.match(style):
+        writer.heading(int(heading[1]) + 1, text)
+    elif style.startswith("List"):
+        writer.item(text)
+    else:
+        writer.paragraph(text)
+
+
+def _table_rows(table: Table) -> Iterator[list[str]]:
+    """The cells of each row; one that spans several columns is told once."""
+    for row in table.rows:
+        cells = {id(cell._tc): cell for cell in row.cells}
+        yield [_cell_text(cell) for cell in cells.values()]
+
+
+def _cell_text(cell: _Cell) -> str:
+    from docx.table import Table
+
+    return " ".join(
+        "; ".join(" ".join(row) for row in _table_rows(part))
+        if isinstance(part, Table)
+        else part.text
+        for part in cell.iter_inner_content()
+    )
+
+
+# Slides
+
+
+def read_pptx(raw: bytes, topic: str) -> Document:
+    """A presentation, titled by the first slide that has a title."""
+    import pptx
+    from pptx.exc import PythonPptxError
+
+    kind = "a presentation (.pptx)"
+    _archive(raw, topic, kind).close()
+    writer = MarkdownWriter(topic)
+    with damage_told(topic, kind, PythonPptxError):
+        slides = pptx.Presentation(io.BytesIO(raw)).slides
+        titles = [_write_slide(slide, number, writer) for number, slide in enumerate(slides, 1)]
+    title = next(filter(None, titles), "")
+    return writer.document(title, {"slides": len(titles)})
+
+
+def _write_slide(slide: Slide, number: int, writer: MarkdownWriter) -> str:
+    """Write a slide under `# Slide 3` and its title; gives the title."""
+    shape = slide.shapes.title
+    title = one_line(shape.text_frame.text) if shape is not None else ""
+    # Asking for the notes of a slide without any would add an empty page of them.
+    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    writer.place(f"Slide {number}")
+    writer.heading(2, title)
+    for each in _shapes(slide.shapes):
+        if shape is not None and each.shape_id == shape.shape_id:
+            continue
+        if getattr(each, "has_table", False):
+            for row in each.table.rows:
+                writer.row([cell.text for cell in row.cells])
+        elif each.has_text_frame:
+            # The library writes a line break within a paragraph as a vertical tab.
+            writer.paragraph(each.text_frame.text.replace("\v", "\n"))
+    if notes is not None and notes.text.strip():
+        writer.paragraph("Notes: " + notes.text.replace("\v", "\n"))
+    return title
+
+
+def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
+    """All shapes, those of groups one by one."""
+    from pptx.shapes.group import GroupShape
+
+    for shape in shapes:
+        if isinstance(shape, GroupShape):
+            yield from _shapes(shape.shapes)
+        else:
+            yield shape
+
+
+# Tables
+
+
+def read_xlsx(raw: bytes, topic: str) -> Document:
+    """A workbook, sheet by sheet: what its cells show, not the formulas behind them."""
+    import openpyxl
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    kind = "a workbook (.xlsx)"
+    _archive(raw, topic, kind).close()
+    writer = MarkdownWriter(topic)
+    rows = _RowWriter(writer)
+    with damage_told(topic, kind, InvalidFileException), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and checks it does not know
+        book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
+        for sheet in book.worksheets:
+            writer.place(sheet.title)
+            rows.add(sheet.iter_rows(max_col=COLUMNS_AT_MOST, values_only=True))
+        book.close()
+    return writer.document(metadata={"sheets": book.sheetnames, **rows.metadata})
+
+
+def read_csv(raw: bytes, topic: str) -> Document:
+    """A table with commas, semicolons or tabs between its cells."""
+    text, metadata = decode(raw, topic)
+    writer = MarkdownWriter(topic)
+    rows = _RowWriter(writer)
+    sample = "".join(islice(io.StringIO(text), DELIMITER_SAMPLE_LINES))
+    delimiter = max(",\t;", key=sample.count)
+    with damage_told(topic, "a table (.csv)", csv.Error):
+        rows.add(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    return writer.document(metadata={**metadata, **rows.metadata})
+
+
+class _RowWriter:
+    """Writes rows as items that can each be read alone, `- header: value; …`.
+
+    A row found without its header says nothing, so each carries it. The first row with
+    anything in it is the header, as long as all of it is text.
+    """
+
+    def __init__(self, writer: MarkdownWriter) -> None:
+        self._writer = writer
+        self._written = 0
+        self._left_out = 0
+
+    def add(self, rows: Iterable[Sequence[object]]) -> None:
+        """One table. Rows above the bound are counted, not read."""
+        header: list[str] | None = None
+        for row in rows:
+            values = [_shown(cell) for cell in row[:COLUMNS_AT_MOST]]
+            if not any(values):
+                continue
+            if header is None:
+                header = _header(row, values)
+                if header:
+                    self._writer.paragraph("; ".join(filter(None, values)))
+                    continue
+            if self._written >= ROWS_AT_MOST:
+                self._left_out += 1
+                continue
+            self._written += 1
+            names = header + [""] * (len(values) - len(header))
+            pairs = [pair for pair in zip(names, values, strict=False) if pair[1]]
+            self._writer.item(
+                "; ".join(f"{name}: {text}" if name else text for name, text in pairs)
+            )
+
+    @property
+    def metadata(self) -> dict[str, int]:
+        """How many rows there are, and how many were too many."""
+        left_out = {"rows_left_out": self._left_out} if self._left_out else {}
+        return {"rows": self._written, **left_out}
+
+
+def _header(row: Sequence[object], values: list[str]) -> list[str]:
+    """The names of the columns; none when the row is data, or a title in a single cell."""
+    cells = [cell for cell, value in zip(row, values, strict=False) if value]
+    texts = all(isinstance(cell, str) and not _is_number(cell) for cell in cells)
+    return values if texts and len(cells) > 1 else []
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(cell: object) -> str:
+    """A cell as people write it: no midnight after a date, no `.0` after a whole number."""
+    if cell is None:
+        return ""
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ")
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return one_line(str(cell), CELL_CHARACTERS_AT_MOST)
+
+
+# E-books
+
+
+def read_epub(raw: bytes, topic: str) -> Document:
+    """An e-book without copy protection: its chapters, which are HTML pages, in reading order."""
+    kind = "an e-book (.epub)"
+    writer = MarkdownWriter(topic)
+    with _archive(raw, topic, kind) as book, damage_told(topic, kind):
+        container = ElementTree.fromstring(book.read("META-INF/container.xml"))
+        listing = next(container.iterfind(".//{*}rootfile")).attrib["full-path"]
+        package = ElementTree.fromstring(book.read(listing))
+        for page in _pages(package, posixpath.dirname(listing)):
+            markup = book.read(page)
+            if markup.strip():
+                write_html(decode(markup, f"{topic} ({page})")[0], writer)
+        title = next((each.text or "" for each in package.iterfind(".//{*}title")), "")
+    return writer.document(title)
+
+
+def _pages(package: ElementTree.Element, folder: str) -> list[str]:
+    """The files of the spine; a reference that leads nowhere is passed over."""
+    hrefs = {item.get("id"): item.get("href", "") for item in package.iterfind(".//{*}item")}
+    spine = [hrefs.get(item.get("idref"), "") for item in package.iterfind(".//{*}itemref")]
+    return [posixpath.normpath(posixpath.join(folder, unquote(href))) for href in spine if href]
