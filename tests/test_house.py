@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +31,7 @@ STILL_DOUBLE = {"Passage", "Turn", "Resolver", "Standing", "_Row"}
 """Class names that are still two things: give one of them a name of its own and delete it here."""
 
 
+@cache
 def _parsed() -> dict[Path, ast.Module]:
     modules = sorted(p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py")
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in modules}
