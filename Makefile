@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PARALLEL := --numprocesses auto --maxprocesses 8 --dist worksteal
 PEERS := .venv/.peers
 
-.PHONY: demo test check bench fuzz eval docs clean
+.PHONY: demo test coverage check bench fuzz eval docs clean
 
 demo: $(READY)  ## set up and show what HADES does
 	@$(BIN)/python examples/approach_x.py
@@ -13,8 +14,12 @@ demo: $(READY)  ## set up and show what HADES does
 	@echo; echo "--- and now questions ---"
 	@$(BIN)/python examples/recall.py
 
-test: $(READY)  ## run every test, with coverage
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+test: $(READY)  ## run every test, on all cores; PYTHON=… chooses another Python
+	@$(BIN)/python -c 'import sys; print("Testing on Python", sys.version)'
+	$(BIN)/python -m pytest $(PARALLEL)
+
+coverage: $(READY)  ## run every test and say which lines none of them reached
+	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term:skip-covered
 
 check: $(READY)  ## lint, format, types, import direction
 	$(BIN)/ruff check .
@@ -41,9 +46,20 @@ $(PEERS): $(READY)
 clean:  ## remove what the other commands made
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
-$(READY): pyproject.toml
+# A .venv of another Python than the one asked for is made anew.
+VERSION := import platform; print(platform.python_version())
+ifneq ($(origin PYTHON),file)
+ifneq ($(shell $(PYTHON) -c '$(VERSION)'),$(shell $(BIN)/python -c '$(VERSION)' 2>/dev/null))
+OTHER := other-python
+endif
+endif
+.PHONY: other-python
+
+$(READY): pyproject.toml $(OTHER)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "HADES needs Python 3.11 or newer: set PYTHON=/path/to/python3"; exit 1; }
+	@if test -n "$(OTHER)" -a -e .venv; then \
+	  echo "Making .venv anew: it was made with another version than $(PYTHON)"; rm -rf .venv; fi
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv \
 	  || { echo "Making .venv failed: install Python's venv module (python3-venv)"; exit 1; }
 	@echo "Setting up .venv and compiling kernels (once) ..."

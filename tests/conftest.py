@@ -49,6 +49,8 @@ def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     for name in list(os.environ):
         if name.startswith("HADES_") and name != "HADES_DATA":
             monkeypatch.delenv(name)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        monkeypatch.setenv("HADES_THREADS", "1")  # the other cores are busy with other tests
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home-data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home-config"))
 

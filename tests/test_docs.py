@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,83 +14,103 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from hades.cli import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture(autouse=True)
-def _servers_end_with_their_page(tmp_path: Path) -> Iterator[None]:
-    yield
-    for file in tmp_path.glob("*.pid"):
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in which `hades` is this checkout's, with a memory of its own."""
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "hades"
+    command.write_text(f"#!{sys.executable}\nfrom hades.cli import main\nmain()\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("HADES_PATH", str(tmp_path / "docs.hades"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for file in tmp_path.glob("*.pid"):  # a server ends with its page
         with suppress(ProcessLookupError):
             os.kill(int(file.read_text()), signal.SIGKILL)
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """A shell in which `hades` is this checkout's, with a memory of its own."""
-    (folder / "bin").mkdir()
-    command = folder / "bin" / "hades"
-    command.write_text(f"#!{sys.executable}\nfrom hades.cli import main\nmain()\n")
-    command.chmod(0o755)
-    return {
-        **os.environ,
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-        "HADES_PATH": str(folder / "docs.hades"),
-        "PYTHONPATH": str(ROOT),
-    }
+def _commands(body: str) -> Iterator[str]:
+    """The commands of a block: what stands after `$`, with lines that go on."""
+    lines = iter(body.splitlines())
+    for line in lines:
+        if line.startswith("$ "):
+            command = line[2:]
+            while command.endswith("\\") or _has_open_quote(command):
+                command += "\n" + next(lines)
+            yield command
+
+
+def _has_open_quote(command: str) -> bool:
+    try:
+        shlex.split(command)
+    except ValueError as error:
+        return "quotation" in str(error)
+    return False
+
+
+def _words(command: str) -> list[str] | None:
+    """The words of a command that needs no shell: no pipe, file, variable or background."""
+    lexer = shlex.shlex(command.replace("\\\n", " "), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words = list(lexer)
+    needs_shell = "$" in command or any(word and set(word) <= set("();<>|&") for word in words)
+    return None if needs_shell else words
+
+
+def _run(command: str) -> None:
+    """Run a command: one of ours in this process, any other in a shell."""
+    words = _words(command)
+    with pytest.MonkeyPatch.context() as environment:
+        while words and re.match(r"[A-Z_]+=", words[0]):
+            environment.setenv(*words.pop(0).split("=", 1))
+        if words and words[0] == "hades":
+            told = CliRunner().invoke(app, words[1:], catch_exceptions=False)
+            assert told.exit_code == 0, f"$ {command}\n{told.output}"
+            return
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_every_shown_command_works(page: Path, tmp_path: Path) -> None:
+def test_every_shown_command_works(page: Path, folder: Path) -> None:
     """Commands run in the order shown, in one folder; python blocks share one script."""
-    environment = _environment(tmp_path)
-    script: list[str] = []
+    script = ""
     for kind, body in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
-            script.append(body)
+            script += body
             continue
-        for command in re.findall(r"^\$ ((?:.*\\\n)*.*)", body, re.MULTILINE):
-            if command.startswith(("make ", "git ", "pip ")):
-                continue
-            done = subprocess.run(
-                command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True
-            )
-            assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+        for command in _commands(body):
+            if not command.startswith(("make ", "git ", "pip ")):
+                _run(command)
     if script:
-        done = subprocess.run(
-            [sys.executable, "-c", "\n".join(script)],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
+        (folder / "script.py").write_text(script, encoding="utf-8")
+        runpy.run_path(str(folder / "script.py"), run_name="__main__")
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
-def test_every_example_runs(example: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(example)],
-        cwd=tmp_path,
-        env=_environment(tmp_path),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+def test_every_example_runs(
+    example: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runpy.run_path(str(example), run_name="__main__")
+    told = capsys.readouterr().out
+    assert told
+    if example.name == "approach_x.py":
+        _check_approach_x(told)
 
 
-def test_approach_x_answers_as_expected(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "approach_x.py")],
-        env=_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    now, then = done.stdout.split("Why was approach X rejected")
+def _check_approach_x(told: str) -> None:
+    now, then = told.split("Why was approach X rejected")
     assert "Approach X now viable after Bug Y fix" in now
     assert "holds since 2024-02-20: design/approach_x --[viable_after_fix]-->" in now
     assert "held until 2024-02-20: design/approach_x --[rejected_because]-->" in now

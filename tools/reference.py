@@ -1,15 +1,17 @@
-"""Write the reference pages from the code: commands, settings, public names, the schema.
+"""Write the reference pages from the code: commands, settings, public names, routes, the schema.
 
 Run by `make docs`; a test fails when a page is not what this writes.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,9 @@ sys.path.insert(0, str(ROOT))
 
 import hades  # noqa: E402
 from hades.cli import app  # noqa: E402
+from hades.operations.declare import OPERATIONS  # noqa: E402
 from hades.serve.graphql.app import SCHEMA  # noqa: E402
+from hades.serve.rest import routers  # noqa: E402
 from hades.settings import PREFIX, Settings  # noqa: E402
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -35,6 +39,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "commands.md": "\n".join(_commands()) + "\n",
         REFERENCE / "settings.md": "\n".join(_settings()) + "\n",
         REFERENCE / "python.md": "\n".join(_python()) + "\n",
+        REFERENCE / "rest.md": "\n".join(_rest()) + "\n",
         REFERENCE / "schema.graphql": f"# {WRITTEN}\n\n{SCHEMA.as_str()}\n",
     }
 
@@ -104,6 +109,29 @@ def _settings() -> Iterator[str]:
         yield f"| `{name}` | `{PREFIX}{name.upper()}` | {default} | {field.description} |"
 
 
+def _rest() -> Iterator[str]:
+    commands = {name for name, _ in _all_commands()}
+    yield f"# REST\n\n{NOTE}"
+    yield "Addresses of operations are below `/v1/spaces/SPACE`. The role is the least that may"
+    yield "call it. What a call takes and gives is in `/openapi.json` of a server.\n"
+    yield "| call | role | command | Python | meaning |\n|---|---|---|---|---|"
+    for one in OPERATIONS.values():
+        command = one.command or one.name.replace("_", "-")
+        shown = f"`hades {command}`" if command in commands else ""
+        yield (
+            f"| `{one.verb} {one.path}` | {one.role.name.lower()} | {shown} | `{one.name}` "
+            f"| {one.summary} |"
+        )
+    yield "\n## Other calls\n\n| call | meaning |\n|---|---|"
+    declared = {(one.verb, f"/v1/spaces/{{space}}{one.path}") for one in OPERATIONS.values()}
+    for router in routers():
+        for route in router.routes:
+            path = re.sub(r":\w+}", "}", route.path)
+            for verb in sorted(route.methods):
+                if (verb, path) not in declared and route.include_in_schema:
+                    yield f"| `{verb} {path}` | {_sentence(route.endpoint).splitlines()[0]} |"
+
+
 def _python() -> Iterator[str]:
     yield f"# Python\n\n{NOTE}"
     yield "Everything below is a name of `hades`: `import hades`.\n"
@@ -122,11 +150,11 @@ def _class(thing: type) -> Iterator[str]:
     if dataclasses.is_dataclass(thing):
         fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(thing))
         yield f"Fields: {fields}.\n"
+    if thing is hades.Client:
+        yield "Methods that are not listed are those of `Memory`.\n"
     for name, method in _methods(thing):
-        if isinstance(method, property):
-            yield f"### `{name}`\n\n{_sentence(method)}\n"
-        else:
-            yield f"### `{name}{_signature(method)}`\n\n{_sentence(method)}\n"
+        signature = "" if isinstance(method, property) else _signature(method, of_class=True)
+        yield f"### `{name}{signature}`\n\n{_sentence(method)}\n"
 
 
 def _parts_of(thing: type) -> list[type]:
@@ -137,31 +165,63 @@ def _parts_of(thing: type) -> list[type]:
 
 
 def _methods(thing: type) -> list[tuple[str, Any]]:
+    """Its public methods and properties, without those a public class above it has as well."""
     found: dict[str, Any] = {}
-    for owner in (thing, *_parts_of(thing)):
+    parts = (thing, *_parts_of(thing))
+    for owner in parts:
         for name, member in vars(owner).items():
             shown = inspect.isfunction(member) or isinstance(member, property)
-            if shown and not name.startswith("_"):
+            above = [getattr(one, name, None) for one in thing.__mro__ if one not in parts]
+            same = member.__doc__ is not None and member.__doc__ in {a.__doc__ for a in above}
+            if shown and not same and not name.startswith("_"):
                 found.setdefault(name, member)
     return list(found.items())
+
+
+@cache
+def _parameter_types() -> dict[str, ast.expr]:
+    """The types that operations name together with what is said about them, as `TopicName`."""
+    types = {}
+    for file in sorted((ROOT / "hades" / "operations").glob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and _is_annotated(node.value):
+                types[node.targets[0].id] = node.value  # type: ignore[attr-defined]
+    return types
+
+
+def _is_annotated(node: ast.expr) -> bool:
+    return isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Annotated"
+
+
+class _PlainTypes(ast.NodeTransformer):
+    """Leaves out what is said about a type: `Annotated[str, Param(…)]` is `str`."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        named = _parameter_types().get(node.id)
+        return node if named is None else self.visit(named)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if _is_annotated(node):
+            return self.visit(node.slice.elts[0])  # type: ignore[attr-defined]
+        return self.generic_visit(node)  # type: ignore[return-value]
 
 
 class _Written:
     """An annotation as it is written in the source, without quotes around it."""
 
     def __init__(self, text: object) -> None:
-        self._text = str(text)
+        tree = ast.parse(str(text), mode="eval")
+        self._text = ast.unparse(_PlainTypes().visit(tree))
 
     def __repr__(self) -> str:
         return self._text
 
 
-def _signature(function: Any) -> str:
+def _signature(function: Any, *, of_class: bool = False) -> str:
     signature = inspect.signature(function)
     kept = [
         p.replace(annotation=p.annotation if p.annotation is p.empty else _Written(p.annotation))
-        for p in signature.parameters.values()
-        if p.name != "self"
+        for p in list(signature.parameters.values())[1 if of_class else 0 :]
     ]
     text = str(
         signature.replace(parameters=kept, return_annotation=_Written(signature.return_annotation))

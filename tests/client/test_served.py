@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,12 +44,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
-        assert process.stdout is not None
-        started = json.loads(process.stdout.readline())
-        http = next(one["where"] for one in started["listening"] if one["way"] == "http")
-        sockets = {name: f"unix://{folder}/{name}.sock" for name in ("rw", "admin")}
-        yield Served(http, sockets["rw"], sockets["admin"], tokens)
-        process.send_signal(signal.SIGTERM)
+        try:
+            assert process.stdout is not None
+            where = {
+                one["listener"]: one["where"]
+                for one in json.loads(process.stdout.readline())["listening"]
+            }
+            sockets = [f"unix://{folder}/{name}.sock" for name in ("rw", "admin")]
+            yield Served(where["http"], *sockets, tokens)
+        finally:
+            process.terminate()
     assert process.returncode == 0
 
 
