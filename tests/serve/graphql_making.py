@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 
 CALLERS = {
     "ann": Caller("key:ann", Role.READER),
@@ -37,7 +37,7 @@ def gated(app: ASGIApp) -> ASGIApp:
 @contextmanager
 def served(executor: Executor) -> Iterator[httpx.Client]:
     """A client of a server that stops at the end."""
-    app = gated(build(executor, mcp=False))
+    app = gated(build(executor))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()

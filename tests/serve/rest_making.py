@@ -16,7 +16,7 @@ import uvicorn
 from hades.domain.times import Clock, system_clock
 from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 
 ADMIN = Caller("key:ann", Role.ADMIN)
 WRITER = Caller("key:will", Role.WRITER, frozenset({"default"}))

@@ -22,9 +22,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import Keys
+from hades.serve.auth.keys import FirstLink, Keys
 from hades.serve.auth.limits import Buckets, Limits
-from hades.serve.auth.link import FirstLink
 from hades.serve.auth.middleware import AuthMiddleware
 
 pytest_plugins = ["served_fixtures"]

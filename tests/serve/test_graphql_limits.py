@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from tests.making import remember_story
 from tests.serve.graphql_making import ask, failed, refused, served
 

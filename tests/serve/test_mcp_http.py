@@ -34,9 +34,9 @@ import hades
 from hades.serve.app import build as build_app
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.auth.keys import Keys
-from hades.serve.auth.listener import LISTENERS
 from hades.serve.auth.middleware import protected
-from hades.serve.executor.executor import Executor
+from hades.serve.auth.sockets import LISTENERS
+from hades.serve.executor import Executor
 from hades.serve.mcp import http as mcp_http
 from hades.serve.mcp.http import mounted
 

@@ -16,7 +16,7 @@ from serve.mcp_making import ANN, EVE, talk
 
 import hades
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.mcp.resources import read_uri, uri_of
 
 if TYPE_CHECKING:

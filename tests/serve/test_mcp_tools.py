@@ -14,7 +14,7 @@ from serve.mcp_making import ANN, EVE, WRITING_TOOLS, names_of, talk, text_of
 
 import hades
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 
 if TYPE_CHECKING:
     from conftest import HeldClock

@@ -14,7 +14,7 @@ from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, Door, asking
 import hades
 from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 
 STRANGER = Caller("key:mallory", Role.ADMIN, frozenset({"elsewhere"}))
 

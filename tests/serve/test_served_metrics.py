@@ -11,7 +11,7 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.serve.executor.executor import Executor, ExecutorLoad
+from hades.serve.executor import Executor, ExecutorLoad
 from hades.serve.telemetry.metrics import (
     CALLS_SHOWN,
     SPACES_SHOWN,

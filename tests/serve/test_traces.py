@@ -20,7 +20,7 @@ from making import remember_story
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 import hades
-from hades.serve.telemetry.telemetry import Telemetry
+from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.traces import Traces, open_traces
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -218,7 +218,7 @@ def test_a_receiver_that_is_not_there_stops_nobody(caplog: pytest.LogCaptureFixt
 def test_without_an_endpoint_nothing_is_imported_or_sent() -> None:
     code = (
         "import sys, hades\n"
-        "from hades.serve.telemetry.telemetry import Telemetry\n"
+        "from hades.serve.telemetry import Telemetry\n"
         "from hades.serve.telemetry.traces import open_traces\n"
         "assert open_traces(environment={}) is None\n"
         "on = {'OTEL_SDK_DISABLED': 'true', 'OTEL_EXPORTER_OTLP_ENDPOINT': 'http://x'}\n"

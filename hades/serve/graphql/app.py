@@ -48,7 +48,7 @@ from hades.domain.times import iso
 from hades.errors import HadesError, InvalidInput
 from hades.memory import View
 from hades.serve.auth.caller import Caller, caller_of
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.graphql.query import NotIndexed, RunningQuery
 from hades.serve.graphql.schema import Query
 from hades.serve.graphql.types import graphql_type

@@ -12,8 +12,7 @@ from strawberry.types import Info
 
 from hades.errors import InvalidInput, Unavailable
 from hades.memory import View
-from hades.serve.auth.call_record import note
-from hades.serve.auth.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role, record_call
 
 ITEMS_AT_MOST = 10_000
 """Items of all lists in one answer; a question counts as `ITEMS_PER_QUESTION`."""
@@ -50,7 +49,7 @@ class RunningQuery:
     def open(self, key: str | int, space: str, as_of: str | None, known_at: str | None) -> View:
         """A space as of a moment, for a field at the root; Denied if it is not the caller's."""
         self.caller.require(Role.READER, space)
-        note(space, writes=False)
+        record_call(space, writes=False)
         view = self.memory.in_space(space)
         if as_of is not None or known_at is not None:
             view = view.at(as_of, known=known_at)

@@ -19,7 +19,7 @@ from hades.domain.answer import Recall
 from hades.errors import InvalidInput, Unavailable
 from hades.memory import Memory, View
 from hades.serve.auth.caller import Caller
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.store.records import Progress
 
 Result = TypeVar("Result")

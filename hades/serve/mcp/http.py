@@ -20,9 +20,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from hades.memory import DEFAULT_SPACE
-from hades.serve.auth import call_record as noted
-from hades.serve.auth.caller import Caller, caller_of
-from hades.serve.executor.executor import Executor, Overloaded
+from hades.serve.auth.caller import Caller, caller_of, name_call, record_call
+from hades.serve.executor import Executor, Overloaded
 from hades.serve.mcp.server import Context, build
 from hades.serve.problems import problem_of
 
@@ -57,8 +56,8 @@ class Mounted:
             return
         caller = caller_of(scope)
         # Only a tool that writes makes it a write: most requests only ask what there is.
-        noted.note(None, writes=False)
-        noted.name("MCP")
+        record_call(None, writes=False)
+        name_call("MCP")
         # The SDK lets a session be used only by the user who began it.
         token = AccessToken(token="", client_id=caller.name, scopes=[])
         if scope["method"] == "POST":

@@ -18,9 +18,8 @@ from mcp.shared.exceptions import MCPError
 
 from hades import __version__
 from hades.errors import HadesError, NotFound
-from hades.serve.auth import call_record as noted
-from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.auth.caller import Caller, Role, name_call
+from hades.serve.executor import Executor
 from hades.serve.mcp import old_names, prompts, reading, resources, writing
 from hades.serve.mcp.call import Call
 from hades.serve.mcp.tool import Tool
@@ -90,7 +89,7 @@ class Handlers:
         tool = TOOLS.get(params.name)
         if tool is None or (tool.writes and self.read_only):
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}.")
-        noted.name(f"MCP {tool.name}")
+        name_call(f"MCP {tool.name}")
         try:
             call = self._call(ctx)
             if tool.writes:

@@ -20,7 +20,7 @@ from mcp.server.stdio import stdio_server
 
 from hades.errors import HadesError
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.mcp.call import Call
 from hades.serve.mcp.server import build
 from hades.settings import load_settings

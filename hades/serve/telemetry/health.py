@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.telemetry.metrics import Metrics
 
 LOG = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _NO_STORE = {"cache-control": "no-store"}
 
 @dataclass(slots=True)
 class Readiness:
-    """What has to hold before calls are served."""
+    """What has to be true before calls are served."""
 
     storage: Callable[[], object]
     """Touches the storage; raises when it does not answer."""
@@ -81,7 +81,7 @@ def health_routes(metrics: Metrics, readiness: Readiness) -> list[Route]:
         told = {"status": "waiting" if problems else "ready", "problems": problems}
         return JSONResponse(told, 503 if problems else 200, headers=_NO_STORE)
 
-    # Not async: what the memory holds is counted here, which is done in a thread.
+    # Not async, so that Starlette runs it in a thread: what is in the memory is counted here.
     def shown_metrics(request: Request) -> Response:
         caller = request.scope.get("hades.caller")
         # They name spaces, so a key for some spaces is not enough.
