@@ -25,7 +25,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
-from hades.client.connection import HttpCall, Connection, encode_cursor, path_of
+from hades.client.connection import Connection, HttpCall, encode_cursor, path_of
 from hades.client.files import download_backup, download_export, upload
 from hades.client.ingesting import ingest_from_here, ingest_there
 from hades.client.jobs import follow

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from hades.client.connection import HttpCall, Connection, path_of
+from hades.client.connection import Connection, HttpCall, path_of
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import formats
 from hades.store.records import Progress

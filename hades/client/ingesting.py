@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from hades.client.connection import HttpCall, Connection, path_of
+from hades.client.connection import Connection, HttpCall, path_of
 from hades.client.files import OCTETS, parts_of
 from hades.client.jobs import follow
 from hades.domain.rebuild import rebuild

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hades.client.connection import BrokenOff, HttpCall, Connection, path_of, refusal
+from hades.client.connection import BrokenOff, Connection, HttpCall, path_of, refusal
 from hades.errors import Unavailable
 from hades.store.records import Progress
 

@@ -29,7 +29,6 @@ from hades.store.faults import is_busy
 from hades.store.records import Progress
 
 Result = TypeVar("Result")
-Found = TypeVar("Found", Recall, Answer)
 Work = Callable[[Memory, Progress], Result]
 """Long work: it tells its progress, and stops when that raises."""
 
@@ -226,10 +225,10 @@ class Executor:
         """The memory it reads, for telemetry; never for a caller."""
         return self._reading
 
-    def told(self, found: Found) -> Found:
-        """Pass an answer on, after telling `on_recall` of it."""
-        if self.on_recall is not None:
-            recall = found.recall if isinstance(found, Answer) else found
+    def told(self, found: Result) -> Result:
+        """Pass a result on, after telling `on_recall` of it where it is an answer."""
+        recall = found.recall if isinstance(found, Answer) else found
+        if self.on_recall is not None and isinstance(recall, Recall):
             self.on_recall(recall, recall.space)
         return found
 

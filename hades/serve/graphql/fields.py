@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from strawberry.types import Info
 
-from hades.domain.answer import Answer, Recall, WorkingSet
+from hades.domain.answer import WorkingSet
 from hades.errors import InvalidInput
 from hades.operations.declare import Operation, Parameter, types_of
 from hades.serve.graphql.query import RunningQuery
@@ -81,9 +81,7 @@ class Reads:
             check("first", first, FIRST_AT_MOST)
         if self.operation.cursor is not None:
             given["limit"] += 1
-        found = self.operation.function(view, *names, **given)
-        if isinstance(found, Recall | Answer):
-            reading.on_recall(found)
+        found = reading.told(self.operation.function(view, *names, **given))
         if self.operation.cursor is None:
             return counted(reading, found)
         shown = page(found, first, self.operation.cursor)

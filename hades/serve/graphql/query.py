@@ -1,4 +1,4 @@
-"""One query under way: the spaces it looks at and how much of its budget is left."""
+"""A query that runs: the spaces it looks at and how much of its budget is left."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class RunningQuery:
     memory: View
     snapshot: ExitStack
     """The one moment that a query without questions sees."""
-    on_recall: Callable[[Any], object]
-    """Told of every recall and answer, for metrics and traces."""
+    told: Callable[[Any], Any]
+    """Passes results on, after telling metrics and traces of answers."""
     needs_index: bool
     """Whether a question waits for what is not indexed yet."""
     unindexed: set[str]
@@ -76,7 +76,7 @@ class RunningQuery:
         return view
 
     def take(self, items: int = 0, characters: int = 0) -> None:
-        """Take from what the answer may hold; InvalidInput when it is used up."""
+        """Take from the budget of the answer; InvalidInput when it is used up."""
         self._items_left -= items
         self._characters_left -= characters
         if self._items_left < 0:
@@ -86,5 +86,5 @@ class RunningQuery:
             )
         if self._characters_left < 0:
             raise InvalidInput(
-                f"The answer holds more than {CHARACTERS_AT_MOST:,} characters: ask for less."
+                f"The answer has more than {CHARACTERS_AT_MOST:,} characters: ask for less."
             )

@@ -193,7 +193,7 @@ async def _read(
             lambda view: page(run(operation, view, asked), limit, key), fresh=operation.asks
         )
     return await reading.answer(
-        lambda view: shown(operation, run(operation, view, given)),
+        lambda view: shown(operation, reading.executor.told(run(operation, view, given))),
         fresh=operation.asks,
         patient=operation.long,
     )
