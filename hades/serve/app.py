@@ -9,10 +9,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 import hades
-from hades.serve import graphql, problems
+from hades.serve import problems
 from hades.serve.auth.audit import Audit
 from hades.serve.auth.keys import FirstLink, Keys
 from hades.serve.executor import Executor
+from hades.serve.graphql.app import GraphQLApp
 from hades.serve.jobs import Jobs
 from hades.serve.mcp import http as mcp
 from hades.serve.rest import openapi, routers
@@ -84,11 +85,10 @@ def build(
     app.state.audit = audit
     app.state.link = link
     telemetry.watch(executor, app.state.jobs.counted)
-    queries = graphql.mounted(executor)
     app.router.routes += [
         *health_routes(telemetry.metrics, readiness),
         Route("/mcp", agents, include_in_schema=False),
-        Route("/graphql", queries, methods=["POST"], include_in_schema=False),
+        Route("/graphql", GraphQLApp(executor), methods=["POST"], include_in_schema=False),
     ]
     problems.install(app)
     for router in (*routers(), link_router):

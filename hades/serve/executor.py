@@ -336,6 +336,13 @@ class Executor:
         """The result of work that `begin` queued."""
         return await self._pools["work"].finished(begun, None)
 
+    def index_now(self, space: str) -> None:
+        """Index what was written, while a thread that reads waits; not at any price."""
+        if (writing := self._writing) is not None:
+            with suppress(Unavailable, TimeoutError):
+                index = self._pools["index"].submit(lambda: writing.in_space(space).index())
+                index.result(INDEXING_S)
+
     async def index(self, caller: Caller, space: str, on_progress: Progress) -> None:
         """Index what was written, for somebody who is about to ask. `on_progress` stops it."""
         record_call(space, writes=False)

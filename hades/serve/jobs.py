@@ -22,7 +22,7 @@ from hades.errors import Conflict, HadesError, NotFound, Unavailable
 from hades.memory import Memory
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor, Overloaded, Work
-from hades.serve.problems import FAILED_INSIDE
+from hades.serve.problems import FAILED_INSIDE, code_of
 from hades.store.records import Progress
 
 Kind = Literal["ingest", "triples", "import-node-link", "resolve"]
@@ -252,7 +252,7 @@ class Jobs:
         except Cancelled:
             job.end("cancelled", {})
         except HadesError as error:
-            job.problem = JobProblem(_code(error), str(error))
+            job.problem = JobProblem(code_of(error), str(error))
             job.end("failed", job.problem)
         except Exception:  # noqa: BLE001 - the edge of a job: it is logged and told
             _log.exception("The job %s (%s) failed", job.id, job.kind)
@@ -282,8 +282,3 @@ def _told(job: Job, what: str, done: int, total: int) -> None:
         job.last_told = now
         job.progress = JobProgress(what, done, total)
         job.tell("progress", job.progress)
-
-
-def _code(error: HadesError) -> str:
-    public = (kind for kind in type(error).__mro__ if kind.__module__ == "hades.errors")
-    return next(public).__name__

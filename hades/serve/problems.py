@@ -110,6 +110,12 @@ def problem_of(error: HadesError) -> Response:
     return problem(status, str(error), kind.__name__, headers=headers)
 
 
+def code_of(error: BaseException) -> str:
+    """The name of an error's class in `hades.errors`."""
+    known = (kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+    return next(known, HadesError).__name__
+
+
 def install(app: FastAPI) -> None:
     """Let every error of an app become a problem."""
     handlers: dict[type[Exception], Any] = {

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 from strawberry.types import Info
 
 from hades.errors import InvalidInput, Unavailable
 from hades.memory import View
 from hades.serve.auth.caller import Caller, Role, record_call
+from hades.serve.executor import Executor
 
 ITEMS_AT_MOST = 10_000
 """Items of all lists in one answer; a question counts as `ITEMS_PER_QUESTION`."""
@@ -23,24 +22,15 @@ CHARACTERS_AT_MOST = 20_000_000
 SECONDS_AT_MOST = 10.0
 
 
-class NotIndexed(Exception):
-    """A question met texts that are not indexed yet: the query runs again once they are."""
-
-
 @dataclass(slots=True)
 class RunningQuery:
     """What the fields of one query share."""
 
+    executor: Executor
     caller: Caller
     memory: View
     snapshot: ExitStack
     """The one moment that a query without questions sees."""
-    told: Callable[[Any], Any]
-    """Passes results on, after telling metrics and traces of answers."""
-    needs_index: bool
-    """Whether a question waits for what is not indexed yet."""
-    unindexed: set[str]
-    """Spaces that have to be indexed before the query can be answered."""
     _views: dict[str | int, View] = field(default_factory=dict)
     _items_left: int = field(default_factory=lambda: ITEMS_AT_MOST)
     _characters_left: int = field(default_factory=lambda: CHARACTERS_AT_MOST)
@@ -70,9 +60,8 @@ class RunningQuery:
         view = self.view(info)
         self.snapshot.close()
         self.take(ITEMS_PER_QUESTION)
-        if self.needs_index and self.memory.in_space(view.space).pending:
-            self.unindexed.add(view.space)
-            raise NotIndexed
+        if self.memory.in_space(view.space).pending:
+            self.executor.index_now(view.space)
         return view
 
     def take(self, items: int = 0, characters: int = 0) -> None:
