@@ -1,7 +1,7 @@
 """Jobs: long work that goes on after its call was answered, and can be watched and stopped.
 
 They live in memory: a server that stops takes its list of jobs along, but nothing that was
-written. Work that was stopped half-way goes on where it stood when it is asked for again.
+written. Work that was stopped is continued when it is asked for again.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class Jobs:
         return [job for job in reversed(self._jobs.values()) if _is_of(job, space)]
 
     def forget(self, space: str) -> None:
-        """Forget the jobs of a space that is gone, and stop those under way."""
+        """Forget the jobs of a space that is gone, and stop those that run."""
         for job in [job for job in self._jobs.values() if job.space == space]:
             job.forgotten = True
             self.cancel(job)

@@ -47,7 +47,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     ) as process:
         assert process.stdout is not None
         started = json.loads(process.stdout.readline())
-        http = next(one["where"] for one in started["listening"] if one["way"] == "http")
+        http = next(one["where"] for one in started["listening"] if one["listener"] == "http")
         sockets = {name: f"unix://{folder}/{name}.sock" for name in ("rw", "admin")}
         yield Served(http, sockets["rw"], sockets["admin"], tokens)
         process.send_signal(signal.SIGTERM)

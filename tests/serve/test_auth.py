@@ -262,7 +262,7 @@ def test_a_head_that_drips_is_hung_up_on_and_others_are_served(serving: Serving)
     with serving(head_s=0.2) as served:
         silent, slow, second = (_connected(served) for _ in range(3))
         slow.sendall(b"GET /v1 HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-        # The second request of a connection is held to the same.
+        # The second request of a connection has the same limit.
         second.sendall(b"GET /v1 HTTP/1.1\r\nHost: x\r\n\r\n")
         assert second.recv(4096).startswith(b"HTTP/1.1 200 ")
         second.sendall(b"GET /v1 HTTP/1.1\r\nHost: ")

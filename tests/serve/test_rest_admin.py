@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from making import remember_story
-from rest_making import LOCAL, Asker, Door, S, asking
+from rest_making import LOCAL, Asker, S, WithCaller, asking
 
 import hades
 from hades.serve.app import build
@@ -83,7 +83,7 @@ def test_paths_of_the_machine_are_taken_in(ask: Asker, tmp_path: Path) -> None:
 def guarded(path: Path, tmp_path: Path) -> Iterator[tuple[Asker, Keys, Audit]]:
     executor = Executor.open(path)
     keys, audit = Keys(tmp_path / "keys"), Audit(tmp_path / "audit")
-    asker = Asker(Door(build(executor, keys=keys, audit=audit), LOCAL))
+    asker = Asker(WithCaller(build(executor, keys=keys, audit=audit), LOCAL))
     yield asker, keys, audit
     executor.close()
     audit.close()
@@ -126,7 +126,7 @@ def test_a_server_that_only_reads_writes_nothing(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "x")
     executor = Executor.open(path, read_only=True)
-    ask = Asker(Door(build(executor), LOCAL))
+    ask = Asker(WithCaller(build(executor), LOCAL))
     try:
         assert ask.get(f"{S}/states/a").json()["content"] == "x"
         assert ask.get("/v1").json()["read_only"] is True

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
-from rest_making import Door, serving
+from rest_making import WithCaller, serving
 from test_uploads import small_files, special, tar_of
 
 from hades.memory import Memory
@@ -35,7 +35,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="module")
 def url(app: Any) -> Iterator[str]:
     """One server for all tests of this file: each has spaces of its own."""
-    with serving(app.state.executor, Door(app)) as address:
+    with serving(app.state.executor, WithCaller(app)) as address:
         yield f"{address}/v1/spaces"
 
 

@@ -108,7 +108,7 @@ VALUES = st.recursive(
 
 
 def _count(said: Any) -> int:
-    """Values and containers, the way they are counted in what was sent."""
+    """Values and containers, as they are counted in what was sent."""
     inner = list(said.values()) if isinstance(said, dict) else said
     if not isinstance(inner, list):
         return 0

@@ -24,12 +24,12 @@ def test_a_question_is_counted_and_the_pages_answer(path: Path) -> None:
     executor, telemetry = Executor.open(path), Telemetry()
     app = telemetry.around(build(executor, telemetry=telemetry))
 
-    async def gated(scope: Any, receive: Any, send: Any) -> None:
+    async def called(scope: Any, receive: Any, send: Any) -> None:
         scope["hades.caller"] = ANN
         await app(scope, receive, send)
 
     async def asking() -> list[httpx.Response]:
-        transport = httpx.ASGITransport(gated)
+        transport = httpx.ASGITransport(called)
         async with httpx.AsyncClient(transport=transport, base_url="http://hades") as client:
             question = {"question": "Why was approach X rejected?"}
             first = await client.post("/v1/spaces/default/recall", json=question)

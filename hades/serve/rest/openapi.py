@@ -38,6 +38,9 @@ def describe(app: FastAPI) -> None:
             schemas |= {**problem.pop("$defs"), "ProblemDetails": problem}
             for cited in ("State", "Chunk"):
                 schemas[cited]["properties"]["id"] = {"type": "string"}
+            # A pair as all tools understand it, without `prefixItems`.
+            pair = {"type": "array", "minItems": 2, "maxItems": 2}
+            schemas["Diff"]["properties"]["fields"]["additionalProperties"] = pair
         return made()
 
     app.openapi = complete  # type: ignore[method-assign]

@@ -46,23 +46,18 @@ class Readiness:
             found["server"] = "shutting down"
         if not self.warm:
             found["warm"] = "still loading"
-        storage = await self._storage_problem()
-        return {**found, "storage": storage} if storage else found
-
-    async def _storage_problem(self) -> str:
         # One look at a time: a storage that hangs must not take a thread for every probe.
         if self._look is None or self._look.done():
             self._look = asyncio.ensure_future(asyncio.to_thread(self.storage))
         look = self._look
         await asyncio.wait({look}, timeout=STORAGE_TIMEOUT_S)
         if not look.done():
-            return f"no answer in {STORAGE_TIMEOUT_S:g} s"
-        error = look.exception()
-        if error is None:
-            return ""
-        # What exactly is wrong is for the log: this page is open to anybody.
-        LOG.error("The storage does not answer: %s", error)
-        return "cannot be read"
+            found["storage"] = f"no answer in {STORAGE_TIMEOUT_S:g} s"
+        elif error := look.exception():
+            # What exactly is wrong is for the log: this page is open to anybody.
+            LOG.error("The storage does not answer: %s", error)
+            found["storage"] = "cannot be read"
+        return found
 
 
 def readiness_of(executor: Executor, *, warm: bool = False) -> Readiness:

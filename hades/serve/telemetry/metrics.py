@@ -173,9 +173,7 @@ class ExecutorMetrics(Collector):
         now = self._standing()
         yield _gauges("hades_pool_waiting", "Calls that wait for a thread.", "pool", now.waiting)
         yield _gauges("hades_pool_running", "Calls that have a thread.", "pool", now.running)
-        refused = CounterMetricFamily(
-            "hades_refused", "Calls refused: too many were waiting.", labels=["pool"]
-        )
+        refused = CounterMetricFamily("hades_refused", "Calls refused.", labels=["pool"])
         for pool, count in now.refused.items():
             refused.add_metric([pool], count)
         yield refused
