@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 
 import pytest
-from hades.cli.recall import read_plan
 from making import passage, path, recall
 from rich.console import Console
 from typer.testing import CliRunner
 
 import hades
 from hades.cli import answers, app
+from hades.cli.commands import read_json
 from hades.domain.answer import Answer, Neighbour, Note, Sentence
 from hades.domain.graph import Node, Reason
 
@@ -112,13 +112,13 @@ def test_paths_and_neighbours() -> None:
 
 
 def test_a_plan_from_the_command_line(tmp_path: FilePath) -> None:
-    assert read_plan('{"graph": {"hops": 1}}') == {"graph": {"hops": 1}}
+    assert read_json('{"graph": {"hops": 1}}', "plan") == {"graph": {"hops": 1}}
     file = tmp_path / "plan.json"
     file.write_text('{"q": 1}')
-    assert read_plan(f"@{file}") == {"q": 1}
+    assert read_json(f"@{file}", "plan") == {"q": 1}
     for wrong in ("hops", "[1]", f"@{tmp_path / 'none'}", f"@{tmp_path}"):
         with pytest.raises(hades.InvalidInput, match="plan"):
-            read_plan(wrong)
+            read_json(wrong, "plan")
 
 
 @pytest.mark.parametrize(
