@@ -88,22 +88,24 @@ def serve(
     }
     options = Options(
         memory=invocation.file(),
+        executor={
+            "read_only": read_only,
+            "encoder": None if settings.encoder == "minilm" else settings.encoder,
+            "readers": readers,
+            "timeout_s": timeout,
+            "busy_timeout_s": settings.busy_timeout_s,
+        },
         host=host or settings.listen_host,
         port=settings.listen_port if port is None else port,
         tcp=tcp,
         remote=remote,
         sockets={name: path.expanduser() for name, path in sockets.items() if path is not None},
         group=socket_group,
-        read_only=read_only,
         hosts=tuple(allow_host or ()),
         cors=tuple(cors_origin or ()),
         requests_per_s=rate,
         body_bytes=request_mb * 1024 * 1024,
-        timeout_s=timeout,
-        readers=readers,
         grace_s=grace,
-        encoder=None if settings.encoder == "minilm" else settings.encoder,
-        busy_timeout_s=settings.busy_timeout_s,
         otlp_endpoint=settings.otlp_endpoint,
         trace_contents=settings.trace_contents,
     )
@@ -167,11 +169,11 @@ def _show_keys(out: Console, found: list[dict[str, Any]]) -> None:
 
 
 def _say(invocation: Invocation, started: Started) -> None:
-    """Tell where the server listens; one line of JSON where asked."""
+    """Tell where the server listens; as one JSON object where asked."""
     if invocation.json:
         from hades.domain.plain import plain
 
-        line = json.dumps(plain(started), ensure_ascii=False)
+        text = json.dumps(plain(started), ensure_ascii=False)
     else:
         lines = [f"hades serves {started.memory}"]
         for one in started.listening:
@@ -183,8 +185,8 @@ def _say(invocation: Invocation, started: Started) -> None:
                 f"There are no keys yet. Opened once, within {minutes} minutes, this gives a key "
                 f"that may do everything:\n  {started.link}"
             )
-        line = "\n".join(lines)
-    sys.stdout.write(line + "\n")
+        text = "\n".join(lines)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 

@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -31,7 +31,7 @@ from hades.serve.app import build
 from hades.serve.auth.audit import Audit, audit_beside
 from hades.serve.auth.connection import HEAD_S, HttpConnection
 from hades.serve.auth.keys import LINK_PATH, LINK_VALID_S, FirstLink, Keys, keys_beside
-from hades.serve.auth.limits import BODY_BYTES_AT_MOST, LOOPBACK_NAMES, REQUESTS_PER_S, Limits
+from hades.serve.auth.limits import LOOPBACK_NAMES, Limits
 from hades.serve.auth.middleware import protected
 from hades.serve.auth.sockets import (
     BACKLOG,
@@ -41,7 +41,7 @@ from hades.serve.auth.sockets import (
     listen_tcp,
     listen_unix,
 )
-from hades.serve.executor import READERS, TIMEOUT_S, Executor
+from hades.serve.executor import Executor
 from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import readiness_of
 from hades.serve.telemetry.traces import open_traces
@@ -67,26 +67,23 @@ class Options:
     """The settings of a server."""
 
     memory: Path
-    host: str | None = None
+    executor: Mapping[str, Any]
+    """How to open the memory: the named arguments of `Executor.open`."""
+    host: str | None
     """Where to listen for TCP; None: at 127.0.0.1, unless sockets were handed over."""
-    port: int | None = None
-    tcp: bool = True
-    remote: bool = False
-    sockets: Mapping[str, Path] = field(default_factory=dict)
+    port: int | None
+    tcp: bool
+    remote: bool
+    sockets: Mapping[str, Path]
     """Unix sockets, by the kind of listener: ro, rw, admin."""
-    group: str | None = None
-    read_only: bool = False
-    hosts: tuple[str, ...] = ()
-    cors: tuple[str, ...] = ()
-    requests_per_s: float = REQUESTS_PER_S
-    body_bytes: int = BODY_BYTES_AT_MOST
-    timeout_s: float = TIMEOUT_S
-    readers: int = READERS
-    grace_s: float = GRACE_S
-    encoder: str | None = None
-    busy_timeout_s: float | None = None
-    otlp_endpoint: str | None = None
-    trace_contents: bool = False
+    group: str | None
+    hosts: tuple[str, ...]
+    cors: tuple[str, ...]
+    requests_per_s: float
+    body_bytes: int
+    grace_s: float
+    otlp_endpoint: str | None
+    trace_contents: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +160,7 @@ def run(options: Options, say: Callable[[Started], object]) -> None:
     """Serve until told to stop. What cannot be begun is a HadesError."""
     with ExitStack() as opened:
         listeners = _listen(options, opened)
-        executor = Executor.open(
-            options.memory,
-            read_only=options.read_only,
-            encoder=options.encoder,
-            readers=options.readers,
-            timeout_s=options.timeout_s,
-            busy_timeout_s=options.busy_timeout_s,
-        )
+        executor = Executor.open(options.memory, **options.executor)
         opened.callback(_within, options.grace_s, executor.close, status=1)
         keys = Keys(keys_beside(options.memory))
         opened.callback(keys.flush)

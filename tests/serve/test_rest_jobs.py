@@ -7,7 +7,6 @@ import secrets
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -368,34 +367,14 @@ def test_too_many_jobs_are_turned_away(
         assert events(client, one.json())[-1]["event"] == "done"
 
 
-class Trickle:
-    """A body that comes in two parts, the second when it is let go."""
-
-    def __init__(self) -> None:
-        self.began, self.go = threading.Event(), threading.Event()
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield b'{"subject": "A", "predicate": "p", "object": "B"}\n'
-        self.began.set()
-        assert self.go.wait(20)
-        yield b'{"subject": "A", "predicate": "p", "object": "C"}\n'
-
-
-def test_few_send_files_at_once(client: httpx.Client) -> None:
-    path = "/jobs?kind=triples&name=f.jsonl"
-    slow = [Trickle(), Trickle()]
-    with ThreadPoolExecutor(2) as threads:
-        sending = [threads.submit(client.post, path, content=one) for one in slow]
-        for one in slow:
-            assert one.began.wait(20)
-        third = client.post(path, content=b"{}")
-        while third.status_code == 202:  # the server did not see both yet
-            third = client.post(path, content=b"{}")
-        assert (third.status_code, "being sent" in third.text) == (503, True)
-        assert third.headers["retry-after"]
-        for one in slow:
-            one.go.set()
-        assert [one.result().status_code for one in sending] == [202, 202]
+def test_one_upload_too_many_is_refused_and_leaves_nothing(
+    client: httpx.Client, app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hades.serve.uploads.UPLOADS_AT_ONCE", 0)
+    refused = send(client, tar_of(("a.md", b"A.")))
+    assert (refused.status_code, "being sent" in refused.text) == (503, True)
+    assert refused.headers["retry-after"]
+    assert left(app) == []
 
 
 def test_a_form_is_whole_and_holds_files_only(client: httpx.Client) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import hades
 from hades.serve import uploads
+from hades.serve.executor import Overloaded
 from hades.serve.problems import TooLarge
 from hades.serve.uploads import Uploads, safe_parts, unpack
 
@@ -218,3 +219,12 @@ def test_what_a_killed_server_left_is_removed_but_nothing_of_a_running_one(tmp_p
 def test_a_server_without_a_folder_takes_nothing() -> None:
     with pytest.raises(hades.Unavailable, match="takes no files"):
         Uploads(None).new_folder()
+
+
+def test_few_files_are_received_at_once() -> None:
+    sent = Uploads(None)
+    refused = pytest.raises(Overloaded, match="being sent")
+    with sent.receiving(), sent.receiving(), refused, sent.receiving():
+        pass
+    with sent.receiving():
+        pass
