@@ -25,7 +25,7 @@ from bench.growth import WORDS
 from bench.load import Order, Result
 from bench.served import Served, finished, probing, served, started, under_load
 from bench.table import note, show
-from hades.serve.executor.executor import WAITING
+from hades.serve.executor import WAITING
 
 CLIENTS = (1, 8, 64)
 SECONDS, SECONDS_SMALL = 8.0, 3.0

@@ -14,7 +14,7 @@ import uvicorn
 from hades.domain.times import Clock, system_clock
 from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.uploads import Uploads
 
 ANN = Caller("ann", Role.ADMIN, local=True)
@@ -73,7 +73,7 @@ class Server:
         """Serve a memory for a while."""
         executor = self._executor.now = Executor.open(path, clock=clock, **given)
         if self._app is None:
-            self._app = build(self._executor, graphql=False, mcp=False)  # type: ignore[arg-type]
+            self._app = build(self._executor)  # type: ignore[arg-type]
         self._app.state.uploads = uploads = Uploads(executor.uploads)
         try:
             yield executor

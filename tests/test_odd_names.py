@@ -14,7 +14,7 @@ from test_cli import Shell
 
 import hades
 from hades.domain.names import one_line
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 
 FORGED = "FORGED@9"
 ODD = f"plan\n{FORGED}, since 2020\r\x1b[31m\u202e\u2028tail"

@@ -25,7 +25,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
-from hades.client.connection import Call, Connection, encode_cursor, path_of
+from hades.client.connection import Connection, HttpCall, encode_cursor, path_of
 from hades.client.files import download_backup, download_export, upload
 from hades.client.ingesting import ingest_from_here, ingest_there
 from hades.client.jobs import follow
@@ -108,7 +108,7 @@ class RemoteView(View):
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """Look for damage; each problem says how to repair it. At the admin socket only."""
-        found = self._connection.json(Call("POST", path_of("admin", "check"), patient=True))
+        found = self._connection.json(HttpCall("POST", path_of("admin", "check"), patient=True))
         return rebuild(list[Problem], found["items"])
 
     # Inside
@@ -119,7 +119,7 @@ class RemoteView(View):
             return self._all_pages(operation, dict(given))
         return _result(operation, self._connection.json(self._request(operation, given)))
 
-    def _request(self, operation: Operation, given: Mapping[str, Any]) -> Call:
+    def _request(self, operation: Operation, given: Mapping[str, Any]) -> HttpCall:
         """The call for an operation: what is in its path, its query and its body."""
         said = _said(operation, given)
         parts: list[str | int] = []
@@ -133,8 +133,8 @@ class RemoteView(View):
             said |= self._as_of()
         path = path_of("spaces", self._space, *parts)
         if operation.verb in ("GET", "DELETE"):
-            return Call(operation.verb, path, said, patient=operation.long)
-        return Call(operation.verb, path, body=said, patient=operation.long)
+            return HttpCall(operation.verb, path, said, patient=operation.long)
+        return HttpCall(operation.verb, path, body=said, patient=operation.long)
 
     def _all_pages(self, operation: Operation, given: dict[str, Any]) -> list[Any]:
         """A list that comes page after page."""
@@ -146,7 +146,7 @@ class RemoteView(View):
         while most is None or len(found) < most:
             at_most = PAGE if most is None else min(PAGE, most - len(found))
             query = {**(request.query or {}), "limit": at_most, "cursor": cursor}
-            page = self._connection.json(Call("GET", request.path, query))
+            page = self._connection.json(HttpCall("GET", request.path, query))
             found += rebuild(operation.returns, page["items"])
             cursor = page["next"]
             if cursor is None:
@@ -217,11 +217,11 @@ class Client(RemoteView, Memory):
     def create_space(self, name: str) -> Space:
         """A new, empty space in this memory. Needs the role admin."""
         body = {"name": clean_name(name, "space")}
-        return rebuild(Space, self._write_there(Call("POST", path_of("spaces"), body=body)))
+        return rebuild(Space, self._write_there(HttpCall("POST", path_of("spaces"), body=body)))
 
     def drop_space(self, name: str) -> None:
         """Erase a space with everything in it. Needs the role admin."""
-        self._write_there(Call("DELETE", path_of("spaces", name)))
+        self._write_there(HttpCall("DELETE", path_of("spaces", name)))
 
     # Sources
 
@@ -263,20 +263,21 @@ class Client(RemoteView, Memory):
 
         self._refuse_now()
         source = _file(path)
-        call = Call("POST", self._path("jobs"), {"kind": "triples", "name": source.name})
+        call = HttpCall("POST", self._path("jobs"), {"kind": "triples", "name": source.name})
         job = upload(self._connection, call, source, on_progress)
         return rebuild(Summary, follow(self._connection, self._space, job, on_progress))
 
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
         """Move to another encoder; see `Memory.reembed`. At the admin socket only."""
         body = {"encoder": encoder, "space": self._space}
-        call = Call("POST", path_of("admin", "reembed"), body=body, patient=True)
+        call = HttpCall("POST", path_of("admin", "reembed"), body=body, patient=True)
         return int(self._write_there(call)["value"])
 
     def resolve(self, *, dry_run: bool = False, on_progress: Progress | None = None) -> Resolution:
         """Find entities that are one under two spellings; see `Memory.resolve`."""
-        body = {"kind": "resolve", "dry_run": dry_run}
-        job = self._write_there(Call("POST", self._path("jobs"), body=body))
+        self._refuse_now()
+        call = HttpCall("POST", self._path("resolve"), body={"dry_run": dry_run})
+        job = self._connection.json(call)
         return rebuild(Resolution, follow(self._connection, self._space, job, on_progress))
 
     # The memory as a whole
@@ -292,15 +293,15 @@ class Client(RemoteView, Memory):
             clean_name(into, "space")
         if source.suffix == ".json":
             target = self if into is None else self.in_space(into)
-            call = Call("POST", target._path("jobs"), {"kind": "import-node-link"})
+            call = HttpCall("POST", target._path("jobs"), {"kind": "import-node-link"})
             job = upload(self._connection, call, source, None)
             return dict(follow(self._connection, target._space, job, None))
-        call = Call("POST", path_of("admin", "import"), {"into": into})
+        call = HttpCall("POST", path_of("admin", "import"), {"into": into})
         return dict(upload(self._connection, call, source, None))
 
     def repair(self, on_progress: Progress | None = None) -> list[Problem]:
         """Repair what can be derived again; what remains. At the admin socket only."""
-        left = self._write_there(Call("POST", path_of("admin", "repair"), patient=True))
+        left = self._write_there(HttpCall("POST", path_of("admin", "repair"), patient=True))
         return rebuild(list[Problem], left["items"])
 
     def backup(self, path: str | Path, on_progress: Progress | None = None) -> None:
@@ -310,7 +311,7 @@ class Client(RemoteView, Memory):
     def restore(self, path: str | Path, on_progress: Progress | None = None) -> None:
         """Send a backup to be put back over the memory. At the admin socket only."""
         self._refuse_now()
-        call = Call("POST", path_of("admin", "restore"))
+        call = HttpCall("POST", path_of("admin", "restore"))
         upload(self._connection, call, Path(path).expanduser(), on_progress)
 
     # Inside
@@ -327,7 +328,7 @@ class Client(RemoteView, Memory):
         collected.append({"operation": operation.name, "arguments": _said(operation, given)})
         return None
 
-    def _write_there(self, call: Call) -> Any:
+    def _write_there(self, call: HttpCall) -> Any:
         """The answer to a write, which is done once however often it is sent."""
         self._refuse_now()
         return self._connection.write(call)
@@ -351,7 +352,7 @@ class Client(RemoteView, Memory):
         finally:
             batch.writes = None
         if writes:
-            self._write_there(Call("POST", self._path("batch"), body={"operations": writes}))
+            self._write_there(HttpCall("POST", self._path("batch"), body={"operations": writes}))
 
     def _collecting(self) -> list[dict[str, Any]] | None:
         """The writes of the batch this thread is in."""

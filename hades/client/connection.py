@@ -42,7 +42,7 @@ Query = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HttpCall:
     """What is asked of a server."""
 
     method: str
@@ -129,13 +129,13 @@ class Connection:
 
     def get(self, *parts: str | int, **query: Any) -> Any:
         """What a page says."""
-        return self.json(Call("GET", path_of(*parts), query))
+        return self.json(HttpCall("GET", path_of(*parts), query))
 
-    def write(self, call: Call) -> Any:
+    def write(self, call: HttpCall) -> Any:
         """The answer to a write, which is done once however often it is sent."""
         return self.json(replace(call, headers={"idempotency-key": uuid.uuid4().hex}))
 
-    def json(self, call: Call) -> Any:
+    def json(self, call: HttpCall) -> Any:
         """The JSON a call is answered with; None where there is none."""
         response = self._sent(call, whole=True)
         if not response.content:
@@ -146,7 +146,7 @@ class Connection:
             raise self._no_server(response) from error
 
     @contextmanager
-    def opened(self, call: Call) -> Iterator[httpx.Response]:
+    def opened(self, call: HttpCall) -> Iterator[httpx.Response]:
         """An answer whose body is still to be read; an error is raised here."""
         import httpx
 
@@ -162,7 +162,7 @@ class Connection:
 
     # Inside
 
-    def _sent(self, call: Call, *, whole: bool) -> httpx.Response:
+    def _sent(self, call: HttpCall, *, whole: bool) -> httpx.Response:
         """The answer to a call, tried as often as makes sense; read to its end if `whole`."""
         import httpx
 
@@ -198,7 +198,7 @@ class Connection:
             time.sleep(pause)
         raise AssertionError("unreachable")
 
-    def _request(self, call: Call) -> httpx.Request:
+    def _request(self, call: HttpCall) -> httpx.Request:
         headers = dict(call.headers or {})
         body: Any = call.body
         if callable(body):
@@ -222,7 +222,7 @@ class Connection:
             min(FIRST_PAUSE_S * 2**earlier, LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
         )
 
-    def _refusal(self, call: Call, response: httpx.Response) -> errors.HadesError:
+    def _refusal(self, call: HttpCall, response: httpx.Response) -> errors.HadesError:
         try:
             told = json.loads(response.content)
             if call.path.startswith(ADMIN) and told["detail"] == NOTHING_THERE:

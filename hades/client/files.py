@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from hades.client.connection import Call, Connection, path_of
+from hades.client.connection import Connection, HttpCall, path_of
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import formats
 from hades.store.records import Progress
@@ -32,13 +32,13 @@ def download_export(
     if format not in formats.FORMATS:
         raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
     if format == "jsonl" and as_of:
-        raise InvalidInput("A jsonl export holds all times: export it without a time.")
+        raise InvalidInput("A jsonl export has all times: export it without a time.")
     target = Path(path).expanduser() if isinstance(path, str | Path) else path
     if format == "jsonl":
-        call = Call("GET", path_of("admin", "export"), patient=True)
+        call = HttpCall("GET", path_of("admin", "export"), patient=True)
     else:
         query = {"format": format, **as_of}
-        call = Call("GET", path_of("spaces", space, "export"), query, patient=True)
+        call = HttpCall("GET", path_of("spaces", space, "export"), query, patient=True)
     if format in formats.GRAPH_FOLDERS:
         if not isinstance(target, Path):
             raise InvalidInput(f"The format {format} is a folder: give a path for it.")
@@ -58,10 +58,12 @@ def download_backup(connection: Connection, path: Path, on_progress: Progress | 
     if path.exists():
         raise InvalidInput(f"{path} exists already: choose another name for the backup.")
     with _new_private_file(path) as file:
-        _save(connection, Call("GET", path_of("admin", "backup"), patient=True), file, on_progress)
+        _save(
+            connection, HttpCall("GET", path_of("admin", "backup"), patient=True), file, on_progress
+        )
 
 
-def upload(connection: Connection, call: Call, path: Path, on_progress: Progress | None) -> Any:
+def upload(connection: Connection, call: HttpCall, path: Path, on_progress: Progress | None) -> Any:
     """The answer to a file that is sent."""
     told = on_progress or (lambda _what, _done, _total: None)
     try:
@@ -75,7 +77,9 @@ def upload(connection: Connection, call: Call, path: Path, on_progress: Progress
 
     headers = {**(call.headers or {}), "content-length": str(size)}
     headers.setdefault("content-type", OCTETS)
-    sent = Call(call.method, call.path, call.query, parts, headers, repeatable=False, patient=True)
+    sent = HttpCall(
+        call.method, call.path, call.query, parts, headers, repeatable=False, patient=True
+    )
     return connection.json(sent)
 
 
@@ -88,7 +92,7 @@ def parts_of(file: IO[bytes], told: Callable[[int], None]) -> Iterator[bytes]:
         told(done)
 
 
-def _write_text(connection: Connection, call: Call, file: TextIO) -> None:
+def _write_text(connection: Connection, call: HttpCall, file: TextIO) -> None:
     with connection.opened(call) as response:
         response.encoding = "utf-8"
         for text in response.iter_text():
@@ -96,7 +100,7 @@ def _write_text(connection: Connection, call: Call, file: TextIO) -> None:
 
 
 def _save(
-    connection: Connection, call: Call, file: IO[bytes], on_progress: Progress | None = None
+    connection: Connection, call: HttpCall, file: IO[bytes], on_progress: Progress | None = None
 ) -> None:
     told = on_progress or (lambda _what, _done, _total: None)
     with connection.opened(call) as response:

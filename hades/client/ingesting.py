@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from hades.client.connection import Call, Connection, path_of
+from hades.client.connection import Connection, HttpCall, path_of
 from hades.client.files import OCTETS, parts_of
 from hades.client.jobs import follow
 from hades.domain.rebuild import rebuild
@@ -59,7 +59,8 @@ def ingest_there(
     body = {name: value for name, value in options.items() if value is not None}
     body |= {"space": space, "paths": [str(root) for root in _roots(paths)], "history": True}
     try:
-        job = connection.write(Call("POST", path_of("admin", "jobs"), body=body))
+        call = HttpCall("POST", path_of("admin", "jobs"), body=body, repeatable=False)
+        job = connection.json(call)
     except Denied as error:
         raise Denied(
             "A history is read where the repository is: open the admin socket of a server there."
@@ -72,7 +73,7 @@ def _roots(paths: tuple[str | Path, ...]) -> list[Path]:
         if not isinstance(path, str | Path) or not str(path):
             raise InvalidInput(f"A path is a non-empty string, not {path!r}.")
         if "\0" in str(path):
-            raise InvalidInput("A path cannot hold a NUL character.")
+            raise InvalidInput("A path cannot have a NUL character.")
     return [Path(path).expanduser().resolve() for path in paths]
 
 
@@ -94,7 +95,7 @@ def _sent(
             file.seek(0)
             return parts_of(file, lambda done: told("sending", done, size))
 
-        call = Call(
+        call = HttpCall(
             "POST",
             path_of("spaces", space, "jobs"),
             {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hades.client.connection import BrokenOff, Call, Connection, path_of, refusal
+from hades.client.connection import BrokenOff, Connection, HttpCall, path_of, refusal
 from hades.errors import Unavailable
 from hades.store.records import Progress
 
@@ -60,7 +60,7 @@ def _watched(connection: Connection, path: str) -> Iterator[Event]:
     last, breaks = "", 0
     while True:
         headers = {"accept": "text/event-stream"} | ({"last-event-id": last} if last else {})
-        call = Call("GET", path, headers=headers, patient=True)
+        call = HttpCall("GET", path, headers=headers, patient=True)
         try:
             with connection.opened(call) as response:
                 for event in events_of(response.iter_lines()):

@@ -9,19 +9,18 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 import hades
-from hades.serve import graphql as queries
 from hades.serve import problems
 from hades.serve.auth.audit import Audit
-from hades.serve.auth.keys import Keys
-from hades.serve.auth.link import FirstLink
-from hades.serve.executor.executor import Executor
+from hades.serve.auth.keys import FirstLink, Keys
+from hades.serve.executor import Executor
+from hades.serve.graphql.app import GraphQLApp
 from hades.serve.jobs import Jobs
-from hades.serve.mcp import http as agents
+from hades.serve.mcp import http as mcp
 from hades.serve.rest import openapi, routers
-from hades.serve.rest.addresses import Undecoded
 from hades.serve.rest.keys import link_router
+from hades.serve.rest.routes import UndecodedPath
+from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import Readiness, health_routes, readiness_of
-from hades.serve.telemetry.telemetry import Telemetry
 from hades.serve.uploads import Uploads
 
 GZIP_BYTES_AT_LEAST = 2_000
@@ -30,7 +29,7 @@ GZIP_LEVEL = 1
 
 
 class Compression(GZipMiddleware):
-    """gzip, unless the client says `gzip;q=0`, which Starlette takes for a wish to have it."""
+    """gzip, unless the client says `gzip;q=0`, which Starlette does not look at."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Compress what is sent, where that is wanted."""
@@ -58,16 +57,15 @@ def build(
     keys: Keys | None = None,
     audit: Audit | None = None,
     link: FirstLink | None = None,
-    graphql: bool = True,
-    mcp: bool = True,
 ) -> FastAPI:
     """The whole application; who is calling is for the middleware around it to say.
 
     `readiness` is for the server to mark when it is warm; without one it is taken for warm.
-    `keys` and `audit` are for the admin socket; `link` gives the first key; `mcp` is at /mcp.
+    `keys` and `audit` are for the admin socket; `link` gives the first key.
     """
-    telemetry = Telemetry() if telemetry is None else telemetry
-    for_agents = agents.mounted(executor) if mcp else None
+    telemetry = telemetry or Telemetry()
+    readiness = readiness or readiness_of(executor, warm=True)
+    agents = mcp.mounted(executor)
     app = FastAPI(
         title="HADES",
         version=hades.__version__,
@@ -78,7 +76,7 @@ def build(
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},
-        lifespan=None if for_agents is None else lambda _app: for_agents.run(),
+        lifespan=lambda _app: agents.run(),
     )
     app.state.executor = executor
     app.state.jobs = Jobs(executor)
@@ -87,19 +85,15 @@ def build(
     app.state.audit = audit
     app.state.link = link
     telemetry.watch(executor, app.state.jobs.counted)
-    ready = readiness or readiness_of(executor, warm=True)
-    app.router.routes.extend(health_routes(telemetry.metrics, ready))
-    if for_agents is not None:
-        app.router.routes.append(Route("/mcp", for_agents, include_in_schema=False))
-    if graphql:
-        asked = queries.mounted(executor)
-        app.router.routes.append(
-            Route("/graphql", asked, methods=["POST"], include_in_schema=False)
-        )
+    app.router.routes += [
+        *health_routes(telemetry.metrics, readiness),
+        Route("/mcp", agents, include_in_schema=False),
+        Route("/graphql", GraphQLApp(executor), methods=["POST"], include_in_schema=False),
+    ]
     problems.install(app)
     for router in (*routers(), link_router):
         app.router.routes.extend(router.routes)
     app.add_middleware(Compression, minimum_size=GZIP_BYTES_AT_LEAST, compresslevel=GZIP_LEVEL)
-    app.add_middleware(Undecoded)
+    app.add_middleware(UndecodedPath)
     openapi.describe(app)
     return app

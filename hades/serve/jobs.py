@@ -1,7 +1,7 @@
 """Jobs: long work that goes on after its call was answered, and can be watched and stopped.
 
 They live in memory: a server that stops takes its list of jobs along, but nothing that was
-written. Work that was stopped half-way goes on where it stood when it is asked for again.
+written. Work that was stopped is continued when it is asked for again.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import logging
 import secrets
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -22,13 +21,12 @@ from hades.domain.plain import plain
 from hades.errors import Conflict, HadesError, NotFound, Unavailable
 from hades.memory import Memory
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor, Overloaded
-from hades.serve.problems import FAILED_INSIDE
+from hades.serve.executor import Executor, Overloaded, Work
+from hades.serve.problems import FAILED_INSIDE, code_of
 from hades.store.records import Progress
 
 Kind = Literal["ingest", "triples", "import-node-link", "resolve"]
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]
-Work = Callable[[Memory, Progress], Any]
 
 UNFINISHED_AT_MOST = 16
 KEPT_AT_MOST = 200
@@ -130,41 +128,9 @@ class Jobs:
     def __init__(self, executor: Executor, *, heartbeat_s: float = HEARTBEAT_S) -> None:
         self._executor = executor
         self._jobs: dict[str, Job] = {}
-        self._asked: dict[tuple[str, str, str], tuple[str, str]] = {}
-        """By caller, space and idempotency key: what was asked, and the job it became."""
-        self._reserved: set[tuple[str, str, str]] = set()
-        """The same, of requests that are still being received."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._watching = 0
         self.heartbeat_s = heartbeat_s
-
-    @contextmanager
-    def reserved(self, caller: Caller, space: str, key: str | None) -> Iterator[None]:
-        """While a request is received, another one under its key is Overloaded."""
-        if key is None:
-            yield
-            return
-        mark = (caller.name, space, key)
-        if mark in self._reserved:
-            raise Overloaded(f"A request with the key {key!r} is under way: come back for it.")
-        self._reserved.add(mark)
-        try:
-            yield
-        finally:
-            self._reserved.discard(mark)
-
-    def knows(self, caller: Caller, space: str, key: str | None) -> bool:
-        """Whether a caller began a job under this key."""
-        return key is not None and (caller.name, space, key) in self._asked
-
-    def earlier(self, caller: Caller, space: str, key: str | None, asked: str) -> Job | None:
-        """The job a caller began under this key before; Conflict for another request."""
-        known = None if key is None else self._asked.get((caller.name, space, key))
-        if known is None:
-            return None
-        if known[0] != asked:
-            raise Conflict(f"The key {key!r} came with another request: choose a new key.")
-        return self._jobs.get(known[1])
 
     def refuse_more(self, space: str | None = None, source: str | None = None) -> None:
         """Overloaded when too many are unfinished; Conflict when this source is among them."""
@@ -181,12 +147,10 @@ class Jobs:
         caller: Caller,
         space: str,
         kind: Kind,
-        work: Work,
+        work: Work[Any],
         *,
         source: str | None = None,
         role: Role = Role.WRITER,
-        key: str | None = None,
-        asked: str = "",
         afterwards: Callable[[], None] = lambda: None,
     ) -> Job:
         """Begin work; `afterwards` is called in a thread when it ended, however it did.
@@ -200,8 +164,6 @@ class Jobs:
         job = Job(kind=kind, space=space, source=source, by=caller.name)
         begun = self._queued(job, caller, work, role, afterwards)
         self._jobs[job.id] = job
-        if key is not None:
-            self._asked[caller.name, space, key] = (asked, job.id)
         self._forget_old()
         task = asyncio.create_task(self._follow(job, begun))
         self._tasks.add(task)
@@ -213,13 +175,12 @@ class Jobs:
         return [job for job in reversed(self._jobs.values()) if _is_of(job, space)]
 
     def forget(self, space: str) -> None:
-        """Forget the jobs of a space that is gone, and stop those under way."""
+        """Forget the jobs of a space that is gone, and stop those that run."""
         for job in [job for job in self._jobs.values() if job.space == space]:
             job.forgotten = True
             self.cancel(job)
             if job.ended:
                 del self._jobs[job.id]
-        self._asked = {mark: was for mark, was in self._asked.items() if mark[1] != space}
 
     def get(self, space: str, id: str) -> Job:
         """One job of a space."""
@@ -265,7 +226,7 @@ class Jobs:
     # Inside
 
     def _queued(
-        self, job: Job, caller: Caller, work: Work, role: Role, afterwards: Callable[[], None]
+        self, job: Job, caller: Caller, work: Work[Any], role: Role, afterwards: Callable[[], None]
     ) -> Future[Any]:
         def run(memory: Memory, progress: Progress) -> Any:
             try:
@@ -291,7 +252,7 @@ class Jobs:
         except Cancelled:
             job.end("cancelled", {})
         except HadesError as error:
-            job.problem = JobProblem(_code(error), str(error))
+            job.problem = JobProblem(code_of(error), str(error))
             job.end("failed", job.problem)
         except Exception:  # noqa: BLE001 - the edge of a job: it is logged and told
             _log.exception("The job %s (%s) failed", job.id, job.kind)
@@ -305,7 +266,6 @@ class Jobs:
         ended = [job.id for job in self._jobs.values() if job.ended]
         for id in ended[: max(0, len(self._jobs) - KEPT_AT_MOST)]:
             del self._jobs[id]
-        self._asked = {key: was for key, was in self._asked.items() if was[1] in self._jobs}
 
 
 def _is_of(job: Job, space: str) -> bool:
@@ -322,8 +282,3 @@ def _told(job: Job, what: str, done: int, total: int) -> None:
         job.last_told = now
         job.progress = JobProgress(what, done, total)
         job.tell("progress", job.progress)
-
-
-def _code(error: HadesError) -> str:
-    public = (kind for kind in type(error).__mro__ if kind.__module__ == "hades.errors")
-    return next(public).__name__

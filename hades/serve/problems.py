@@ -14,14 +14,14 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hades import errors
-from hades.errors import Conflict, HadesError
+from hades.errors import Conflict, HadesError, InvalidInput
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 1
@@ -35,18 +35,9 @@ _STATUS: dict[type[HadesError], int] = {
     errors.Corrupt: 500,
     HadesError: 500,
 }
-_CODE = {
-    **{status: kind.__name__ for kind, status in reversed(_STATUS.items())},
-    400: "InvalidInput",
-    401: "Denied",
-    405: "InvalidInput",
-    412: "Conflict",
-    413: "InvalidInput",
-    415: "InvalidInput",
-    429: "Unavailable",
-    507: "Unavailable",
-    500: "HadesError",
-}
+_CODE = {401: "Denied", 403: "Denied", 404: "NotFound", 409: "Conflict", 412: "Conflict"}
+_CODE |= dict.fromkeys((429, 503, 504, 507), "Unavailable")
+"""The codes of what is not one of our errors; else InvalidInput below 500."""
 
 ERRORS_AT_MOST = 20
 """Things wrong with one request that are told: one may have thousands."""
@@ -62,7 +53,13 @@ class PreconditionFailed(Conflict):
     status = 412
 
 
-class Wrong(BaseModel):
+class TooLarge(InvalidInput):
+    """More was sent than is taken."""
+
+    status = 413
+
+
+class FieldProblem(BaseModel):
     """One thing wrong with a request."""
 
     where: str
@@ -72,27 +69,13 @@ class Wrong(BaseModel):
 class ProblemDetails(BaseModel):
     """What went wrong, in one sentence."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "type": "about:blank",
-                    "title": "Not Found",
-                    "status": 404,
-                    "detail": "There is no topic 'design/approach_x' at that time.",
-                    "code": "NotFound",
-                }
-            ]
-        }
-    )
-
     type: str = "about:blank"
     title: str
     status: int
     detail: str
     code: str
     """The class of the error in `hades.errors`."""
-    errors: list[Wrong] = []
+    errors: list[FieldProblem] = []
     """Each thing wrong with a request that does not fit its description."""
 
 
@@ -110,7 +93,7 @@ def problem(
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": _encodable(detail),
-        "code": code or _CODE.get(status, "HadesError"),
+        "code": code or _CODE.get(status, "InvalidInput" if status < 500 else "HadesError"),
     }
     if wrong:
         body["errors"] = list(wrong)
@@ -127,14 +110,24 @@ def problem_of(error: HadesError) -> Response:
     return problem(status, str(error), kind.__name__, headers=headers)
 
 
+def code_of(error: BaseException) -> str:
+    """The name of an error's class in `hades.errors`."""
+    known = (kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+    return next(known, HadesError).__name__
+
+
 def install(app: FastAPI) -> None:
     """Let every error of an app become a problem."""
-    app.add_exception_handler(HadesError, _ours)
-    app.add_exception_handler(RequestValidationError, _unfit)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(ClientDisconnect, _gone)
-    app.add_exception_handler(OSError, _disk)
-    app.add_exception_handler(Exception, _unforeseen)
+    handlers: dict[type[Exception], Any] = {
+        HadesError: _ours,
+        RequestValidationError: _unfit,
+        HTTPException: _http,
+        ClientDisconnect: _gone,
+        OSError: _disk,
+        Exception: _unforeseen,
+    }
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -152,13 +145,11 @@ ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504)
 """What any call may meet: a key that is missing or not enough, an overload, a wrong value."""
 
 
-async def _ours(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HadesError)
+async def _ours(_request: Request, error: HadesError) -> Response:
     return problem_of(error)
 
 
-async def _unfit(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
+async def _unfit(request: Request, error: RequestValidationError) -> Response:
     told = error.errors()[:ERRORS_AT_MOST]
     found = [_wrong(one) for one in told]
     first = found[0]
@@ -178,7 +169,7 @@ def is_json(request: Request) -> bool:
 
 
 def _wrong(one: Mapping[str, Any]) -> dict[str, str]:
-    # Names of fields come from the request: they may hold what cannot be encoded.
+    # Names of fields come from the request, and may not be encodable.
     where = ".".join(str(part) for part in one["loc"])
     what = str(one.get("ctx", {}).get("error", one["msg"])).rstrip(".")
     return {"where": _encodable(where)[:200], "what": _encodable(what)[:500]}
@@ -188,8 +179,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-async def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+async def _http(request: Request, error: HTTPException) -> Response:
     if error.status_code == 405:
         return problem(
             405, "This address takes other methods.", headers=_allowed(request) or error.headers
@@ -211,8 +201,7 @@ async def _gone(_request: Request, _error: Exception) -> Response:
     return problem(400, "The request ended before all of it was here.")
 
 
-async def _disk(request: Request, error: Exception) -> Response:
-    assert isinstance(error, OSError)
+async def _disk(request: Request, error: OSError) -> Response:
     if error.errno in _DISK_FULL:
         return problem(507, "There is no room on the server's disk: tell its operator.")
     return await _unforeseen(request, error)

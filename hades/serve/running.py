@@ -1,8 +1,8 @@
 """Running a server: its sockets, executor and app, put together, warmed, and closed again.
 
-A first signal lets it finish: no new connections, what is under way is answered, long work
-stops where it stands, then the memory is closed. What takes longer than the grace time is
-left; the store is safe either way, since a write is whole or not there.
+A first signal lets it finish: no new connections, open requests are answered, long work
+stops at its next step, then the memory is closed. What takes longer than the grace time is
+left; the store is safe all the same, since a write is whole or not there.
 """
 
 from __future__ import annotations
@@ -30,15 +30,20 @@ from hades.errors import HadesError, InvalidInput
 from hades.serve.app import build
 from hades.serve.auth.audit import Audit, audit_beside
 from hades.serve.auth.connection import HEAD_S, HttpConnection
-from hades.serve.auth.keys import Keys, keys_beside
+from hades.serve.auth.keys import LINK_PATH, LINK_VALID_S, FirstLink, Keys, keys_beside
 from hades.serve.auth.limits import BODY_BYTES_AT_MOST, LOOPBACK_NAMES, REQUESTS_PER_S, Limits
-from hades.serve.auth.link import PATH, VALID_S, FirstLink
-from hades.serve.auth.listener import LISTENERS
-from hades.serve.auth.middleware import flush, protected
-from hades.serve.auth.sockets import BACKLOG, Listener, handed_sockets, listen_tcp, listen_unix
-from hades.serve.executor.executor import READERS, TIMEOUT_S, Executor
+from hades.serve.auth.middleware import protected
+from hades.serve.auth.sockets import (
+    BACKLOG,
+    LISTENERS,
+    Listener,
+    handed_sockets,
+    listen_tcp,
+    listen_unix,
+)
+from hades.serve.executor import READERS, TIMEOUT_S, Executor
+from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import readiness_of
-from hades.serve.telemetry.telemetry import Telemetry
 from hades.serve.telemetry.traces import open_traces
 
 HOST = "127.0.0.1"
@@ -92,7 +97,7 @@ class Started:
     listening: list[dict[str, str]]
     audit: str
     link: str | None
-    link_s: int = VALID_S
+    link_s: int = LINK_VALID_S
 
 
 class Server(uvicorn.Server):
@@ -168,7 +173,7 @@ def run(options: Options, say: Callable[[Started], object]) -> None:
         )
         opened.callback(_within, options.grace_s, executor.close, status=1)
         keys = Keys(keys_beside(options.memory))
-        opened.callback(flush, keys)
+        opened.callback(keys.flush)
         audit = Audit(audit_beside(options.memory))
         opened.callback(audit.close)
         sys.setswitchinterval(SWITCH_S)
@@ -176,20 +181,22 @@ def run(options: Options, say: Callable[[Started], object]) -> None:
 
 
 def _listen(options: Options, opened: ExitStack) -> list[Listener]:
+    listeners: list[Listener] = []
+
+    def add(listener: Listener) -> None:
+        listeners.append(listener)
+        opened.callback(listener.close)
+
     handed = handed_sockets(os.environ)
-    for one in handed:
-        opened.callback(one.close)
-    listeners = list(handed)
+    for listener in handed:
+        add(listener)
     for name, path in options.sockets.items():
-        group = options.group if name == "ro" else None
-        listeners.append(listen_unix(path, LISTENERS[name], group))
-        opened.callback(listeners[-1].close)
-    # Whoever hands sockets over says where this server listens.
+        add(listen_unix(path, LISTENERS[name], options.group if name == "ro" else None))
+    # Handed sockets say where this server listens, unless a host or port is given too.
     asked = options.host is not None or options.port is not None
     if options.tcp and (asked or not handed):
         port = PORT if options.port is None else options.port
-        listeners.append(listen_tcp(options.host or HOST, port, remote=options.remote))
-        opened.callback(listeners[-1].close)
+        add(listen_tcp(options.host or HOST, port, remote=options.remote))
     if not listeners:
         raise InvalidInput("There is nowhere to listen: give a socket, or leave out --no-tcp.")
     return listeners
@@ -204,16 +211,15 @@ def _server(
     opened: ExitStack,
     say: Callable[[Started], object],
 ) -> Server:
-    traces = open_traces(options.otlp_endpoint, contents=options.trace_contents)
-    telemetry = Telemetry(traces=traces)
+    telemetry = Telemetry(open_traces(options.otlp_endpoint, contents=options.trace_contents))
     opened.callback(telemetry.close)
     readiness = readiness_of(executor)
-    by_key = any(one.kind.by_key for one in listeners)
-    link = FirstLink(keys) if by_key and not keys.exist else None
+    urls = [one.where for one in listeners if one.kind.by_key]
+    link = FirstLink(keys) if urls and not keys.exist else None
     limits = Limits(
         requests_per_s=options.requests_per_s,
         body_bytes=options.body_bytes,
-        hosts=_hosts(options, listeners),
+        hosts=_hosts(options, urls),
     )
     app = build(
         executor, telemetry=telemetry, readiness=readiness, keys=keys, audit=audit, link=link
@@ -234,7 +240,14 @@ def _server(
     warming = threading.Thread(target=warm, name="hades-warm")
 
     def ready() -> None:
-        say(_started(options, listeners, audit, link))
+        say(
+            Started(
+                memory=str(options.memory),
+                listening=[{"listener": one.kind.name, "where": one.where} for one in listeners],
+                audit=str(audit.folder),
+                link=None if link is None else f"{urls[0]}{LINK_PATH}?token={link.token}",
+            )
+        )
         warming.start()
         # Given up on, it loses nothing: that is no failure.
         opened.callback(_within, options.grace_s, warming.join, status=0)
@@ -265,28 +278,16 @@ def _for_origins(app: ASGIApp, origins: tuple[str, ...]) -> Any:
     )
 
 
-def _hosts(options: Options, listeners: list[Listener]) -> frozenset[str] | None:
+def _hosts(options: Options, urls: list[str]) -> frozenset[str] | None:
     """The host names TCP requests may be for; None: any, since its own names are not known."""
     given = {name.lower() for name in options.hosts}
     if any("*" in name.removeprefix("*.") for name in given):
         raise InvalidInput("A host is a name, or *.example.com for all below one.")
-    places = [urlsplit(one.where).hostname or "" for one in listeners if one.kind.by_key]
+    places = [urlsplit(url).hostname or "" for url in urls]
     with suppress(ValueError):
         if not given and not all(ipaddress.ip_address(place).is_loopback for place in places):
             return None
     return frozenset(LOOPBACK_NAMES | given | set(places))
-
-
-def _started(
-    options: Options, listeners: list[Listener], audit: Audit, link: FirstLink | None
-) -> Started:
-    url = next((one.where for one in listeners if one.kind.by_key), None)
-    return Started(
-        memory=str(options.memory),
-        listening=[{"listener": one.kind.name, "where": one.where} for one in listeners],
-        audit=str(audit.folder),
-        link=None if link is None else f"{url}{PATH}?token={link.token}",
-    )
 
 
 @contextmanager
@@ -310,7 +311,7 @@ def _within(grace_s: float, close: Callable[[], object], *, status: int) -> None
     closing.start()
     closing.join(grace_s)
     if closing.is_alive():
-        _log.error("what is under way does not finish in %g s: leaving it", grace_s)
+        _log.error("not finished after %g s: leaving it", grace_s)
         os._exit(status)  # a thread that does not end would keep the process for ever
 
 

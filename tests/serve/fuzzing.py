@@ -18,14 +18,14 @@ from rest_making import serving
 
 import hades
 from hades.serve.app import build
-from hades.serve.auth import middleware as gates
+from hades.serve.auth import middleware
 from hades.serve.auth.audit import Audit
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.auth.limits import Limits
-from hades.serve.auth.listener import ListenerKind
 from hades.serve.auth.middleware import protected
-from hades.serve.executor.executor import Executor
+from hades.serve.auth.sockets import ListenerKind
+from hades.serve.executor import Executor
 
 HERE = ListenerKind("http", Role.ADMIN, by_key=True, local=True)
 """By a key, as far as the admin socket goes."""
@@ -44,7 +44,7 @@ def fuzz(folder: Path, examples: int, phases: str, seed: int = 1) -> subprocess.
     keys, audit = Keys(folder / "keys"), Audit(folder / "audit")
     _, words = keys.create("fuzz", Role.ADMIN)
     executor = Executor.open(path)
-    gates.WRONG_KEYS_PER_S = 0  # it tries many
+    middleware.WRONG_KEYS_PER_S = 0  # it tries many
     limits = Limits(requests_per_s=0, hosts=None)
     guarded = protected(build(executor, keys=keys, audit=audit), keys, audit=audit, limits=limits)
 

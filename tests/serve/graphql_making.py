@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 
 CALLERS = {
     "ann": Caller("key:ann", Role.READER),
@@ -22,22 +22,22 @@ CALLERS = {
 }
 
 
-def gated(app: ASGIApp) -> ASGIApp:
-    """A gate that believes the header `who`; without one, nobody vouches."""
+def with_callers(app: ASGIApp) -> ASGIApp:
+    """The app, with the caller that the header `who` names; without one, nobody."""
 
-    async def gate(scope: Scope, receive: Receive, send: Send) -> None:
+    async def called(scope: Scope, receive: Receive, send: Send) -> None:
         who = dict(scope.get("headers", ())).get(b"who", b"").decode()
         if who in CALLERS:
             scope["hades.caller"] = CALLERS[who]
         await app(scope, receive, send)
 
-    return gate
+    return called
 
 
 @contextmanager
 def served(executor: Executor) -> Iterator[httpx.Client]:
     """A client of a server that stops at the end."""
-    app = gated(build(executor, mcp=False))
+    app = with_callers(build(executor))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()

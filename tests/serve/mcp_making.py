@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from mcp import Client, MCPError, StdioServerParameters
 
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.server import AgentServer
 

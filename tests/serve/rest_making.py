@@ -16,7 +16,7 @@ import uvicorn
 from hades.domain.times import Clock, system_clock
 from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 
 ADMIN = Caller("key:ann", Role.ADMIN)
 WRITER = Caller("key:will", Role.WRITER, frozenset({"default"}))
@@ -26,8 +26,8 @@ S = "/v1/spaces/default"
 
 
 @dataclass
-class Door:
-    """Lets everybody in as `caller`: in place of the middleware."""
+class WithCaller:
+    """Every request comes from `caller`: in place of the middleware."""
 
     app: Any
     caller: Caller | None = ADMIN
@@ -42,7 +42,7 @@ class Door:
 class Asker:
     """Calls the app in this process, each call on one loop that stays."""
 
-    door: Door
+    app: WithCaller
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
 
     def __call__(self, method: str, path: str, **said: Any) -> httpx.Response:
@@ -52,8 +52,8 @@ class Asker:
     async def _ask(
         self, method: str, path: str, caller: Caller | None, said: dict[str, Any]
     ) -> httpx.Response:
-        door = self.door if caller is None else Door(self.door.app, caller)
-        transport = httpx.ASGITransport(door, raise_app_exceptions=False)
+        app = self.app if caller is None else WithCaller(self.app.app, caller)
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://hades") as client:
             return await client.request(method, path, **said)
 
@@ -74,7 +74,7 @@ class Asker:
 def asking(path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN) -> Iterator[Asker]:
     """The app over a memory, asked in this process."""
     executor = Executor.open(path, clock=clock)
-    asker = Asker(Door(build(executor), caller))
+    asker = Asker(WithCaller(build(executor), caller))
     try:
         yield asker
     finally:
@@ -86,7 +86,7 @@ def asking(path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN) -
 def serving(executor: Executor, app: Any = None) -> Iterator[str]:
     """The app behind a real server at a real port; its address."""
     config = uvicorn.Config(
-        app or Door(build(executor)), port=0, log_config=None, loop="asyncio", ws="none"
+        app or WithCaller(build(executor)), port=0, log_config=None, loop="asyncio", ws="none"
     )
     server = uvicorn.Server(config)
     ready = threading.Event()

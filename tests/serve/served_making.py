@@ -14,13 +14,11 @@ import httpx
 from hades.serve.app import build
 from hades.serve.auth.audit import Audit
 from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import Keys
+from hades.serve.auth.keys import FirstLink, Keys
 from hades.serve.auth.limits import Limits
-from hades.serve.auth.link import FirstLink
-from hades.serve.auth.listener import LISTENERS
 from hades.serve.auth.middleware import protected
-from hades.serve.auth.sockets import Listener, listen_tcp, listen_unix
-from hades.serve.executor.executor import Executor
+from hades.serve.auth.sockets import LISTENERS, Listener, listen_tcp, listen_unix
+from hades.serve.executor import Executor
 from hades.serve.running import Server
 
 STATES = "/v1/spaces/default/states"

@@ -18,8 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import hades
 from hades.domain.graph import Reason
-from hades.serve.executor.executor import Executor
-from hades.serve.telemetry.telemetry import Telemetry
+from hades.serve.executor import Executor
+from hades.serve.telemetry import Telemetry
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "deploy"

@@ -11,7 +11,7 @@ import pytest
 from graphql import get_introspection_query
 
 import hades
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from tests.making import remember_story
 from tests.serve.graphql_making import ask, served
 

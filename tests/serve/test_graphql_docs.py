@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import hades
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.graphql import app, fields, query
 from tests.making import remember_story
 from tests.serve.graphql_making import served

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.serve.executor.executor import Executor
+from hades.operations.declare import OPERATIONS
+from hades.serve.executor import Executor
 from tests.making import remember_story
 from tests.serve.graphql_making import ask, failed, refused, served
 
@@ -61,14 +62,16 @@ def test_a_list_reads_one_item_more_than_its_page(
     read: dict[str, int] = {}
 
     def watched(name: str) -> None:
-        method = getattr(hades.View, name)
+        operation = OPERATIONS[name]
+        function = operation.function
 
+        @functools.wraps(function)
         def reading(*args: Any, **kwargs: Any) -> Any:
-            found = method(*args, **kwargs)
+            found = function(*args, **kwargs)
             read[name] = len(found)
             return found
 
-        monkeypatch.setattr(hades.View, name, functools.wraps(method)(reading))
+        monkeypatch.setitem(vars(operation), "function", reading)
 
     for name in ("topics", "entities", "edges", "history"):
         watched(name)
@@ -147,7 +150,7 @@ def test_an_answer_has_a_size(client: httpx.Client, monkeypatch: pytest.MonkeyPa
     shown = [one["state"] for one in told["data"]["space"]["topics"]["items"]]
     assert shown[0] is not None
     assert shown[-1] is None
-    assert "The answer holds more than 60 characters" in told["errors"][0]["message"]
+    assert "The answer has more than 60 characters" in told["errors"][0]["message"]
 
 
 def test_a_query_has_its_time(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,9 +30,8 @@ from serve.mcp_making import (
 
 import hades
 from hades.serve.app import build as build_app
-from hades.serve.auth import call_record
-from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role
+from hades.serve.executor import Executor
 
 PATIENCE_S = 60.0
 CALLERS = {
@@ -70,8 +69,8 @@ def with_callers(app: Any, calls: list[tuple[str | None, bool | None]]) -> Any:
             detail = {"detail": "This key is not known: it may have been revoked."}
             await problem(401, detail)(scope, receive, send)
             return
-        record = call_record.CallRecord("request")
-        call_record.current.set(record)
+        record = CallRecord("request")
+        CALL_RECORD.set(record)
         await app({**scope, "hades.caller": caller}, receive, send)
         calls.append((record.call, record.writes))
 

@@ -17,7 +17,7 @@ from serve.mcp_making import EVE, talk
 import hades
 from hades.domain.times import to_micros
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.mcp.resources import read_uri, uri_of
 
 NAMES = st.text(

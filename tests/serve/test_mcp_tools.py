@@ -17,7 +17,7 @@ import hades
 from hades.context.tokens import load_tokenizer
 from hades.domain.times import to_micros
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.mcp.answers import ANSWER_CHARACTERS_AT_MOST
 
 WHY = {"question": "Why don't we use approach X?"}

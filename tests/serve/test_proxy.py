@@ -179,9 +179,9 @@ def test_events_are_passed_on_as_they_come(
     go = threading.Event()
     monkeypatch.setattr(Memory, "resolve", lambda *_a, **_k: go.wait(30))
     with proxied.client() as client:
-        job = client.post(JOBS, json={"kind": "resolve"}).json()
+        job = client.post("/v1/spaces/default/resolve").json()
         with client.stream("GET", f"{JOBS}/{job['id']}/events") as stream:
             lines = stream.iter_lines()
-            assert next(lines) == ": here"  # while the job is still under way
+            assert next(lines) == ": here"  # while the job still runs
             go.set()
             assert any(line == "event: done" for line in lines)

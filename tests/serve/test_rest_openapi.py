@@ -45,6 +45,8 @@ def test_every_write_takes_an_idempotency_key() -> None:
     for method, path, about in OPERATIONS:
         if method == "GET" or not path.startswith("/v1/spaces"):
             continue
+        if "/jobs" in path or path.endswith(("/resolve", "/index")):
+            continue  # done again, they change nothing
         if not path.endswith(("/search", "/recall", "/ask", "/rank", "/warm")):
             names = {parameter["name"] for parameter in about.get("parameters", [])}
             assert "Idempotency-Key" in names, path

@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 import pytest
 from making import remember_story
-from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, Door, asking
+from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, WithCaller, asking
 
 import hades
 from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 
 STRANGER = Caller("key:mallory", Role.ADMIN, frozenset({"elsewhere"}))
 
@@ -101,7 +101,7 @@ def test_admin_calls_are_nowhere_but_at_the_admin_socket(ask: Asker) -> None:
 
 
 def test_without_authentication_nothing_is_served(ask: Asker) -> None:
-    closed = Asker(Door(ask.door.app, None), ask.loop)
+    closed = Asker(WithCaller(ask.app.app, None), ask.loop)
     for one in OPERATIONS:
         assert _call(closed, one, None) == 403, one[:2]  # type: ignore[arg-type]
 

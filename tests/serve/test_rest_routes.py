@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from starlette.responses import Response
 
 from hades.serve import problems
-from hades.serve.rest import bodies
+from hades.serve.problems import TooLarge
+from hades.serve.rest import routes
+from hades.serve.rest.models import Body
 from hades.serve.rest.routes import CheckedRoute
-from hades.serve.rest.words import Body
-from hades.serve.uploads import TooLarge
 
 
 class Said(Body):
@@ -86,11 +86,11 @@ def test_a_long_text_is_read() -> None:
 
 @pytest.mark.parametrize("url", ["/things/a", "/things/a?limit=11"])
 def test_a_body_of_very_many_values_is_not_read(url: str) -> None:
-    many = b'{"text": "x", "more": [' + b"[]," * bodies.VALUES_AT_MOST + b"[]]}"
+    many = b'{"text": "x", "more": [' + b"[]," * routes.VALUES_AT_MOST + b"[]]}"
     status, told = _sent(APP, many, url)
     assert (status, told["detail"]) == (
         413,
-        "A request holds at most 200,000 values: send it in parts.",
+        "A request has at most 200,000 values: send it in parts.",
     )
 
 
@@ -108,7 +108,7 @@ VALUES = st.recursive(
 
 
 def _count(said: Any) -> int:
-    """Values and containers, the way they are counted in what was sent."""
+    """Values and containers, as they are counted in what was sent."""
     inner = list(said.values()) if isinstance(said, dict) else said
     if not isinstance(inner, list):
         return 0
@@ -119,8 +119,8 @@ def _count(said: Any) -> int:
 def test_values_are_counted_outside_of_strings(said: Any) -> None:
     raw, count = json.dumps(said).encode(), _count(said)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bodies, "VALUES_AT_MOST", count)
-        bodies.check_values(raw)
-        patch.setattr(bodies, "VALUES_AT_MOST", count - 1)
+        patch.setattr(routes, "VALUES_AT_MOST", count)
+        routes.check_values(raw)
+        patch.setattr(routes, "VALUES_AT_MOST", count - 1)
         with pytest.raises(TooLarge):
-            bodies.check_values(raw)
+            routes.check_values(raw)

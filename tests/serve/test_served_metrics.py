@@ -11,7 +11,7 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.serve.executor.executor import Executor, ExecutorLoad
+from hades.serve.executor import Executor, ExecutorLoad
 from hades.serve.telemetry.metrics import (
     CALLS_SHOWN,
     SPACES_SHOWN,
@@ -68,7 +68,7 @@ def test_calls_are_counted_by_name_mode_and_status() -> None:
     assert value(metrics, "hades_call_seconds_count", call="recall", mode="RO") == 2
 
 
-@settings(max_examples=10)
+@settings(max_examples=3)
 @given(st.lists(st.tuples(st.text(), st.text(), st.text(), st.integers()), max_size=400))
 def test_labels_stay_few_whatever_callers_send(
     told: list[tuple[str, str, str, int]],

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.auth.listener import LISTENERS
-from hades.serve.auth.sockets import check_mode, listen_tcp, listen_unix
+from hades.serve.auth.sockets import LISTENERS, check_mode, listen_tcp, listen_unix
 
 
 def test_a_socket_has_its_mode_whatever_the_umask(tmp_path: Path) -> None:

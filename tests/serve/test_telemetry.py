@@ -12,8 +12,8 @@ from making import remember_story
 import hades
 from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
-from hades.serve.telemetry.telemetry import Telemetry
+from hades.serve.executor import Executor
+from hades.serve.telemetry import Telemetry
 
 ANN = Caller("key:ann", Role.WRITER)
 
@@ -21,22 +21,22 @@ ANN = Caller("key:ann", Role.WRITER)
 def test_a_question_is_counted_and_the_pages_answer(path: Path) -> None:
     with hades.open(path) as memory:
         remember_story(memory)
-    desk, telemetry = Executor.open(path), Telemetry()
-    app = telemetry.around(build(desk, telemetry=telemetry))
+    executor, telemetry = Executor.open(path), Telemetry()
+    app = telemetry.around(build(executor, telemetry=telemetry))
 
-    async def gated(scope: Any, receive: Any, send: Any) -> None:
+    async def called(scope: Any, receive: Any, send: Any) -> None:
         scope["hades.caller"] = ANN
         await app(scope, receive, send)
 
     async def asking() -> list[httpx.Response]:
-        transport = httpx.ASGITransport(gated)
+        transport = httpx.ASGITransport(called)
         async with httpx.AsyncClient(transport=transport, base_url="http://hades") as client:
             question = {"question": "Why was approach X rejected?"}
             first = await client.post("/v1/spaces/default/recall", json=question)
             return [first, *[await client.get(p) for p in ("/healthz", "/readyz", "/metrics")]]
 
     answer, alive, ready, metrics = asyncio.run(asking())
-    desk.close()
+    executor.close()
     assert answer.status_code == alive.status_code == ready.status_code == 200, answer.text
     assert 'hades_stage_seconds_count{stage="walk"} 1.0' in metrics.text
     assert 'hades_memory_topics{space="default"} 4.0' in metrics.text

@@ -20,7 +20,7 @@ from making import remember_story
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 import hades
-from hades.serve.telemetry.telemetry import Telemetry
+from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.traces import Traces, open_traces
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -49,7 +49,7 @@ class Receiver:
                 pass
 
         self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 
     def take(self, path: str, headers: dict[str, str], body: bytes) -> None:
@@ -123,7 +123,7 @@ def traced(receiver: Receiver, **options: Any) -> Traces:
 
 
 def test_a_request_its_answer_and_its_stages_are_one_trace(receiver: Receiver) -> None:
-    telemetry = Telemetry(traces=traced(receiver))
+    telemetry = Telemetry(traced(receiver))
     serve(telemetry, {"traceparent": PARENT})
     telemetry.close()
     request = receiver.named("POST /v1/spaces/{space}/recall")
@@ -158,11 +158,11 @@ def test_stages_have_the_times_they_really_had(receiver: Receiver, path: Path) -
 
 
 def test_no_contents_unless_asked(receiver: Receiver) -> None:
-    telemetry = Telemetry(traces=traced(receiver))
+    telemetry = Telemetry(traced(receiver))
     serve(telemetry, {})
     telemetry.close()
     assert not [span for span in receiver.spans if b"secret" in span.SerializeToString()]
-    asked = Telemetry(traces=traced(receiver, contents=True))
+    asked = Telemetry(traced(receiver, contents=True))
     serve(asked, {})
     asked.close()
     told = about([span for span in receiver.spans if span.name == "recall"][-1])
@@ -185,7 +185,7 @@ def test_an_error_is_raised_again_and_its_sentence_stays_here(receiver: Receiver
 
 
 def test_a_failure_is_marked(receiver: Receiver) -> None:
-    telemetry = Telemetry(traces=traced(receiver))
+    telemetry = Telemetry(traced(receiver))
     serve(telemetry, {}, status=503)
     telemetry.close()
     assert receiver.named("POST /v1/spaces/{space}/recall").status.code == 2
@@ -206,11 +206,14 @@ def test_the_endpoint_and_its_key_may_come_from_the_environment(
     assert service["service.version"] == hades.__version__
 
 
-def test_a_receiver_that_is_not_there_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_receiver_that_is_not_there_stops_nobody(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hades.serve.telemetry.traces.FLUSH_TIMEOUT_S", 0.05)
     with caplog.at_level(logging.CRITICAL):
         traces = open_traces("http://127.0.0.1:9")
         assert traces is not None
-        telemetry = Telemetry(traces=traces)
+        telemetry = Telemetry(traces)
         assert serve(telemetry, {}).status_code == 200
         telemetry.close()
 
@@ -218,7 +221,7 @@ def test_a_receiver_that_is_not_there_stops_nobody(caplog: pytest.LogCaptureFixt
 def test_without_an_endpoint_nothing_is_imported_or_sent() -> None:
     code = (
         "import sys, hades\n"
-        "from hades.serve.telemetry.telemetry import Telemetry\n"
+        "from hades.serve.telemetry import Telemetry\n"
         "from hades.serve.telemetry.traces import open_traces\n"
         "assert open_traces(environment={}) is None\n"
         "on = {'OTEL_SDK_DISABLED': 'true', 'OTEL_EXPORTER_OTLP_ENDPOINT': 'http://x'}\n"

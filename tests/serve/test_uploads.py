@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import io
 import resource
@@ -19,7 +18,8 @@ from hypothesis import strategies as st
 
 import hades
 from hades.serve import uploads
-from hades.serve.uploads import TooLarge, Uploads, safe_parts, unpack
+from hades.serve.problems import TooLarge
+from hades.serve.uploads import Uploads, safe_parts, unpack
 
 
 def tar_of(*files: tuple[str, bytes], mode: str = "w") -> bytes:
@@ -161,7 +161,7 @@ def test_a_header_that_never_ends_is_not_read(
 
 
 @pytest.mark.parametrize("kind", [b"x", b"g", b"L", b"K"])
-def test_a_long_header_is_refused_before_it_is_held(tmp_path: Path, kind: bytes) -> None:
+def test_a_long_header_is_refused_before_it_is_read(tmp_path: Path, kind: bytes) -> None:
     header = tarfile.TarInfo("header")
     header.type, header.size = kind, 64 * 2**20
     packed = gzip.compress(header.tobuf(tarfile.USTAR_FORMAT) + b"a" * header.size, 1)
@@ -203,7 +203,7 @@ def test_a_path_longer_than_file_systems_take_is_refused(tmp_path: Path) -> None
 def test_what_a_killed_server_left_is_removed_but_nothing_of_a_running_one(tmp_path: Path) -> None:
     folder = tmp_path / "m.hades.uploads"
     first = Uploads(folder)
-    ours = asyncio.run(first.new_folder())
+    ours = first.new_folder()
     second = Uploads(folder)
     assert ours.is_dir()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -217,4 +217,4 @@ def test_what_a_killed_server_left_is_removed_but_nothing_of_a_running_one(tmp_p
 
 def test_a_server_without_a_folder_takes_nothing() -> None:
     with pytest.raises(hades.Unavailable, match="takes no files"):
-        asyncio.run(Uploads(None).new_folder())
+        Uploads(None).new_folder()

@@ -1,8 +1,8 @@
-"""The audit log: one JSON line a call, reads and writes in files of their own.
+"""The audit log: one line of JSON a call, reads and writes in files of their own.
 
-It says who called what, where, and what came of it; never what was read or written, and
-never a key. A line is in the system's hands when its answer is sent, so it outlives the
-process. A file that grew too long is kept under a number, the oldest is dropped.
+It says who called what, where, and with which result; never what was read or written, and
+never a key. A line is written before its answer is sent. A file that grew too long is kept
+under a number, the oldest is dropped.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -23,9 +24,24 @@ Mode = Literal["RO", "RW"]
 
 FILE_BYTES_AT_MOST = 16 * 1024 * 1024
 FILES_KEPT = 5
-_LINE_BYTES = 1_000
-"""A line has fewer bytes: it names no topics."""
+_ENTRY_BYTES = 1_000
+"""An entry has fewer bytes: it names no topics."""
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One call, as the audit log has it."""
+
+    at: datetime
+    who: str
+    listener: str
+    space: str | None
+    call: str
+    mode: Mode
+    status: int
+    ms: float
+    request: str
 
 
 def audit_beside(memory: Path) -> Path:
@@ -34,22 +50,22 @@ def audit_beside(memory: Path) -> Path:
 
 
 class _LogFile(RotatingFileHandler):
-    """A rotated file of lines that only its owner may read."""
+    """A rotated file of entries that only its owner may read."""
 
     def __init__(self, path: Path, bytes_at_most: int, kept: int) -> None:
         super().__init__(path, maxBytes=bytes_at_most, backupCount=kept, encoding="utf-8")
         os.chmod(path, 0o600)
-        self._failed = False
-        if path.stat().st_size and not _ends_a_line(path):
-            self.add("")  # a crash or a full disk cut the last line
+        self._failed = self._failed_before = False
+        if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
+            self.add("")  # a crash or a full disk cut the last entry
 
     def doRollover(self) -> None:
         super().doRollover()
         os.chmod(self.baseFilename, 0o600)
 
-    def add(self, line: str) -> None:
+    def add(self, entry: str) -> None:
         self._failed_before, self._failed = self._failed, False
-        self.emit(logging.makeLogRecord({"msg": line}))
+        self.emit(logging.makeLogRecord({"msg": entry}))
 
     def handleError(self, record: logging.LogRecord) -> None:
         # The call is done: a full disk must not make it look undone. Said once.
@@ -58,13 +74,13 @@ class _LogFile(RotatingFileHandler):
             _log.error("the audit log cannot be written", exc_info=True)
 
     def tail(self, limit: int) -> list[dict[str, Any]]:
-        """The last lines, oldest first; those that are damaged are left out."""
+        """The last entries, oldest first; those that are damaged are left out."""
         found: list[dict[str, Any]] = []
         for number in range(self.backupCount + 1):
             path = Path(self.baseFilename + (f".{number}" if number else ""))
             if len(found) >= limit or not path.exists():
                 break
-            found[:0] = list(_last_lines(path, limit - len(found)))
+            found[:0] = list(_last_entries(path, limit - len(found)))
         return found[-limit:] if limit else []
 
 
@@ -91,55 +107,28 @@ class Audit:
                 f"The audit log {folder} cannot be written ({error.strerror}): check it."
             ) from error
 
-    def add(
-        self,
-        *,
-        who: str,
-        listener: str,
-        space: str | None,
-        call: str,
-        mode: Mode,
-        status: int,
-        ms: float,
-        request: str,
-    ) -> None:
-        """Write down one call."""
-        line = {
-            "at": datetime.now(UTC).isoformat(timespec="microseconds"),
-            "who": who,
-            "listener": listener,
-            "space": space,
-            "call": call,
-            "mode": mode,
-            "status": status,
-            "ms": round(ms, 2),
-            "request": request,
-        }
+    def add(self, mode: Mode, **said: Any) -> None:
+        """Write down one call: the other fields of `AuditEntry`."""
+        entry = AuditEntry(at=datetime.now(UTC), mode=mode, **said)
         with self._lock:
-            self._files[mode].add(json.dumps(line))
+            self._files[mode].add(json.dumps(asdict(entry), default=datetime.isoformat))
 
     def tail(self, limit: int = 100) -> list[dict[str, Any]]:
         """The last calls, newest first."""
         with self._lock:
-            lines = [line for file in self._files.values() for line in file.tail(limit)]
-        return sorted(lines, key=lambda line: str(line["at"]), reverse=True)[:limit]
+            found = [entry for file in self._files.values() for entry in file.tail(limit)]
+        return sorted(found, key=lambda entry: str(entry["at"]), reverse=True)[:limit]
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self._files.values():
             file.close()
 
 
-def _ends_a_line(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read() == b"\n"
-
-
-def _last_lines(path: Path, limit: int) -> Iterator[dict[str, Any]]:
+def _last_entries(path: Path, limit: int) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        start = max(0, size - limit * _LINE_BYTES)
+        start = max(0, size - limit * _ENTRY_BYTES)
         file.seek(start)
         lines = file.read().splitlines()[1 if start else 0 :]
     for line in lines:

@@ -1,14 +1,15 @@
-"""A caller: who is asking, and what they may do."""
+"""A caller: who is asking, what they may do, and what is recorded of their call."""
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from hades.errors import Denied
 from hades.operations.declare import Role
 
-__all__ = ["Caller", "Role", "caller_of"]
+__all__ = ["CALL_RECORD", "CallRecord", "Caller", "Role", "caller_of", "name_call", "record_call"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +47,33 @@ def caller_of(asked: Any) -> Caller:
     if not isinstance(caller, Caller):
         raise Denied("This call was not authenticated.")
     return caller
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """What the audit log, the metrics and the logs say of one call."""
+
+    request: str
+    """The id of the request, as its answer tells it."""
+    space: str | None = None
+    writes: bool | None = None
+    """Whether it asked to write; None: it never came to the memory."""
+    call: str | None = None
+    """What was called, where its address does not say it."""
+
+
+CALL_RECORD: ContextVar[CallRecord | None] = ContextVar("hades_call_record", default=None)
+"""The record of the current call: the middleware makes it, the executor fills it in."""
+
+
+def record_call(space: str | None, *, writes: bool) -> None:
+    """Record what is asked for; a call that writes anywhere is a write."""
+    if (record := CALL_RECORD.get()) is not None:
+        record.space = space if space is not None else record.space
+        record.writes = writes or bool(record.writes)
+
+
+def name_call(call: str) -> None:
+    """Record what is called: an MCP tool, say, where all have one address."""
+    if (record := CALL_RECORD.get()) is not None:
+        record.call = call

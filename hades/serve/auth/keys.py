@@ -1,34 +1,44 @@
 """API keys: who may come by TCP, with which role, into which spaces.
 
-They stand in a private file beside the memory, `notes.hades.keys`, as hashes only: a key is
+They are in a private file beside the memory, `notes.hades.keys`, as hashes only: a key is
 shown once, when it is made. A running server sees at once what is made or revoked. Keys are
 256 random bits, so a plain SHA-256 keeps them: there is nothing to guess.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import json
+import logging
 import os
 import secrets
+import stat
+import tempfile
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hades.domain.rules import clean_name
-from hades.errors import Conflict, Corrupt, InvalidInput, NotFound
+from hades.errors import Conflict, Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.auth.private import check_private, locked_folder, read_private, write_private
 
 PREFIX = "hades_"
-_Stamp = tuple[int, int, int]
+LINK_PATH = "/link"
+LINK_VALID_S = 15 * 60
+FIRST_KEY = "first"
+_FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Key:
     """An API key, as the file has it: never the key itself."""
 
@@ -40,12 +50,12 @@ class Key:
     made_at: datetime
     used_at: datetime | None
     digest: str
-    caller: Caller = field(init=False, compare=False)
-    """Who comes with it; made once, since every request asks."""
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def caller(self) -> Caller:
+        """Who comes with it."""
         spaces = None if self.spaces is None else frozenset(self.spaces)
-        object.__setattr__(self, "caller", Caller(f"key:{self.name}", self.role, spaces))
+        return Caller(f"key:{self.name}", self.role, spaces)
 
     def shown(self) -> dict[str, Any]:
         """What may be told of it."""
@@ -60,7 +70,7 @@ class Key:
 
 
 def keys_beside(memory: Path) -> Path:
-    """Where the keys of a memory file stand."""
+    """The file with the keys of a memory."""
     return memory.with_name(memory.name + ".keys")
 
 
@@ -79,7 +89,7 @@ class Keys:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._stamp: _Stamp | None = None
+        self._stamp: tuple[int, int, int] | None = None
         self._known: dict[str, Key] = {}
         self._used: dict[str, datetime] = {}
 
@@ -87,8 +97,8 @@ class Keys:
         """A new key, and the words that are it: they cannot be shown again."""
         clean_name(name, "key")
         chosen = None if spaces is None else tuple(sorted({clean_name(s, "space") for s in spaces}))
-        id, secret = secrets.token_hex(4), secrets.token_hex(32)
-        token = f"{PREFIX}{id}_{secret}"
+        id = secrets.token_hex(4)
+        token = f"{PREFIX}{id}_{secrets.token_hex(32)}"
         made = Key(id, name, role, chosen, datetime.now(UTC), None, _digest(token))
         with locked_folder(self.path.parent):
             keys = self._read()
@@ -112,9 +122,9 @@ class Keys:
         return gone[0]
 
     def find(self, token: str) -> Key | None:
-        """The key these words are, as the file stands now; None: they are no key."""
-        prefix, _, rest = token.partition("_")
-        key = self._current().get(rest.partition("_")[0]) if prefix + "_" == PREFIX else None
+        """The key these words are, as the file is now; None: they are no key."""
+        id = token.removeprefix(PREFIX).partition("_")[0] if token.startswith(PREFIX) else ""
+        key = self._current().get(id)
         digest = _digest(token)
         # Compared even when there is no such id, so that both take the same time.
         if not hmac.compare_digest(digest, digest[::-1] if key is None else key.digest):
@@ -129,15 +139,18 @@ class Keys:
         return bool(self._current())
 
     def flush(self) -> None:
-        """Write down when keys were last used."""
+        """Write down when keys were last used; that it fails is only logged."""
         used, self._used = self._used, {}
         if not used:
             return
-        with locked_folder(self.path.parent):
-            keys = self._read()
-            kept = [replace(key, used_at=used.get(key.id, key.used_at)) for key in keys]
-            if kept != keys:
-                self._write(kept)
+        try:
+            with locked_folder(self.path.parent):
+                keys = self._read()
+                kept = [replace(key, used_at=used.get(key.id, key.used_at)) for key in keys]
+                if kept != keys:
+                    self._write(kept)
+        except HadesError as error:
+            _log.warning("%s", error)
 
     def _current(self) -> dict[str, Key]:
         """The keys by id, read again when the file is another."""
@@ -148,13 +161,12 @@ class Keys:
         stamp = (found.st_ino, found.st_mtime_ns, found.st_mode)
         if stamp != self._stamp:
             with self._lock:
-                check_private(self.path, found)
                 self._known = {key.id: key for key in self._read()}
                 self._stamp = stamp
         return self._known
 
     def _read(self) -> list[Key]:
-        content = read_private(self.path)
+        content = _read_private(self.path)
         if content is None:
             return []
         try:
@@ -167,6 +179,90 @@ class Keys:
     def _write(self, keys: list[Key]) -> None:
         records = [{**key.shown(), "sha256": key.digest} for key in keys]
         write_private(self.path, json.dumps({"keys": records}, indent=1).encode() + b"\n")
+
+
+class FirstLink:
+    """The link a server without keys prints: opened once, in time, it gives the first key."""
+
+    def __init__(
+        self, keys: Keys, valid_s: float = LINK_VALID_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self._keys = keys
+        self._clock = clock
+        self._until = clock() + valid_s
+        self._lock = threading.Lock()
+
+    def exchange(self, token: str) -> dict[str, str] | None:
+        """The first key, for the right token in time; None: the link is no good."""
+        given = token.encode("utf-8", "surrogateescape")
+        with self._lock:
+            if self._clock() > self._until or self._keys.exist:
+                return None
+            if not hmac.compare_digest(self.token.encode(), given):
+                return None
+            self._until = float("-inf")  # once, also when that key is revoked
+            key, words = self._keys.create(FIRST_KEY, Role.ADMIN)
+        return {
+            "key": words,
+            "name": key.name,
+            "role": "admin",
+            "use": "Send it as the header `Authorization: Bearer KEY`. It is not shown again.",
+        }
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """One process at a time inside; the lock goes with the process."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise Unavailable(f"The folder {folder} cannot be used ({error.strerror}).") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _read_private(path: Path) -> bytes | None:
+    """The content of a file that only its owner may use; None when there is none."""
+    try:
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            if found.st_mode & _FOR_OTHERS:
+                raise Denied(f"Others may read {path}: run `chmod 600 {path}`, and make new keys.")
+            if found.st_uid not in (os.geteuid(), 0):
+                raise Denied(f"{path} belongs to another user: remove it, or run as that user.")
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be read ({error.strerror}): check it.") from error
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a private file so that a crash leaves the old one or the new one."""
+    try:
+        # mkstemp makes it readable by the owner only, whatever the umask.
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+            raise
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written ({error.strerror}): check it.") from error
 
 
 def _key(record: dict[str, Any]) -> Key:

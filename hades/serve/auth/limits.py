@@ -19,15 +19,13 @@ QUESTION_BYTES_AT_MOST = 1024 * 1024
 UPLOAD_BYTES_AT_MOST = 1024 * 1024 * 1024
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _NAMES_AT_MOST = 10_000
-_FILES = re.compile(rb"/v1/admin/(import|restore)")
-_JOBS = re.compile(rb"/v1/spaces/[^/]+/jobs")
-_HELD_IN_MEMORY = ("application/json", "multipart/")
+_FILES = re.compile(rb"/v1/admin/(import|restore)|/v1/spaces/[^/]+/jobs")
 _QUESTIONS = re.compile(rb"/v1/spaces/[^/]+/(ask|rank|recall|search)|/graphql")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What requests are held to."""
+    """How often and how much a caller may ask."""
 
     requests_per_s: float = REQUESTS_PER_S
     """Of one key; 0: as many as it likes."""
@@ -39,11 +37,11 @@ class Limits:
 
     def bytes_at_most(self, scope: Scope) -> int:
         """The most bytes the body of a request may have."""
-        # The path as it was sent: a topic may be called a/jobs, and its body is held in memory.
+        # The path as it was sent: a topic may be called a/jobs, and its body is read into memory.
         path = scope.get("raw_path") or b""
         kind = Headers(scope=scope).get("content-type", "").strip().lower()
-        is_file = _JOBS.fullmatch(path) and not kind.startswith(_HELD_IN_MEMORY)
-        if is_file or _FILES.fullmatch(path):
+        is_form = kind.startswith("multipart/")  # Starlette reads it into memory
+        if _FILES.fullmatch(path) and not is_form:
             return self.upload_bytes
         if _QUESTIONS.fullmatch(path):
             return min(QUESTION_BYTES_AT_MOST, self.body_bytes)
@@ -69,12 +67,6 @@ def limited_body(scope: Scope, receive: Receive, bytes_at_most: int) -> Receive:
     return limited
 
 
-@dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    at: float
-
-
 class Buckets:
     """Token buckets by name: so many requests a second, and a burst."""
 
@@ -87,28 +79,26 @@ class Buckets:
         self._per_s = per_s
         self._burst = max(1.0, per_s * BURST if burst is None else burst)
         self._clock = clock
-        self._buckets: dict[str, _Bucket] = {}
+        self._buckets: dict[str, tuple[float, float]] = {}
+        """By name: how many tokens there were, and when."""
 
     def take(self, name: str) -> float:
         """Take one; 0, or the seconds until there is one again."""
         if not self._per_s:
             return 0.0
         now = self._clock()
-        bucket = self._buckets.get(name)
-        if bucket is None:
+        if name not in self._buckets:
             self._make_room(now)
-            bucket = self._buckets[name] = _Bucket(self._burst, now)
-        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.at) * self._per_s)
-        bucket.at = now
-        if bucket.tokens < 1:
-            return (1 - bucket.tokens) / self._per_s
-        bucket.tokens -= 1
-        return 0.0
+        tokens, at = self._buckets.get(name, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - at) * self._per_s)
+        taken = tokens >= 1
+        self._buckets[name] = (tokens - taken, now)
+        return 0.0 if taken else (1 - tokens) / self._per_s
 
     def _make_room(self, now: float) -> None:
         if len(self._buckets) < _NAMES_AT_MOST:
             return
         full_s = self._burst / self._per_s
-        fresh = {name: one for name, one in self._buckets.items() if now - one.at < full_s}
+        fresh = {name: one for name, one in self._buckets.items() if now - one[1] < full_s}
         # All of them busy at once: forgetting them only forgives.
         self._buckets = fresh if len(fresh) < _NAMES_AT_MOST else {}

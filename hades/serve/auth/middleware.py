@@ -21,20 +21,17 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hades.errors import HadesError
-from hades.serve.auth import call_record
 from hades.serve.auth.audit import Audit, Mode
-from hades.serve.auth.call_record import CallRecord
-from hades.serve.auth.caller import Caller
-from hades.serve.auth.keys import Key, Keys
+from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord
+from hades.serve.auth.keys import LINK_PATH, Key, Keys
 from hades.serve.auth.limits import Buckets, Limits, limited_body
-from hades.serve.auth.link import PATH as LINK
-from hades.serve.auth.listener import ListenerKind
+from hades.serve.auth.sockets import ListenerKind
 from hades.serve.problems import FAILED_INSIDE, problem
 
 Observe = Callable[[str, Mode, int, float], object]
 
 HEALTH_PAGES = frozenset({"/healthz", "/readyz"})
-WITHOUT_KEY = HEALTH_PAGES | {LINK}
+WITHOUT_KEY = HEALTH_PAGES | {LINK_PATH}
 WRONG_KEYS_PER_S = 5.0
 WRONG_KEYS_BURST = 20
 FLUSH_EVERY_S = 60.0
@@ -103,9 +100,9 @@ class AuthMiddleware:
 
     def _by_key(self, kind: ListenerKind, sent: str) -> Caller | None:
         key = self._key(sent)
-        if key is None or kind.by_key:
-            return None if key is None else key.caller
-        # At a unix socket a key can only narrow what the socket allows.
+        if key is None:
+            return None
+        # A key can only narrow what a unix socket allows.
         role = min(key.role, kind.most)
         return replace(key.caller, role=role, local=kind.local and role == kind.most)
 
@@ -120,7 +117,7 @@ class AuthMiddleware:
             ) from error
         if key is not None and time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
             self._flushed_at = time.monotonic()
-            asyncio.get_running_loop().run_in_executor(None, flush, self._keys)
+            asyncio.get_running_loop().run_in_executor(None, self._keys.flush)
         return key
 
     def _unknown(self, scope: Scope, sent: str | None) -> HTTPException:
@@ -153,7 +150,7 @@ class CallLogMiddleware:
             return
         started = time.perf_counter()
         record = CallRecord(_request_id(scope))
-        token = call_record.current.set(record)
+        token = CALL_RECORD.set(record)
         status, ended = 0, False
 
         def log() -> None:
@@ -180,7 +177,7 @@ class CallLogMiddleware:
         finally:
             if not ended:
                 log()
-            call_record.current.reset(token)
+            CALL_RECORD.reset(token)
 
     def _log(self, scope: Scope, record: CallRecord, status: int, seconds: float) -> None:
         caller: Caller | None = scope.get("hades.caller")
@@ -190,13 +187,13 @@ class CallLogMiddleware:
         call = record.call or _call(scope)
         if self._audit is not None and scope["path"] not in HEALTH_PAGES:
             self._audit.add(
+                mode,
                 who="nobody" if caller is None else caller.name,
                 listener="" if kind is None else kind.name,
                 space=record.space,
                 call=call,
-                mode=mode,
                 status=status,
-                ms=seconds * 1000,
+                ms=round(seconds * 1000, 2),
                 request=record.request,
             )
         if self._observe is not None:
@@ -213,14 +210,6 @@ def protected(
 ) -> ASGIApp:
     """The app, for known callers only, with an audit log."""
     return CallLogMiddleware(AuthMiddleware(app, keys, limits), audit, observe)
-
-
-def flush(keys: Keys) -> None:
-    """Write down when keys were last used; that it fails is only logged."""
-    try:
-        keys.flush()
-    except HadesError as error:
-        _log.warning("%s", error)
 
 
 def _by_socket(scope: Scope, kind: ListenerKind) -> Caller | None:

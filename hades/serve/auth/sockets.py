@@ -1,4 +1,4 @@
-"""Sockets: the places a server listens at, opened so that only the right people reach them.
+"""Sockets: where a server listens, opened so that only the right people reach them.
 
 A unix socket's mode is its lock, so it is set whatever the umask, and looked at again before
 anything is served. A socket file nobody listens at is a leftover and is replaced; one that is
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hades.errors import Conflict, Denied, InvalidInput, Unavailable
-from hades.serve.auth.listener import LISTENERS, ListenerKind
-from hades.serve.auth.private import locked_folder
+from hades.serve.auth.caller import Role
+from hades.serve.auth.keys import locked_folder
 
 PATH_BYTES_AT_MOST = 107
 """What fits into a unix address (unix(7): 108 with the closing zero)."""
@@ -28,6 +28,29 @@ BACKLOG = 512
 PORTS_UP_TO = 65_535
 _FIRST_HANDED_FD = 3
 """sd_listen_fds(3): handed sockets begin here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerKind:
+    """One kind of listener."""
+
+    name: str
+    most: Role
+    """The highest role of its callers."""
+    by_key: bool = False
+    """Whether callers need a key; else the socket's mode decides who gets in."""
+    local: bool = False
+    """Whether `/v1/admin` is here: keys, backups and files of this machine."""
+    mode: int = 0o600
+    """Who may open the socket."""
+
+
+LISTENERS: dict[str, ListenerKind] = {
+    "ro": ListenerKind("ro", Role.READER, mode=0o660),
+    "rw": ListenerKind("rw", Role.WRITER),
+    "admin": ListenerKind("admin", Role.ADMIN, local=True),
+    "http": ListenerKind("http", Role.ADMIN, by_key=True),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +88,13 @@ def listen_unix(path: Path, kind: ListenerKind, group: str | None = None) -> Lis
                 listening.bind(place)
             finally:
                 os.umask(before)
-            _guard(place, kind, group)
+            _set_mode(place, kind, group)
             listening.listen(BACKLOG)
             listening.setblocking(False)
-        except OSError as error:
+        except BaseException as error:
             listening.close()
-            raise Unavailable(f"{place} cannot be listened at: {error.strerror}.") from error
-        except BaseException:
-            listening.close()
+            if isinstance(error, OSError):
+                raise Unavailable(f"{place} cannot be listened at: {error.strerror}.") from error
             raise
     return Listener(kind, listening, place, _identity(os.lstat(place)))
 
@@ -103,8 +125,7 @@ def listen_tcp(host: str, port: int, *, remote: bool) -> Listener:
                 f"Another program listens at {host}:{port}: stop it, or take another --port."
             ) from error
         raise Unavailable(f"{host}:{port} cannot be listened at: {error.strerror}.") from error
-    shown = f"[{host}]" if ":" in host else host
-    return Listener(LISTENERS["http"], listening, f"http://{shown}:{listening.getsockname()[1]}")
+    return Listener(LISTENERS["http"], listening, _url(listening, host))
 
 
 def handed_sockets(environment: MutableMapping[str, str]) -> list[Listener]:
@@ -135,8 +156,13 @@ def _handed(fd: int, name: str) -> Listener:
         place = handed.getsockname()
         check_mode(place, kind, exactly=False)
         return Listener(kind, handed, place)
-    host, port = handed.getsockname()[:2]
-    return Listener(kind, handed, f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    return Listener(kind, handed, _url(handed))
+
+
+def _url(listening: socket.socket, host: str | None = None) -> str:
+    bound, port = listening.getsockname()[:2]
+    host = host or bound
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def check_mode(place: str, kind: ListenerKind, *, exactly: bool = True) -> None:
@@ -158,7 +184,7 @@ def _remove_leftover(place: str) -> None:
     if not stat.S_ISSOCK(found.st_mode):
         raise Conflict(f"{place} is there and is no socket: take another path, or remove it.")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        # A listener whose line is full does not answer at once, and is alive all the same.
+        # A listener whose queue is full does not answer at once, but it is alive.
         asking.setblocking(False)
         reached = asking.connect_ex(place)
     if reached == errno.ECONNREFUSED:
@@ -167,7 +193,7 @@ def _remove_leftover(place: str) -> None:
         raise Conflict(f"Another server listens at {place}: stop it, or take another path.")
 
 
-def _guard(place: str, kind: ListenerKind, group: str | None) -> None:
+def _set_mode(place: str, kind: ListenerKind, group: str | None) -> None:
     if group is not None:
         try:
             os.chown(place, -1, grp.getgrnam(group).gr_gid)

@@ -4,7 +4,3 @@ Strawberry's own ASGI app, limiters and caches do the work. Its types are made f
 dataclasses of `hades.domain` (`types.py`); what leads from one thing to the next is a function
 (`schema.py`). A whole query runs in one reading thread of the executor (`app.py`).
 """
-
-from hades.serve.graphql.app import mounted
-
-__all__ = ["mounted"]

@@ -25,7 +25,6 @@ from graphql import (
 )
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
 from strawberry.extensions import (
@@ -42,16 +41,16 @@ from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext, ExecutionResult
 
-from hades import errors
 from hades.domain.plain import plain
 from hades.domain.times import iso
 from hades.errors import HadesError, InvalidInput
 from hades.memory import View
 from hades.serve.auth.caller import Caller, caller_of
-from hades.serve.executor.executor import Executor
-from hades.serve.graphql.query import NotIndexed, RunningQuery
+from hades.serve.executor import Executor
+from hades.serve.graphql.query import RunningQuery
 from hades.serve.graphql.schema import Query
 from hades.serve.graphql.types import graphql_type
+from hades.serve.problems import FAILED_INSIDE, code_of
 
 BODY_BYTES_AT_MOST = 200_000
 TOKENS_AT_MOST = 1_000
@@ -97,6 +96,8 @@ class FragmentLimiter(SchemaExtension):
 
 
 class _Fragments(Visitor):
+    """The names of the fragments in a query."""
+
     def __init__(self) -> None:
         super().__init__()
         self.named: list[str] = []
@@ -113,26 +114,16 @@ class HadesSchema(strawberry.Schema):
     """A schema whose queries run in a reading thread of the executor."""
 
     async def execute(self, *given: Any, **named: Any) -> ExecutionResult:
-        """Run a query; again, when it met texts that have to be indexed first."""
+        """Run a query."""
         call: QueryCall = named["context_value"]
-        unindexed: set[str] = set()
 
-        async def run(*, needs_index: bool) -> ExecutionResult:
-            def in_thread(memory: View) -> ExecutionResult:
-                with ExitStack() as snapshot:
-                    snapshot.enter_context(memory.snapshot())
-                    reading = RunningQuery(
-                        call.caller, memory, snapshot, call.executor.told, needs_index, unindexed
-                    )
-                    return self.execute_sync(*given, **{**named, "context_value": reading})
+        def in_thread(memory: View) -> ExecutionResult:
+            with ExitStack() as snapshot:
+                snapshot.enter_context(memory.snapshot())
+                running = RunningQuery(call.executor, call.caller, memory, snapshot)
+                return self.execute_sync(*given, **{**named, "context_value": running})
 
-            return await call.executor.read(call.caller, None, in_thread)
-
-        result = await run(needs_index=not call.executor.read_only)
-        if unindexed:
-            for space in sorted(unindexed):
-                await call.executor.read(call.caller, space, lambda _: None, fresh=True)
-            result = await run(needs_index=False)
+        result = await call.executor.read(call.caller, None, in_thread)
         if result.errors and not any((result.data or {}).values()):
             # Nothing of it was answered.
             call.response.status_code = STATUS.get(_code(result.errors[0]), 500)
@@ -186,22 +177,15 @@ class GraphQLApp(GraphQL[QueryCall, None]):
         return answered
 
 
-def mounted(executor: Executor) -> ASGIApp:
-    """The application for /graphql. The schema may be asked for by everybody who may read."""
-    return GraphQLApp(executor)
-
-
 def _shown(error: GraphQLError) -> dict[str, Any]:
     shown: dict[str, Any] = {**error.formatted, "extensions": {"code": _code(error)}}
-    if _is_hidden(error):
-        shown["message"] = "Something went wrong inside; the server's log says what."
-    return shown
+    return {**shown, "message": FAILED_INSIDE} if _is_hidden(error) else shown
 
 
 def _is_hidden(error: GraphQLError) -> bool:
     """Whether an error is no fault of the query: what it says is for the log alone."""
     cause = error.original_error
-    return cause is not None and not isinstance(cause, GraphQLError | HadesError | NotIndexed)
+    return cause is not None and not isinstance(cause, GraphQLError | HadesError)
 
 
 def _code(error: GraphQLError) -> str:
@@ -209,8 +193,7 @@ def _code(error: GraphQLError) -> str:
     cause = error.original_error
     if cause is None or isinstance(cause, GraphQLError):
         return "InvalidInput"
-    known = (kind for kind in type(cause).__mro__ if kind.__module__ == errors.__name__)
-    return next(known, HadesError).__name__
+    return code_of(cause)
 
 
 _RULES = [

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from strawberry.types import Info
 
-from hades.domain.answer import Answer, Recall, WorkingSet
+from hades.domain.answer import WorkingSet
 from hades.errors import InvalidInput
 from hades.operations.declare import Operation, Parameter, types_of
 from hades.serve.graphql.query import RunningQuery
@@ -29,65 +28,53 @@ LEFT_OUT = {"plan", "on_progress"}
 """Arguments that are for callers in Python and REST."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """A field that reads by an operation of the view."""
+def add_field(
+    kind: type, operation: Operation, name: str = "", of: Callable[[Any], str] | None = None
+) -> None:
+    """Give a type a field that reads by an operation.
 
-    kind: type
-    """The type that has the field."""
-    operation: Operation
-    name: str = ""
-    """The name of the field; else that of the operation."""
-    of: Callable[[Any], str] | None = None
-    """The operation's first argument, taken from what has the field."""
+    `name` is another name than the operation's; `of` gives the operation's first argument, taken
+    from the object that has the field.
+    """
+    parameters = operation.parameters[0 if of is None else 1 :]
+    arguments = [_argument(one, operation) for one in parameters if one.name not in LEFT_OUT]
 
-    def add(self) -> None:
-        """Make it a field."""
-        operation = self.operation
-        arguments = [
-            _argument(one, paged=operation.cursor is not None)
-            for one in operation.parameters[0 if self.of is None else 1 :]
-            if one.name not in LEFT_OUT
-        ]
-        returns = operation.returns
-        if operation.cursor is not None:
-            returns = page_of(get_args(returns)[0])
+    def resolve(root: Any, info: Info[RunningQuery, None], **given: Any) -> Any:
+        return _read(operation, [] if of is None else [of(root)], info, given)
 
-        def resolve(root: Any, info: Info[RunningQuery, None], **given: Any) -> Any:
-            if operation.cursor is not None:
-                after = after_of(operation, given.pop("after"))
-                given |= {} if after is None else {"after": after}
-            return self._read(root, info, given)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    root = inspect.Parameter("root", keyword)
+    info = inspect.Parameter("info", keyword, annotation=Info)
+    resolve.__signature__ = inspect.Signature([root, info, *arguments])  # type: ignore[attr-defined]
+    returns = operation.returns
+    if operation.cursor is not None:
+        returns = page_of(get_args(returns)[0])
+    resolve.__annotations__ = {"info": Info, "return": returns}
+    resolve.__doc__ = operation.summary
+    field_of(kind, name or operation.name)(resolve)
 
-        root = inspect.Parameter("root", inspect.Parameter.KEYWORD_ONLY)
-        info = inspect.Parameter("info", inspect.Parameter.KEYWORD_ONLY, annotation=Info)
-        signature = inspect.Signature([root, info, *arguments])
-        resolve.__signature__ = signature  # type: ignore[attr-defined]
-        resolve.__annotations__ = {"info": Info, "return": returns}
-        resolve.__doc__ = operation.summary
-        field_of(self.kind, self.name or operation.name)(resolve)
 
-    def _read(self, parent: Any, info: Info[RunningQuery, None], given: dict[str, Any]) -> Any:
-        reading = info.context
-        view = reading.indexed_view(info) if self.operation.asks else reading.view(info)
-        names = [] if self.of is None else [self.of(parent)]
-        if "names" in given:
-            names += given.pop("names")
-            check("number of names", len(names), NAMES_AT_MOST)
-        if "hops" in given:
-            check("hops", given["hops"], HOPS_AT_MOST)
-        if "first" in given:
-            given["limit"] = first = given.pop("first")
-            check("first", first, FIRST_AT_MOST)
-        if self.operation.cursor is not None:
-            given["limit"] += 1
-        found = self.operation.function(view, *names, **given)
-        if isinstance(found, Recall | Answer):
-            reading.on_recall(found)
-        if self.operation.cursor is None:
-            return counted(reading, found)
-        shown = page(found, first, self.operation.cursor)
-        return ListPage(counted(reading, shown["items"]), shown["next"])
+def _read(
+    operation: Operation, names: list[str], info: Info[RunningQuery, None], given: dict[str, Any]
+) -> Any:
+    query = info.context
+    view = query.indexed_view(info) if operation.asks else query.view(info)
+    if "names" in given:
+        names += given.pop("names")
+        check("number of names", len(names), NAMES_AT_MOST)
+    if "hops" in given:
+        check("hops", given["hops"], HOPS_AT_MOST)
+    first = given.pop("first", None)
+    if first is not None:
+        check("first", first, FIRST_AT_MOST)
+        given["limit"] = first
+    if operation.cursor is None:
+        return counted(query, query.executor.told(operation.function(view, *names, **given)))
+    given["limit"] += 1
+    if (after := after_of(operation, given.pop("after"))) is not None:
+        given["after"] = after
+    shown = page(operation.function(view, *names, **given), first, operation.cursor)
+    return ListPage(counted(query, shown["items"]), shown["next"])
 
 
 def counted(reading: RunningQuery, found: Any) -> Any:
@@ -111,14 +98,13 @@ def check(name: str, number: int, most: int) -> None:
         raise InvalidInput(f"`{name}` is a whole number from 1 to {most}, not {number}.")
 
 
-def _argument(parameter: Parameter, *, paged: bool) -> inspect.Parameter:
+def _argument(parameter: Parameter, operation: Operation) -> inspect.Parameter:
     """A parameter of an operation as an argument of a field."""
-    name, kind, default = parameter.name, _argument_type(parameter.type), parameter.default
-    if parameter.is_list:
-        kind = list[str]
+    name, default = parameter.name, parameter.default
+    kind = list[str] if parameter.is_list else _argument_type(parameter.type)
     if name == "limit":
         name, kind, default = "first", int, FIRST if default is None else default
-    if name == "after" and paged:
+    if name == "after" and operation.cursor is not None:
         kind, default = str | None, None
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 

@@ -1,19 +1,17 @@
-"""One query under way: the spaces it looks at and how much of its budget is left."""
+"""A query that runs: the spaces it looks at and how much of its budget is left."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 from strawberry.types import Info
 
 from hades.errors import InvalidInput, Unavailable
 from hades.memory import View
-from hades.serve.auth.call_record import note
-from hades.serve.auth.caller import Caller, Role
+from hades.serve.auth.caller import Caller, Role, record_call
+from hades.serve.executor import Executor
 
 ITEMS_AT_MOST = 10_000
 """Items of all lists in one answer; a question counts as `ITEMS_PER_QUESTION`."""
@@ -24,24 +22,15 @@ CHARACTERS_AT_MOST = 20_000_000
 SECONDS_AT_MOST = 10.0
 
 
-class NotIndexed(Exception):
-    """A question met texts that are not indexed yet: the query runs again once they are."""
-
-
 @dataclass(slots=True)
 class RunningQuery:
     """What the fields of one query share."""
 
+    executor: Executor
     caller: Caller
     memory: View
     snapshot: ExitStack
     """The one moment that a query without questions sees."""
-    on_recall: Callable[[Any], object]
-    """Told of every recall and answer, for metrics and traces."""
-    needs_index: bool
-    """Whether a question waits for what is not indexed yet."""
-    unindexed: set[str]
-    """Spaces that have to be indexed before the query can be answered."""
     _views: dict[str | int, View] = field(default_factory=dict)
     _items_left: int = field(default_factory=lambda: ITEMS_AT_MOST)
     _characters_left: int = field(default_factory=lambda: CHARACTERS_AT_MOST)
@@ -50,7 +39,7 @@ class RunningQuery:
     def open(self, key: str | int, space: str, as_of: str | None, known_at: str | None) -> View:
         """A space as of a moment, for a field at the root; Denied if it is not the caller's."""
         self.caller.require(Role.READER, space)
-        note(space, writes=False)
+        record_call(space, writes=False)
         view = self.memory.in_space(space)
         if as_of is not None or known_at is not None:
             view = view.at(as_of, known=known_at)
@@ -71,13 +60,12 @@ class RunningQuery:
         view = self.view(info)
         self.snapshot.close()
         self.take(ITEMS_PER_QUESTION)
-        if self.needs_index and self.memory.in_space(view.space).pending:
-            self.unindexed.add(view.space)
-            raise NotIndexed
+        if self.memory.in_space(view.space).pending:
+            self.executor.index_now(view.space)
         return view
 
     def take(self, items: int = 0, characters: int = 0) -> None:
-        """Take from what the answer may hold; InvalidInput when it is used up."""
+        """Take from the budget of the answer; InvalidInput when it is used up."""
         self._items_left -= items
         self._characters_left -= characters
         if self._items_left < 0:
@@ -87,5 +75,5 @@ class RunningQuery:
             )
         if self._characters_left < 0:
             raise InvalidInput(
-                f"The answer holds more than {CHARACTERS_AT_MOST:,} characters: ask for less."
+                f"The answer has more than {CHARACTERS_AT_MOST:,} characters: ask for less."
             )

@@ -13,7 +13,7 @@ from hades.domain.graph import Entity, Node
 from hades.domain.topics import Chunk, Space, State, Topic
 from hades.errors import NotFound
 from hades.operations.declare import OPERATIONS
-from hades.serve.graphql.fields import FIRST, FIRST_AT_MOST, Reads, check, counted
+from hades.serve.graphql.fields import FIRST, FIRST_AT_MOST, add_field, check, counted
 from hades.serve.graphql.query import RunningQuery
 from hades.serve.graphql.types import NAMES, ListPage, field_of
 from hades.serve.rest.paging import decode, page
@@ -49,27 +49,15 @@ def _node_name(node: Node) -> str:
     return node.name.rpartition("@")[0] if node.kind == "chunk" else node.name
 
 
-FIELDS = (
-    *(
-        Reads(SpaceAt, OPERATIONS[name])
-        for name in ("stats", "topics", "entity", "entities", "edge", "edges", "when_changed")
-    ),
-    *(
-        Reads(SpaceAt, OPERATIONS[name])
-        for name in ("paths", "subgraph", "search", "recall", "ask")
-    ),
-    Reads(Topic, OPERATIONS["get"], "state", of=_topic_name),
-    *(
-        Reads(Topic, OPERATIONS[name], of=_topic_name)
-        for name in ("history", "diff", "working_memory")
-    ),
-    *(
-        Reads(Node, OPERATIONS[name], of=_node_name)
-        for name in ("edges", "neighbours", "paths", "mentions", "related")
-    ),
-)
-for one in FIELDS:
-    one.add()
+_OF_A_SPACE = ("stats", "topics", "entity", "entities", "edge", "edges", "when_changed")
+_QUESTIONS = ("paths", "subgraph", "search", "recall", "ask")
+for operation in (*_OF_A_SPACE, *_QUESTIONS):
+    add_field(SpaceAt, OPERATIONS[operation])
+add_field(Topic, OPERATIONS["get"], "state", of=_topic_name)
+for operation in ("history", "diff", "working_memory"):
+    add_field(Topic, OPERATIONS[operation], of=_topic_name)
+for operation in ("edges", "neighbours", "paths", "mentions", "related"):
+    add_field(Node, OPERATIONS[operation], of=_node_name)
 
 
 @field_of(Query)

@@ -20,7 +20,7 @@ from hades.domain.answer import Answer, Recall
 from hades.errors import InvalidInput
 from hades.memory import Memory, View
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.store.records import Progress
 
 Result = TypeVar("Result")

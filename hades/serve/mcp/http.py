@@ -16,9 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from hades.memory import DEFAULT_SPACE
-from hades.serve.auth import call_record
-from hades.serve.auth.caller import Role, caller_of
-from hades.serve.executor.executor import Executor
+from hades.serve.auth.caller import Role, caller_of, name_call, record_call
+from hades.serve.executor import Executor
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.server import AgentServer
 
@@ -49,8 +48,8 @@ class Mounted:
         if scope["method"] != "POST":  # there is no session to listen to, or to end
             raise HTTPException(405, "Send requests to /mcp by POST.", {"allow": "POST"})
         # Only a tool that writes makes it a write: most requests only ask what there is.
-        call_record.note(None, writes=False)
-        call_record.name("MCP")
+        record_call(None, writes=False)
+        name_call("MCP")
         await self._sessions.handle_request(scope, receive, send)
 
 

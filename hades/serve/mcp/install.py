@@ -19,7 +19,7 @@ from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.errors import Conflict, InvalidInput, Unavailable
-from hades.serve.auth.private import write_private
+from hades.serve.auth.keys import write_private
 
 Entry = dict[str, Any]
 

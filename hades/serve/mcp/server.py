@@ -21,7 +21,7 @@ from pydantic import AnyUrl, ValidationError
 
 from hades import __version__
 from hades.errors import HadesError, NotFound
-from hades.serve.auth import call_record
+from hades.serve.auth.caller import name_call
 from hades.serve.mcp import reading as _reading  # noqa: F401  declares its tools
 from hades.serve.mcp import resources
 from hades.serve.mcp import seeds as _seeds  # noqa: F401
@@ -73,7 +73,7 @@ class AgentServer(MCPServer[Identify]):
         """Call a tool; what is wrong is told in one sentence."""
         if (tool := TOOLS.get(name)) is None:
             raise ToolError(f"There is no tool {name!r}.")
-        call_record.name(f"MCP {name}")
+        name_call(f"MCP {name}")
         known = tool.parameters["properties"]
         # Null is the same as leaving an argument out.
         said = {key: value for key, value in arguments.items() if value is not None}

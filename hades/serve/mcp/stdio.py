@@ -17,7 +17,7 @@ from typing import Any
 
 from hades.errors import HadesError
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.mcp.call import AgentCall, following
 from hades.serve.mcp.server import AgentServer
 from hades.settings import load_settings

@@ -4,12 +4,10 @@
 
 from fastapi import APIRouter
 
-# The addresses first: the routers name the kinds of path parts that are made there.
-from hades.serve.rest import addresses  # isort: skip
 from hades.serve.rest import admin, batch, exports, jobs, keys, spaces, states
 from hades.serve.rest.operations import operation_router
 
-__all__ = ["addresses", "routers"]
+__all__ = ["routers"]
 
 _OWN = (states, spaces, batch, exports, jobs, admin, keys)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Annotated, Any
 
 from fastapi import Depends, Query, Request
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
@@ -16,19 +17,17 @@ from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.auth.caller import Role, caller_of
 from hades.serve.jobs import JobStatus
-from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
+from hades.serve.rest.calls import AnyRequest, Asked, json_response
 from hades.serve.rest.exports import file_response, written
-from hades.serve.rest.jobs import TheJobs
+from hades.serve.rest.jobs import FIELDS_AT_MOST, Phases, TheJobs, begun_response, receive_file
+from hades.serve.rest.models import NAME, Body, Name, Number, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
-from hades.serve.rest.taking import FIELDS_AT_MOST, Phases, receive_file
-from hades.serve.rest.words import NAME, Body, Name, Number
 from hades.serve.uploads import Uploads, remove
-from hades.serve.wire import Page, to_json
 from hades.store.records import Problem, Progress
 
 
 async def only_here(request: Request) -> None:
-    """What is here is nowhere else: 404 for whoever came another way."""
+    """404 for everybody who did not come by the admin socket."""
     caller = caller_of(request)
     if not caller.local or caller.role < Role.ADMIN:
         raise HTTPException(404)
@@ -44,7 +43,7 @@ _OCTETS = "application/octet-stream"
 class Reembed(Body):
     """The encoder to move to."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"encoder": "minilm"}]})
+    model_config = example(encoder="minilm")
 
     encoder: Name
     space: Name = "default"
@@ -53,9 +52,7 @@ class Reembed(Body):
 class IngestPaths(Body):
     """Files and folders of the server's own machine to take in."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"space": "default", "paths": ["/srv/handbook"]}]}
-    )
+    model_config = example(space="default", paths=["/srv/handbook"])
 
     space: Name = "default"
     paths: Annotated[list[Name], Field(min_length=1, max_length=PATHS_AT_MOST)]
@@ -66,14 +63,15 @@ class IngestPaths(Body):
     dry_run: bool = False
 
 
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+
+
 def _sent(kind: str) -> dict[str, Any]:
-    content = {kind: {"schema": {"type": "string", "format": "binary"}}}
-    return {"requestBody": {"required": True, "content": content}}
+    return {"requestBody": {"required": True, "content": {kind: _BINARY}}}
 
 
 def _file(kind: str, what: str) -> dict[int | str, dict[str, Any]]:
-    content = {kind: {"schema": {"type": "string", "format": "binary"}}}
-    return {200: {"description": what, "content": content}}
+    return {200: {"description": what, "content": {kind: _BINARY}}}
 
 
 @router.get(
@@ -117,7 +115,7 @@ async def import_(
 async def backup(asked: AnyRequest) -> Response:
     """A copy of the whole memory, made while others read and write it."""
     uploads: Uploads = asked.request.app.state.uploads
-    folder = await uploads.new_folder()
+    folder = await asyncio.to_thread(uploads.new_folder)
 
     def work(memory: Memory, told: Progress) -> IO[bytes]:
         memory.backup(folder / "memory.hades", told)
@@ -126,7 +124,7 @@ async def backup(asked: AnyRequest) -> Response:
     try:
         file = await _work(asked, work)
     finally:
-        await uploads.run(remove, folder)  # the open file stays readable
+        await asyncio.to_thread(remove, folder)  # the open file stays readable
     return file_response(file, _OCTETS, "memory.hades")
 
 
@@ -155,14 +153,14 @@ async def check(asked: AnyRequest) -> Response:
     found = await asked.executor.read(
         asked.caller, None, lambda view: view.check(), role=Role.ADMIN, patient=True
     )
-    return json_response(to_json({"items": found, "next": None}))
+    return json_response(to_json(whole(found)))
 
 
 @router.post("/repair", summary="Repair damage", response_model=Page[Problem])
 async def repair(asked: AnyRequest) -> Response:
     """Repair what can be derived again; the problems that remain."""
     left = await _work(asked, lambda memory, told: memory.repair(told))
-    return json_response(to_json({"items": left, "next": None}))
+    return json_response(to_json(whole(left)))
 
 
 @router.post("/reembed", summary="Move to another encoder", response_model=Number)
@@ -176,9 +174,7 @@ async def reembed(asked: AnyRequest, body: Reembed) -> Response:
 
 
 @router.post("/jobs", summary="Take in paths", status_code=202, response_model=JobStatus)
-async def ingest(
-    asked: AnyRequest, jobs: TheJobs, body: IngestPaths, key: IdempotencyKey = None
-) -> Response:
+async def ingest(asked: AnyRequest, jobs: TheJobs, body: IngestPaths) -> Response:
     """Take in files and folders of this machine, also git histories, as a job."""
     options = body.model_dump(exclude={"space", "paths"})
     options["phases"] = body.phases or PHASES
@@ -186,15 +182,8 @@ async def ingest(
     def work(memory: Memory, told: Progress) -> Any:
         return memory.ingest(*body.paths, **options, on_progress=told)
 
-    await asked.executor.read(asked.caller, body.space, lambda view: view.space, role=Role.ADMIN)
-    said = f"paths {body.model_dump_json()}"
-    job = jobs.earlier(asked.caller, body.space, key, said)
-    replayed = {} if job is None else {"Idempotent-Replayed": "true"}
-    if job is None:
-        job = jobs.start(
-            *(asked.caller, body.space, "ingest", work), role=Role.ADMIN, key=key, asked=said
-        )
-    return json_response(to_json(job.shown()), 202, replayed)
+    await Asked(asked.request, body.space).require(Role.ADMIN)
+    return begun_response(jobs.start(asked.caller, body.space, "ingest", work, role=Role.ADMIN))
 
 
 async def _work(
@@ -208,12 +197,12 @@ async def _with_file(
 ) -> Response:
     """Work with a file that is sent."""
     uploads: Uploads = asked.request.app.state.uploads
-    folder = await uploads.new_folder()
+    folder = await asyncio.to_thread(uploads.new_folder)
     path = folder / f"sent{suffix}"
     try:
-        await receive_file(asked.request, path, uploads)
+        await receive_file(asked.request, path)
         made = await _work(asked, lambda memory, told: work(memory, path, told))
     finally:
-        await uploads.run(remove, folder)
+        await asyncio.to_thread(remove, folder)
     asked.executor.follow_encoder()  # an import or a backup may bring its own
     return json_response(to_json(made))

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Annotated, Any
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 from starlette.responses import Response
 
 from hades.errors import InvalidInput
@@ -14,10 +14,9 @@ from hades.memory import Memory
 from hades.operations.declare import OPERATIONS, Operation, Role
 from hades.serve.problems import ERRORS_AT_MOST
 from hades.serve.rest.calls import Writes
+from hades.serve.rest.models import Body, Hint, Page, example, whole
 from hades.serve.rest.operations import field_of, require, run
 from hades.serve.rest.routes import routes
-from hades.serve.rest.words import Body, Hint
-from hades.serve.wire import Page
 
 router = routes("/v1/spaces/{space:name}", "batch")
 
@@ -34,27 +33,11 @@ class BatchWrite(Body):
 class Batch(Body):
     """Writes to be done in this order."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "operations": [
-                        {
-                            "operation": "remember",
-                            "arguments": {"topic": "notes/a", "content": "One."},
-                        },
-                        {
-                            "operation": "relate",
-                            "arguments": {
-                                "source": "notes/a",
-                                "relation": "about",
-                                "target": "notes/b",
-                            },
-                        },
-                    ]
-                }
-            ]
-        }
+    model_config = example(
+        operations=[
+            {"operation": "remember", "arguments": {"topic": "notes/a", "content": "One."}},
+            {"operation": "forget", "arguments": {"topic": "notes/b"}},
+        ]
     )
 
     operations: Annotated[list[BatchWrite], Field(max_length=WRITES_AT_MOST)]
@@ -74,7 +57,7 @@ async def batch(writes: Writes, body: Batch) -> Response:
     def write(memory: Memory) -> dict[str, Any]:
         with memory.batch():
             done = [run(operation, memory, given) for operation, given in asked]
-        return {"items": done, "next": None}
+        return whole(done)
 
     needed = max((operation.role for operation, _ in asked), default=Role.WRITER)
     return await writes.answer(write, role=needed)

@@ -6,7 +6,7 @@ its result is turned into JSON in the thread that ran it, so that the loop stays
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
@@ -16,10 +16,8 @@ from starlette.responses import Response
 from hades.domain.plain import plain
 from hades.memory import Memory, View
 from hades.serve.auth.caller import Caller, Role, caller_of
-from hades.serve.executor.executor import Executor
-from hades.serve.rest.words import KEY_CHARACTERS_AT_MOST, NAME, TIME
-from hades.serve.wire import JSON, to_json
-from hades.store.records import Progress
+from hades.serve.executor import Executor
+from hades.serve.rest.models import JSON, NAME, TIME, to_json
 
 Result = TypeVar("Result")
 
@@ -42,14 +40,14 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         description="Sent again with the same request, it gives the first answer again.",
         min_length=1,
-        max_length=KEY_CHARACTERS_AT_MOST,
+        max_length=200,
         examples=["7d8f3a52-note-17"],
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class WriteAnswer:
     """What a write gave, with the status and headers it is answered with."""
 
     value: Any
@@ -58,10 +56,11 @@ class Made:
 
 
 class Asked:
-    """One request, and who asks."""
+    """One request, the space it is for (`""`: the whole memory), and who asks."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, space: str) -> None:
         self.request = request
+        self.space = space
 
     @property
     def executor(self) -> Executor:
@@ -74,31 +73,31 @@ class Asked:
         """Who asks."""
         return caller_of(self.request)
 
+    async def require(self, role: Role) -> None:
+        """NotFound or Denied now, rather than after much was sent."""
+        await self.executor.read(self.caller, self.space, lambda view: view.space, role=role)
+
 
 class Reading(Asked):
-    """A request that reads one space."""
+    """A request that reads one space as of a moment."""
 
-    def __init__(self, request: Request, space: str) -> None:
-        super().__init__(request)
-        self.space = space
-        self.as_of: str | None = None
-        self.known_at: str | None = None
-
-    def at(self, as_of: str | None, known_at: str | None) -> Reading:
-        """The same request, asked of another moment."""
-        self.as_of, self.known_at = as_of, known_at
-        return self
+    def __init__(
+        self, request: Request, space: str, as_of: str | None = None, known_at: str | None = None
+    ) -> None:
+        super().__init__(request, space)
+        self._as_of = as_of
+        self._known_at = known_at
 
     async def __call__(
         self, call: Callable[[View], Result], *, fresh: bool = False, patient: bool = False
     ) -> Result:
-        """What a function makes of the memory as of the time asked for."""
+        """What a function makes of the memory; `fresh` and `patient` as for the executor."""
         return await self.executor.read(
             self.caller,
             self.space,
             call,
-            valid=self.as_of,
-            known=self.known_at,
+            valid=self._as_of,
+            known=self._known_at,
             fresh=fresh,
             patient=patient,
         )
@@ -110,48 +109,33 @@ class Reading(Asked):
         body = await self(lambda view: to_json(call(view)), fresh=fresh, patient=patient)
         return json_response(body)
 
-    async def listed(
-        self, call: Callable[[View], Sequence[Any]], *, fresh: bool = False
-    ) -> Response:
-        """The same, of a list that comes whole."""
-        return await self.answer(lambda view: {"items": call(view), "next": None}, fresh=fresh)
-
 
 class Writing(Asked):
-    """A request that writes to one space."""
+    """A request that writes."""
 
-    def __init__(self, request: Request, space: str | None, key: str | None = None) -> None:
-        super().__init__(request)
-        self.space = space
-        self.key = key
+    def __init__(self, request: Request, space: str, key: str | None = None) -> None:
+        super().__init__(request, space)
+        self._key = key
 
     async def answer(
         self, call: Callable[[Memory], Any], *, status: int = 200, role: Role = Role.WRITER
     ) -> Response:
         """What a function writes, as JSON; with an idempotency key, only the first time."""
-        asked = "" if self.key is None else await self._told()
+        asked = "" if self._key is None else await self._whole_request()
 
         def run(memory: Memory) -> tuple[Any, bool]:
-            if self.key is None:
+            if self._key is None:
                 return _answered(call(memory), status), False
             kept: tuple[Any, bool] = memory.once(
-                self.key, asked, lambda: _answered(call(memory), status)
+                self._key, asked, lambda: _answered(call(memory), status)
             )
             return kept
 
-        made, again = await self.executor.write(self.caller, self.space, run, role=role)
+        made, again = await self.executor.write(self.caller, self.space or None, run, role=role)
         headers = {**made["headers"], **({"Idempotent-Replayed": "true"} if again else {})}
         return json_response(to_json(made["body"]), made["status"], headers)
 
-    async def work(self, call: Callable[[Memory, Progress], Result]) -> Result:
-        """What a long function does beside other calls."""
-        return await self.executor.work(self.caller, self.space, call, lambda *_: None)
-
-    async def require(self, role: Role = Role.WRITER) -> None:
-        """NotFound or Denied now, rather than after much was sent."""
-        await self.executor.read(self.caller, self.space, lambda view: view.space, role=role)
-
-    async def _told(self) -> str:
+    async def _whole_request(self) -> str:
         """Everything that makes this request the one it is."""
         parts = [self.request.method, self.request.url.path, self.request.url.query]
         parts += [self.request.headers.get(name, "") for name in ("if-match", "if-none-match")]
@@ -159,8 +143,8 @@ class Writing(Asked):
 
 
 def _answered(made: Any, status: int) -> dict[str, Any]:
-    if not isinstance(made, Made):
-        made = Made(made, status)
+    if not isinstance(made, WriteAnswer):
+        made = WriteAnswer(made, status)
     return {"status": made.status, "headers": dict(made.headers), "body": plain(made.value)}
 
 
@@ -171,18 +155,22 @@ def json_response(
     return Response(body, status, headers, JSON)
 
 
-# Coroutines, though they wait for nothing: what is none, FastAPI runs in a thread of its own,
-# which would cost more than all the rest of a short call.
+# Coroutines, though they wait for nothing: FastAPI runs other functions in a thread, which
+# would cost more than all the rest of a short call.
 
 
 async def _asked(request: Request) -> Asked:
-    return Asked(request)
+    return Asked(request, "")
+
+
+async def _in_space(request: Request, space: SpaceName) -> Asked:
+    return Asked(request, space)
 
 
 async def _reading(
     request: Request, space: SpaceName, as_of: AsOfTime = None, known_at: KnownTime = None
 ) -> Reading:
-    return Reading(request, space).at(as_of, known_at)
+    return Reading(request, space, as_of, known_at)
 
 
 async def _writing(request: Request, space: SpaceName, key: IdempotencyKey = None) -> Writing:
@@ -190,11 +178,12 @@ async def _writing(request: Request, space: SpaceName, key: IdempotencyKey = Non
 
 
 async def _writing_anywhere(request: Request, key: IdempotencyKey = None) -> Writing:
-    return Writing(request, None, key)
+    return Writing(request, "", key)
 
 
+AnyRequest = Annotated[Asked, Depends(_asked)]
+InSpace = Annotated[Asked, Depends(_in_space)]
 Reads = Annotated[Reading, Depends(_reading)]
 Writes = Annotated[Writing, Depends(_writing)]
 WritesAnywhere = Annotated[Writing, Depends(_writing_anywhere)]
 """For what is written to no space in particular."""
-AnyRequest = Annotated[Asked, Depends(_asked)]

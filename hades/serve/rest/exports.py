@@ -15,16 +15,16 @@ from starlette.responses import Response, StreamingResponse
 from hades.exchange.formats import GRAPH_FOLDERS
 from hades.memory import View
 from hades.serve.rest.calls import Reads
+from hades.serve.rest.models import JSON
 from hades.serve.rest.routes import routes
-from hades.serve.wire import JSON
 
 router = routes("/v1/spaces/{space:name}", "graph")
 
 PART_BYTES = 256 * 1024
 Format = Literal["node-link", "graphml", "arango", "neo4j"]
-_MEDIA_TYPE = {"node-link": JSON, "graphml": "application/xml"}
 _ZIP = "application/zip"
-_SUFFIX = {"node-link": "json", "graphml": "graphml"}
+_FILES = {"node-link": (JSON, "graph.json"), "graphml": ("application/xml", "graph.graphml")}
+"""The media type and file name of the formats that are one file."""
 
 
 @router.get(
@@ -46,11 +46,14 @@ async def export(
     reads: Reads, format: Annotated[Format, Query(examples=["graphml"])] = "node-link"
 ) -> Response:
     """This space's graph for NetworkX, Gephi, ArangoDB or Neo4j."""
-    folder = format in GRAPH_FOLDERS
-    write = _zipped if folder else _written
-    file = await reads(lambda view: write(view, format), patient=True)
-    name = f"graph.{'zip' if folder else _SUFFIX[format]}"
-    return file_response(file, _ZIP if folder else _MEDIA_TYPE[format], name)
+
+    def write(view: View) -> IO[bytes]:
+        if format in GRAPH_FOLDERS:
+            return _zipped(view, format)
+        return written(lambda file: view.export(file, format))
+
+    file = await reads(write, patient=True)
+    return file_response(file, *_FILES.get(format, (_ZIP, "graph.zip")))
 
 
 def file_response(file: IO[bytes], media_type: str, name: str) -> Response:
@@ -72,10 +75,6 @@ def written(write: Callable[[TextIO], Any]) -> IO[bytes]:
     text.flush()
     text.detach()
     return file
-
-
-def _written(view: View, format: str) -> IO[bytes]:
-    return written(lambda file: view.export(file, format))
 
 
 def _zipped(view: View, format: str) -> IO[bytes]:

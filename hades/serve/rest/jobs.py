@@ -1,46 +1,68 @@
-"""Jobs: ingestion and other long work, watched by server-sent events."""
+"""Jobs: ingestion and other long work, watched by server-sent events.
+
+Files are written to disk as they come; only forms are read as a whole, by Starlette.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from hashlib import blake2b
-from pathlib import Path
-from typing import Annotated, Any
+from pathlib import Path, PurePosixPath
+from typing import IO, Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import Depends, Header, Query, Request
 from fastapi import Path as PathParameter
-from fastapi.exceptions import RequestValidationError
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response, StreamingResponse
 
 from hades.domain.topics import State
-from hades.errors import Unavailable
+from hades.errors import InvalidInput, Unavailable
+from hades.ingest.pipeline import PHASES
+from hades.memory import Memory
+from hades.serve.auth.caller import Role
+from hades.serve.executor import Work
 from hades.serve.jobs import Job, Jobs, JobStatus
-from hades.serve.problems import ERRORS_AT_MOST, documented
-from hades.serve.rest import bodies
-from hades.serve.rest.calls import Reads, Writes, Writing, json_response
-from hades.serve.rest.routes import routes
-from hades.serve.rest.taking import (
-    MULTIPART,
-    TARS,
-    IngestTexts,
-    Resolve,
-    Taken,
-    Upload,
-    content_type,
-    take_upload,
-    take_wish,
+from hades.serve.problems import documented
+from hades.serve.rest.calls import InSpace, Writes, json_response
+from hades.serve.rest.models import (
+    JSON,
+    TAGS_AT_MOST,
+    Body,
+    Content,
+    Hint,
+    Name,
+    Page,
+    Time,
+    example,
+    to_json,
+    whole,
 )
-from hades.serve.rest.words import TAGS_AT_MOST, Body, Content, Name, Time
-from hades.serve.uploads import Uploads, remove
-from hades.serve.wire import JSON, Page, to_json
+from hades.serve.rest.routes import routes
+from hades.serve.uploads import NewFolder, Uploads, remove, safe_parts, unpack
+from hades.store.records import Progress
 
 router = routes("/v1/spaces/{space:name}", "jobs")
 
 EVENTS = "text/event-stream"
-Wish = Annotated[IngestTexts | Resolve, Field(discriminator="kind")]
-_WISH: TypeAdapter[IngestTexts | Resolve] = TypeAdapter(Wish)
+MULTIPART = "multipart/form-data"
+TARS = ("application/x-tar", "application/gzip", "application/x-gzip", "application/x-gtar")
+FACTS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
+FORM_FILES_AT_MOST = 1_000
+"""Each file of a form may need an open file of its own: send more as an archive."""
+FIELDS_AT_MOST = 10
+
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_FORM = {
+    "type": "object",
+    "properties": {"file": {"type": "array", "items": _BINARY["schema"], "minItems": 1}},
+    "required": ["file"],
+    "additionalProperties": False,
+}
+_FILES = dict.fromkeys((*TARS[:2], "application/octet-stream"), _BINARY)
+_SENT = {"requestBody": {"required": True, "content": {**_FILES, MULTIPART: {"schema": _FORM}}}}
 _EVENT = {
     "type": "object",
     "properties": {
@@ -49,49 +71,47 @@ _EVENT = {
         "data": {"type": "string", "contentMediaType": JSON},
     },
 }
-_BINARY = {"schema": {"type": "string", "format": "binary"}}
-_SENT = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            JSON: {
-                "schema": {
-                    "oneOf": [
-                        {"$ref": "#/components/schemas/IngestTexts"},
-                        {"$ref": "#/components/schemas/Resolve"},
-                    ]
-                }
-            },
-            **dict.fromkeys((*TARS[:2], "application/octet-stream"), _BINARY),
-            MULTIPART: {
-                "schema": {
-                    "type": "object",
-                    "properties": {
-                        "file": {"type": "array", "items": _BINARY["schema"], "minItems": 1}
-                    },
-                    "required": ["file"],
-                    "additionalProperties": False,
-                }
-            },
-        },
-    }
-}
+
+Phases = Annotated[list[Annotated[str, Hint(enum=list(PHASES))]], Field(max_length=len(PHASES))]
 
 
 class IngestText(Body):
     """A text to take in as one document, at once."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"topic": "notes/standup", "text": "Approach X is viable again."}]
-        }
-    )
+    model_config = example(topic="notes/standup", text="Approach X is viable again.")
 
     topic: Name
     text: Content
     tags: Annotated[list[Name], Field(max_length=TAGS_AT_MOST)] | None = None
     metadata: dict[str, Any] | None = None
     valid_from: Time | None = None
+
+
+class Upload(BaseModel):
+    """What the query says about the files in the body."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["ingest", "triples", "import-node-link"] = "ingest"
+    source: Annotated[
+        Name | None, Field(description="What the files come from; the same each time.")
+    ] = None
+    name: Annotated[Name | None, Field(description="The name of the file or folder.")] = None
+    prefix: Annotated[Name | None, Field(description="Topics are put below this.")] = None
+    field: Annotated[
+        list[str],
+        Field(max_length=FIELDS_AT_MOST, description="A field of records, as `text=body`."),
+    ] = []
+    phase: Phases = []
+    dry_run: bool = False
+
+
+class ResolveOptions(Body):
+    """How to look for entities that are one under two spellings."""
+
+    model_config = example(dry_run=True)
+
+    dry_run: bool = False
 
 
 async def _jobs(request: Request) -> Jobs:
@@ -109,13 +129,13 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     said = body.model_dump(exclude={"topic", "text"}, exclude_unset=True)
     answer = await writes.answer(lambda memory: memory.remember(body.topic, body.text, **said))
     with suppress(Unavailable):  # the text is there; the next question indexes it
-        await writes.executor.index(writes.caller, writes.space or "", lambda *_: None)
+        await writes.executor.index(writes.caller, writes.space, lambda *_: None)
     return answer
 
 
 @router.post(
     "/jobs",
-    summary="Begin a job",
+    summary="Send files",
     status_code=202,
     response_model=JobStatus,
     openapi_extra=_SENT,
@@ -125,86 +145,65 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     },
 )
 async def begin(
-    writes: Writes, jobs: TheJobs, request: Request, said: Annotated[Upload, Query()]
+    asked: InSpace, jobs: TheJobs, request: Request, said: Annotated[Upload, Query()]
 ) -> Response:
-    """Take in files (an archive, a form, one file) or texts, import facts, or resolve names.
+    """Take in files (an archive, a form, one file), or import facts or a graph, as a job.
 
     An archive or form is the whole of its `source`: sent again, what changed gets a new
     state and what is gone is forgotten. The job is watched at `/jobs/{id}/events`.
     """
-    await writes.require()
-    with jobs.reserved(writes.caller, writes.space or "", writes.key):
-        job, again = await _begun(writes, jobs, request, said)
-    replayed = {"Idempotent-Replayed": "true"} if again else {}
-    headers = {"Location": f"{request.scope['path']}/{job.id}", **replayed}
-    return json_response(to_json(job.shown()), 202, headers)
-
-
-async def _begun(writes: Writing, jobs: Jobs, request: Request, said: Upload) -> tuple[Job, bool]:
-    """The job a request became, and whether that was earlier."""
-    caller, space, key = writes.caller, writes.space or "", writes.key
-    body = await request.body() if content_type(request) == JSON else None
-    asked = f"{content_type(request)} {said.model_dump_json()} "
-    if body is not None:
-        asked += blake2b(body, digest_size=16).hexdigest()
-        if (job := jobs.earlier(caller, space, key, asked)) is not None:
-            return job, True
-    if not jobs.knows(caller, space, key):
-        jobs.refuse_more()
+    await asked.require(Role.WRITER)
+    jobs.refuse_more()
     uploads: Uploads = request.app.state.uploads
-    folder = await uploads.new_folder()
+    folder = await asyncio.to_thread(uploads.new_folder)
     job = None
     try:
-        taken = await _taken(request, said, body, folder, uploads)
-        asked += taken.digest
-        if (earlier := jobs.earlier(caller, space, key, asked)) is not None:
-            return earlier, True
+        with uploads.receiving():
+            receive = _receive_source if said.kind == "ingest" else _receive_facts
+            work, source = await receive(request, said, folder)
         job = jobs.start(
-            *(caller, space, taken.kind, taken.work),
-            source=taken.source,
-            key=key,
-            asked=asked,
+            *(asked.caller, asked.space, said.kind, work),
+            source=source,
             afterwards=lambda: remove(folder),
         )
-        return job, False
     finally:
         if job is None:
-            await uploads.run(remove, folder)
+            await asyncio.to_thread(remove, folder)
+    return begun_response(job)
 
 
-async def _taken(
-    request: Request, said: Upload, body: bytes | None, folder: Path, uploads: Uploads
-) -> Taken:
-    if body is None:
-        return await take_upload(request, said, folder, uploads)
-    try:
-        wish = await bodies.read(body, _WISH.validate_json)
-    except ValidationError as error:
-        wrong = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()[:ERRORS_AT_MOST]]
-        raise RequestValidationError(wrong) from error
-    return await take_wish(wish, folder, uploads)
+@router.post("/resolve", summary="Resolve names", status_code=202, response_model=JobStatus)
+async def resolve(asked: InSpace, jobs: TheJobs, body: ResolveOptions | None = None) -> Response:
+    """Find entities that are one under two spellings, as a job."""
+    await asked.require(Role.WRITER)
+    dry_run = body is not None and body.dry_run
+
+    def work(memory: Memory, told: Progress) -> Any:
+        return memory.resolve(dry_run=dry_run, on_progress=told)
+
+    return begun_response(jobs.start(asked.caller, asked.space, "resolve", work))
 
 
 @router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])
-async def listed(reads: Reads, jobs: TheJobs) -> Response:
+async def listed(asked: InSpace, jobs: TheJobs) -> Response:
     """The jobs of this space that the server still knows, newest first."""
-    space = await reads(lambda view: view.space)
-    shown = [job.shown() for job in jobs.of_space(space)]
-    return json_response(to_json({"items": shown, "next": None}))
+    await asked.require(Role.READER)
+    shown = [job.shown() for job in jobs.of_space(asked.space)]
+    return json_response(to_json(whole(shown)))
 
 
 @router.get("/jobs/{id}", summary="Read a job", response_model=JobStatus)
-async def read(reads: Reads, jobs: TheJobs, id: JobId) -> Response:
-    """How a job stands: its progress, and what it gave."""
-    space = await reads(lambda view: view.space)
-    return json_response(to_json(jobs.get(space, id).shown()))
+async def read(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
+    """How a job stands: its progress and its result."""
+    await asked.require(Role.READER)
+    return json_response(to_json(jobs.get(asked.space, id).shown()))
 
 
 @router.delete("/jobs/{id}", summary="Cancel a job", response_model=JobStatus)
-async def cancel(writes: Writes, jobs: TheJobs, id: JobId) -> Response:
-    """Let a job stop at its next step; what it wrote until then stays."""
-    await writes.require()
-    job = jobs.get(writes.space or "", id)
+async def cancel(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
+    """Stop a job at its next step; what it wrote until then stays."""
+    await asked.require(Role.WRITER)
+    job = jobs.get(asked.space, id)
     jobs.cancel(job)
     return json_response(to_json(job.shown()))
 
@@ -221,7 +220,7 @@ async def cancel(writes: Writes, jobs: TheJobs, id: JobId) -> Response:
     },
 )
 async def events(
-    reads: Reads,
+    asked: InSpace,
     jobs: TheJobs,
     id: JobId,
     last: Annotated[
@@ -229,15 +228,15 @@ async def events(
         Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="Go on after it."),
     ] = "0",
 ) -> Response:
-    """What a job tells, as server-sent events, from its first one or after the last seen."""
-    space = await reads(lambda view: view.space)
-    job = jobs.get(space, id)
+    """The events of a job as server-sent events, from the first or after the last seen."""
+    await asked.require(Role.READER)
+    job = jobs.get(asked.space, id)
     jobs.refuse_watchers()
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_told(jobs, job, int(last)), headers=headers, media_type=EVENTS)
+    return StreamingResponse(_events(jobs, job, int(last)), headers=headers, media_type=EVENTS)
 
 
-async def _told(jobs: Jobs, job: Job, last: int) -> AsyncIterator[bytes]:
+async def _events(jobs: Jobs, job: Job, last: int) -> AsyncIterator[bytes]:
     yield b": here\n\n"
     async for event in jobs.events(job, last):
         if event is None:
@@ -245,3 +244,105 @@ async def _told(jobs: Jobs, job: Job, last: int) -> AsyncIterator[bytes]:
         else:
             head = f"id: {event.number}\nevent: {event.name}\ndata: "
             yield head.encode() + to_json(event.data) + b"\n\n"
+
+
+def begun_response(job: Job) -> Response:
+    """The response to a request that began a job."""
+    headers = {"Location": f"/v1/spaces/{quote(job.space, safe='')}/jobs/{job.id}"}
+    return json_response(to_json(job.shown()), 202, headers)
+
+
+async def receive_file(request: Request, path: Path) -> None:
+    """Write the body to a new file."""
+    file: IO[bytes] = await asyncio.to_thread(path.open, "xb")
+    try:
+        async for part in request.stream():
+            await asyncio.to_thread(file.write, part)
+    finally:
+        await asyncio.to_thread(file.close)
+
+
+async def _receive_facts(
+    request: Request, said: Upload, folder: Path
+) -> tuple[Work[Any], str | None]:
+    suffix = ".json"
+    if said.kind == "triples":
+        suffix = PurePosixPath(said.name or "facts.jsonl").suffix
+    if suffix not in FACTS:
+        raise InvalidInput("Say what file it is: name=facts.jsonl or name=facts.csv.")
+    path = folder / f"facts{suffix}"
+    await receive_file(request, path)
+
+    def work(memory: Memory, told: Progress) -> Any:
+        if said.kind == "triples":
+            return memory.import_triples(path, told)
+        return memory.import_(path)
+
+    return work, said.source
+
+
+async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple[Work[Any], str]:
+    source = said.source or said.name
+    if source is None:
+        raise InvalidInput("Say what the files come from: source=docs, the same each time.")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if said.name is None and kind not in (*TARS, MULTIPART):
+        raise InvalidInput("Say which file it is (name=guide.md), or send an archive.")
+    options: dict[str, Any] = {
+        "prefix": said.prefix,
+        "dry_run": said.dry_run,
+        "phases": said.phase or PHASES,
+        "fields": _fields(said.field) if said.field else None,
+    }
+    # Topics are called by the name of the file or folder.
+    source_name = PurePosixPath(source).name
+    (name,) = safe_parts(said.name or source_name or "source", parts_at_most=1)
+    path = folder / name
+    skipped: list[tuple[str, str]] = []
+    if kind == MULTIPART:
+        await _receive_form(request, path)
+    elif kind in TARS:
+        archive = folder / f"{name}.tar"
+        await receive_file(request, archive)
+        skipped = await asyncio.to_thread(unpack, archive, path)
+        await asyncio.to_thread(archive.unlink)
+    else:
+        await receive_file(request, path)
+    if path.is_dir() and not any(path.iterdir()):
+        raise InvalidInput("There is no file in what was sent.")
+    # The same source may be sent under several names: each is a source of its own.
+    known_by = f"upload:{source}" + ("" if name == source_name else f"/{name}")
+
+    def work(memory: Memory, told: Progress) -> Any:
+        summary = memory.ingest(path, **options, source=known_by, on_progress=told)
+        summary.skipped[:0] = skipped
+        return summary
+
+    return work, source
+
+
+async def _receive_form(request: Request, path: Path) -> None:
+    """Write the files of a form into a new folder."""
+    body = await request.body()  # limited by the middleware
+    first_line = body.partition(b"\r\n")[0]
+    if not body.rstrip(b"\r\n").endswith(first_line + b"--"):
+        raise InvalidInput("The form cannot be read: its end is missing.")
+    async with request.form(max_files=FORM_FILES_AT_MOST, max_fields=0) as form:
+        await asyncio.to_thread(_write_form, form, path)
+
+
+def _write_form(form: FormData, path: Path) -> None:
+    folder = NewFolder(path)
+    for _, sent in form.multi_items():
+        assert isinstance(sent, UploadFile)  # there are no other fields
+        folder.add(sent.filename or "", sent.file)
+
+
+def _fields(pairs: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        name, equals, theirs = pair.partition("=")
+        if not equals or not theirs:
+            raise InvalidInput(f"A field is written as text=body, not {pair[:100]!r}.")
+        found[name] = theirs
+    return found

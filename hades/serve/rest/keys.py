@@ -8,19 +8,16 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi import Path as PathParameter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from hades.errors import Unavailable
-from hades.serve.auth.audit import Audit
-from hades.serve.auth.keys import Keys, role_named
-from hades.serve.auth.link import PATH as LINK
-from hades.serve.auth.link import FirstLink
+from hades.serve.auth.audit import Audit, AuditEntry
+from hades.serve.auth.keys import LINK_PATH, FirstLink, Keys, role_named
 from hades.serve.rest.admin import only_here
 from hades.serve.rest.calls import json_response
+from hades.serve.rest.models import NAME, Body, Hint, Name, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
-from hades.serve.rest.words import NAME, Body, Hint, Name
-from hades.serve.wire import Page, to_json
 
 router = routes("/v1/admin", "admin", dependencies=[Depends(only_here)])
 link_router = APIRouter(include_in_schema=False)
@@ -32,11 +29,7 @@ AUDIT_AT_MOST = 10_000
 class NewKey(Body):
     """A key to make."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"name": "laptop", "role": "writer", "spaces": ["default"]}]
-        }
-    )
+    model_config = example(name="laptop", role="writer", spaces=["default"])
 
     name: Name
     role: Annotated[str, Hint(enum=["reader", "writer", "admin"])]
@@ -58,20 +51,6 @@ class MadeKey(ShownKey):
     """A new key, with the words that are it: they are shown this once."""
 
     key: str
-
-
-class Audited(BaseModel):
-    """One call, as the audit log has it."""
-
-    at: datetime
-    who: str
-    listener: str
-    space: str | None
-    call: str
-    mode: str
-    status: int
-    ms: float
-    request: str
 
 
 async def _keys(request: Request) -> Keys:
@@ -96,7 +75,7 @@ TheAudit = Annotated[Audit, Depends(_audit)]
 async def listed(keys: TheKeys) -> Response:
     """Every key, oldest first; never the words that are it."""
     found = await asyncio.to_thread(keys.listed)
-    return json_response(to_json({"items": [key.shown() for key in found], "next": None}))
+    return json_response(to_json(whole([key.shown() for key in found])))
 
 
 @router.post("/keys", summary="Make a key", status_code=201, response_model=MadeKey)
@@ -116,16 +95,16 @@ async def revoke(
     return json_response(to_json(gone.shown()))
 
 
-@router.get("/audit", summary="Read the audit log", response_model=Page[Audited])
+@router.get("/audit", summary="Read the audit log", response_model=Page[AuditEntry])
 async def audit(
     log: TheAudit, limit: Annotated[int, Query(ge=0, le=AUDIT_AT_MOST)] = 100
 ) -> Response:
     """The last calls, newest first: who called what, where, and what came of it."""
     found: list[dict[str, Any]] = await asyncio.to_thread(log.tail, limit)
-    return json_response(to_json({"items": found, "next": None}))
+    return json_response(to_json(whole(found)))
 
 
-@link_router.get(LINK)
+@link_router.get(LINK_PATH)
 async def first_key(request: Request, token: str = "") -> Response:
     """The first key, for whoever opens the link a server without keys prints."""
     link: FirstLink | None = request.app.state.link

@@ -1,14 +1,12 @@
-"""What OpenAPI says of the whole: tags, the key, the problems any call may meet."""
+"""OpenAPI: the description FastAPI makes, and the few things it cannot see."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fastapi import FastAPI
-from pydantic import BaseModel
 
 from hades.serve.problems import ProblemDetails
-from hades.serve.rest.taking import IngestTexts, Resolve
 
 DESCRIPTION = """
 Every capability of HADES over HTTP. Names of spaces and topics are percent-encoded; every
@@ -28,43 +26,21 @@ TAGS = [
     {"name": "admin", "description": "The whole memory and files; at the admin socket only."},
 ]
 
-_UNSEEN: tuple[type[BaseModel], ...] = (ProblemDetails, IngestTexts, Resolve)
-"""Models that no route names by itself."""
-_BY_ID = ("State", "Chunk")
-"""Shown with the id they are cited by, which is no field of theirs."""
-
 
 def describe(app: FastAPI) -> None:
-    """Complete the description FastAPI makes with what it cannot see."""
+    """Add the model of problems, and the ids that states and chunks are cited by."""
     made = app.openapi
 
     def complete() -> dict[str, Any]:
-        if app.openapi_schema:
-            return app.openapi_schema
-        schema = made()
-        components = schema["components"]
-        shapes = components["schemas"]
-        for model in _UNSEEN:
-            shape = model.model_json_schema(ref_template="#/components/schemas/{model}")
-            shapes |= shape.pop("$defs", {})
-            shapes[model.__name__] = shape
-        for unused in ("HTTPValidationError", "ValidationError"):
-            shapes.pop(unused, None)
-        for name in _BY_ID:
-            shape = shapes[name]
-            shape["properties"] = {"id": {"type": "string"}, **shape["properties"]}
-        # A pair, which the description language of older tools cannot say.
-        pair = {"type": "array", "minItems": 2, "maxItems": 2}
-        shapes["Diff"]["properties"]["fields"]["additionalProperties"] = pair
-        components["securitySchemes"] = {
-            "key": {
-                "type": "http",
-                "scheme": "bearer",
-                "description": "An API key, made by `hades keys create`. None over a unix socket.",
-            }
-        }
-        schema["security"] = [{"key": []}]
-        app.openapi_schema = schema
-        return schema
+        schemas = made()["components"]["schemas"]
+        if "ProblemDetails" not in schemas:
+            problem = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas |= {**problem.pop("$defs"), "ProblemDetails": problem}
+            for cited in ("State", "Chunk"):
+                schemas[cited]["properties"]["id"] = {"type": "string"}
+            # A pair as all tools understand it, without `prefixItems`.
+            pair = {"type": "array", "minItems": 2, "maxItems": 2}
+            schemas["Diff"]["properties"]["fields"]["additionalProperties"] = pair
+        return made()
 
     app.openapi = complete  # type: ignore[method-assign]

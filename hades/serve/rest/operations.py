@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, cast, get_args, get_origin
 
@@ -23,10 +23,9 @@ from hades.serve.rest.calls import (
     SpaceName,
     Writing,
 )
+from hades.serve.rest.models import NAME, Body, Hint, Number, Page, whole
 from hades.serve.rest.paging import PAGE, Cursor, Limit, after_of, page
 from hades.serve.rest.routes import routes
-from hades.serve.rest.words import NAME, Body, Hint, Number
-from hades.serve.wire import Page
 
 LIST_AT_MOST = 1_000
 _IN_QUERY = ("GET", "DELETE")
@@ -35,9 +34,13 @@ _TIMES = {"as_of": AsOfTime, "known_at": KnownTime}
 
 def operation_router() -> APIRouter:
     """A router with a route for every operation that has no code of its own for it."""
-    router = routes("/v1/spaces/{space:name}", "")
-    router.tags = []
-    for operation in OPERATIONS.values():
+    return _router_of(tuple(OPERATIONS))
+
+
+@cache
+def _router_of(names: tuple[str, ...]) -> APIRouter:
+    router = routes("/v1/spaces/{space:name}", None)
+    for operation in map(OPERATIONS.__getitem__, names):
         if not operation.own_route:
             add_route(router, operation)
     return router
@@ -58,7 +61,7 @@ def add_route(router: APIRouter, operation: Operation) -> None:
 
 
 def route_path(operation: Operation) -> str:
-    """The path with its convertors: numbers, and names that may hold slashes."""
+    """The path with its convertors: numbers, and names that may have slashes."""
     path = operation.path
     for one in operation.parameters:
         kind = "number" if one.type is int else "topic"
@@ -185,7 +188,7 @@ def _endpoint(operation: Operation) -> Any:
 async def _read(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
-    reading = Reading(request, space).at(given.pop("as_of", None), given.pop("known_at", None))
+    reading = Reading(request, space, given.pop("as_of", None), given.pop("known_at", None))
     if operation.cursor is not None:
         limit, after = given.pop("limit"), after_of(operation, given.pop("cursor"))
         asked = {**given, "limit": limit + 1} | ({} if after is None else {"after": after})
@@ -194,7 +197,7 @@ async def _read(
             lambda view: page(run(operation, view, asked), limit, key), fresh=operation.asks
         )
     return await reading.answer(
-        lambda view: shown(operation, run(operation, view, given)),
+        lambda view: shown(operation, reading.executor.told(run(operation, view, given))),
         fresh=operation.asks,
         patient=operation.long,
     )
@@ -213,13 +216,13 @@ async def _write(
 def require(operation: Operation, writing: Writing) -> None:
     """Denied where an operation concerns all spaces and the caller may use only some."""
     if operation.whole_memory and writing.caller.spaces is not None:
-        raise Denied("This holds in all spaces: it needs a key that is not bound to some.")
+        raise Denied("This concerns all spaces: it needs a key that is not bound to some.")
 
 
 def shown(operation: Operation, value: Any) -> Any:
     """A result as it is answered: lists as pages, numbers as values."""
     if isinstance(value, list):
-        return {"items": value, "next": None}
+        return whole(value)
     return {"value": value} if operation.returns is int else value
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import Path as PathParameter
 from fastapi import Query
-from pydantic import ConfigDict
 from starlette.responses import Response
 
 import hades
@@ -15,16 +14,19 @@ from hades.domain.topics import Space
 from hades.memory import Memory
 from hades.serve.auth.caller import Role
 from hades.serve.jobs import Jobs
-from hades.serve.rest.calls import (
-    AnyRequest,
-    Reads,
-    Writes,
-    WritesAnywhere,
-    json_response,
+from hades.serve.rest.calls import AnyRequest, InSpace, Reads, WritesAnywhere, json_response
+from hades.serve.rest.models import (
+    NAME,
+    TIME,
+    Body,
+    Name,
+    Number,
+    Page,
+    example,
+    to_json,
+    whole,
 )
 from hades.serve.rest.routes import routes
-from hades.serve.rest.words import NAME, TIME, Body, Name, Number
-from hades.serve.wire import Page, to_json
 
 router = routes("/v1", "spaces")
 
@@ -32,7 +34,7 @@ router = routes("/v1", "spaces")
 class NewSpace(Body):
     """A space to make."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "research"}]})
+    model_config = example(name="research")
 
     name: Name
 
@@ -72,7 +74,7 @@ async def welcome(asked: AnyRequest) -> Response:
 @router.get("/spaces", summary="List spaces", response_model=Page[Space])
 async def spaces(asked: AnyRequest) -> Response:
     """The spaces the caller may use."""
-    return json_response(to_json({"items": await _seen(asked), "next": None}))
+    return json_response(to_json(whole(await _seen(asked))))
 
 
 async def _seen(asked: AnyRequest) -> list[Space]:
@@ -102,8 +104,7 @@ async def drop_space(
         nonlocal dropped
         memory.drop_space(space)
         dropped = True
-        left = [one for one in memory.spaces() if writes.caller.sees(one.name)]
-        return {"items": left, "next": None}
+        return whole([one for one in memory.spaces() if writes.caller.sees(one.name)])
 
     answer = await writes.answer(write, role=Role.ADMIN)
     if dropped:
@@ -120,7 +121,9 @@ async def time(
 
 
 @router.post("/spaces/{space:name}/index", summary="Index what waits", response_model=Number)
-async def index(writes: Writes) -> Response:
+async def index(asked: InSpace) -> Response:
     """Index what was remembered since; a question does it by itself. How many states."""
-    made = await writes.work(lambda memory, told: memory.index(told))
+    made = await asked.executor.work(
+        asked.caller, asked.space, lambda memory, told: memory.index(told), lambda *_: None
+    )
     return json_response(to_json({"value": made}))

@@ -1,7 +1,15 @@
-"""States of topics: the routes that take part in HTTP's own conditions (ETag, If-Match)."""
+"""States of topics: the routes that take part in HTTP's own conditions (ETag, If-Match).
+
+An ETag `"v3-5be1…"` is the version and a hash of the state as it is shown. The version makes a
+write a conflict when somebody else wrote first; the hash tells a topic that was purged and made
+anew from the one before.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Annotated, Any
 
 from fastapi import Header, Query
@@ -9,16 +17,14 @@ from fastapi import Path as PathParameter
 from starlette.responses import Response
 
 from hades.domain.topics import State
-from hades.errors import NotFound
+from hades.errors import Conflict, InvalidInput, NotFound
 from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS
-from hades.serve.problems import documented
-from hades.serve.rest.calls import Made, Reads, Writes, json_response
-from hades.serve.rest.etags import etag_of, expected_version, is_named_in
+from hades.serve.problems import PreconditionFailed, documented
+from hades.serve.rest.calls import Reads, WriteAnswer, Writes, json_response
+from hades.serve.rest.models import NAME, to_json
 from hades.serve.rest.operations import body_model
 from hades.serve.rest.routes import routes
-from hades.serve.rest.words import NAME
-from hades.serve.wire import to_json
 
 router = routes("/v1/spaces/{space:name}", "states")
 
@@ -61,10 +67,10 @@ async def state(
     def read(view: View) -> tuple[bytes, str]:
         found = view.get(topic, version)
         shown = to_json(found)
-        return shown, etag_of(found, shown)
+        return shown, _etag_of(found, shown)
 
     body, etag = await reads(read)
-    if is_named_in(if_none_match, etag):
+    if _is_named_in(if_none_match, etag):
         return Response(status_code=304, headers={"ETag": etag})
     return json_response(body, headers={"ETag": etag})
 
@@ -88,14 +94,14 @@ async def remember(
 ) -> Response:
     """Write what is known of a topic now: a new state, unless nothing changed."""
 
-    def write(memory: Memory) -> Made:
+    def write(memory: Memory) -> WriteAnswer:
         current = _current(memory, topic)
-        expected = expected_version(current, body.expect_version, if_match, if_none_match)
+        expected = _expected_version(current, body.expect_version, if_match, if_none_match)
         with expected as version:
             made = memory.remember(
                 topic, **{**body.model_dump(exclude_unset=True), "expect_version": version}
             )
-        return Made(made, 200 if current else 201, {"ETag": etag_of(made)})
+        return WriteAnswer(made, 200 if current else 201, {"ETag": _etag_of(made)})
 
     return await writes.answer(write)
 
@@ -110,7 +116,7 @@ async def forget(writes: Writes, topic: TopicName, if_match: IfMatch = None) -> 
     """Let a topic be gone from now on, with its edges; its history is kept."""
 
     def write(memory: Memory) -> State:
-        with expected_version(_current(memory, topic), None, if_match, None):
+        with _expected_version(_current(memory, topic), None, if_match, None):
             return memory.forget(topic)
 
     return await writes.answer(write)
@@ -121,3 +127,41 @@ def _current(memory: Memory, topic: str) -> State | None:
         return memory.get(topic)
     except NotFound:
         return None
+
+
+def _etag_of(state: State, shown: bytes | None = None) -> str:
+    """The name of this state; `shown` is its JSON, where that is made already."""
+    mark = blake2b(shown or to_json(state), digest_size=8).hexdigest()
+    return f'"v{state.version}-{mark}"'
+
+
+def _is_named_in(header: str | None, etag: str) -> bool:
+    """Whether a header names this state: its etag among others, or `*`."""
+    if header is None:
+        return False
+    named = [one.strip().removeprefix("W/") for one in header.split(",")]
+    return "*" in named or etag in named
+
+
+@contextmanager
+def _expected_version(
+    current: State | None, wanted: int | None, if_match: str | None, if_none_match: str | None
+) -> Iterator[int | None]:
+    """The version a write expects; PreconditionFailed when a header says otherwise."""
+    if if_match is None and if_none_match is None:
+        yield wanted
+        return
+    etag = _etag_of(current) if current else ""
+    if if_match is not None and not (current and _is_named_in(if_match, etag)):
+        raise PreconditionFailed(
+            "The topic is not in the state that If-Match names: read it again."
+        )
+    if current and _is_named_in(if_none_match, etag):
+        raise PreconditionFailed("The topic is in the state that If-None-Match names.")
+    version = current.version if current else None
+    if wanted is not None and version is not None and wanted != version:
+        raise InvalidInput("If-Match and expect_version name two versions: leave one out.")
+    try:
+        yield version if if_match is not None else wanted
+    except Conflict as error:
+        raise PreconditionFailed(str(error)) from error

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.executor import Executor
+from hades.serve.executor import Executor
 from hades.serve.telemetry.metrics import Metrics
 
 LOG = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _NO_STORE = {"cache-control": "no-store"}
 
 @dataclass(slots=True)
 class Readiness:
-    """What has to hold before calls are served."""
+    """What has to be true before calls are served."""
 
     storage: Callable[[], object]
     """Touches the storage; raises when it does not answer."""
@@ -46,23 +46,18 @@ class Readiness:
             found["server"] = "shutting down"
         if not self.warm:
             found["warm"] = "still loading"
-        storage = await self._storage_problem()
-        return {**found, "storage": storage} if storage else found
-
-    async def _storage_problem(self) -> str:
         # One look at a time: a storage that hangs must not take a thread for every probe.
         if self._look is None or self._look.done():
             self._look = asyncio.ensure_future(asyncio.to_thread(self.storage))
         look = self._look
         await asyncio.wait({look}, timeout=STORAGE_TIMEOUT_S)
         if not look.done():
-            return f"no answer in {STORAGE_TIMEOUT_S:g} s"
-        error = look.exception()
-        if error is None:
-            return ""
-        # What exactly is wrong is for the log: this page is open to anybody.
-        LOG.error("The storage does not answer: %s", error)
-        return "cannot be read"
+            found["storage"] = f"no answer in {STORAGE_TIMEOUT_S:g} s"
+        elif error := look.exception():
+            # What exactly is wrong is for the log: this page is open to anybody.
+            LOG.error("The storage does not answer: %s", error)
+            found["storage"] = "cannot be read"
+        return found
 
 
 def readiness_of(executor: Executor, *, warm: bool = False) -> Readiness:
@@ -81,7 +76,7 @@ def health_routes(metrics: Metrics, readiness: Readiness) -> list[Route]:
         told = {"status": "waiting" if problems else "ready", "problems": problems}
         return JSONResponse(told, 503 if problems else 200, headers=_NO_STORE)
 
-    # Not async: what the memory holds is counted here, which is done in a thread.
+    # Not async, so that Starlette runs it in a thread: what is in the memory is counted here.
     def shown_metrics(request: Request) -> Response:
         caller = request.scope.get("hades.caller")
         # They name spaces, so a key for some spaces is not enough.

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line on standard error, plain text on a terminal.
+"""Logs: JSON on standard error, one object for each record; plain text on a terminal.
 
 Whatever the server and the libraries below it say goes through here, with the id of the
 request it was said for. Keys and tokens are masked: a log is read by more people than a key
@@ -14,10 +14,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO
 
 from hades.errors import InvalidInput
-from hades.serve.auth import call_record
+from hades.serve.auth.caller import CALL_RECORD
 
 Shape = Literal["auto", "json", "text"]
 LEVELS = ("debug", "info", "warning", "error")
@@ -40,8 +40,7 @@ QUIET = {
     "opentelemetry": logging.ERROR,
 }
 """Libraries that would tell of every request they make, or try again."""
-_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
-"""What every record has; the rest was given by `extra`."""
+_TEXT = "%(asctime)s %(levelname)-7s %(message)s  %(request)s"
 
 
 def masked(text: str) -> str:
@@ -49,47 +48,30 @@ def masked(text: str) -> str:
     return _SECRETS.sub(lambda found: (found[1] or "") + MASKED, text)
 
 
-def _request_id() -> str:
-    """The id of the request that is being served, where there is one."""
-    record = call_record.current.get()
-    return "" if record is None else record.request
+def _prepare(record: logging.LogRecord) -> bool:
+    """Add the id of the request that is served, and mask secrets."""
+    call = CALL_RECORD.get()
+    record.request = "" if call is None else call.request
+    record.msg, record.args = masked(record.getMessage()), None
+    if record.exc_info:
+        record.exc_text = masked(logging.Formatter().formatException(record.exc_info))
+    return True
 
 
-class JsonLines(logging.Formatter):
-    """A record as one JSON object: at, level, logger, message, request, extras, error."""
+class JsonFormatter(logging.Formatter):
+    """A record as one JSON object: at, level, logger, message, request, error."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
-        line: dict[str, Any] = {
+        """The object, on one line."""
+        said = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": masked(record.getMessage()),
+            "message": record.getMessage(),
+            "request": getattr(record, "request", ""),
+            "error": record.exc_text,
         }
-        if request := _request_id():
-            line["request"] = request
-        for name, value in vars(record).items():
-            if name not in _OWN and name not in line:
-                line[name] = masked(value) if isinstance(value, str) else value
-        if record.exc_info:
-            line["error"] = masked(self.formatException(record.exc_info))
-        return json.dumps(line, ensure_ascii=False, default=lambda value: masked(str(value)))
-
-
-class TextLines(logging.Formatter):
-    """A record for people: time, level, message, and the request it belongs to."""
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        """The line; `format` puts the error below it."""
-        request = _request_id()
-        return super().formatMessage(record) + (f"  [{request}]" if request else "")
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Line and error without secrets."""
-        return masked(super().format(record))
+        return json.dumps({name: one for name, one in said.items() if one}, ensure_ascii=False)
 
 
 @contextmanager
@@ -105,7 +87,8 @@ def logging_to(
     out = sys.stderr if stream is None else stream
     is_text = shape == "text" or (shape == "auto" and out.isatty())
     handler = logging.StreamHandler(out)
-    handler.setFormatter(TextLines() if is_text else JsonLines())
+    handler.addFilter(_prepare)
+    handler.setFormatter(logging.Formatter(_TEXT, "%H:%M:%S") if is_text else JsonFormatter())
     root = logging.getLogger()
     least = logging.getLevelNamesMapping()[level.upper()]
     levels = {

@@ -1,8 +1,8 @@
 """Metrics: what a server did and cost, for Prometheus.
 
 Every server has a registry of its own, so two in one process do not mix. The names are in
-`docs/operations.md`; a test holds the dashboard to them. A label never takes more than a
-bounded set of values: what goes beyond is counted under `other`.
+`docs/operations.md`, and a test compares the dashboard with them. A label takes a bounded
+number of values: what goes beyond is counted under `other`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import hades
 from hades.domain.answer import Recall
 from hades.errors import HadesError
 from hades.memory import Memory
-from hades.serve.executor.executor import ExecutorLoad
+from hades.serve.executor import ExecutorLoad
 
 SPACES_SHOWN = 10
 """Spaces with series of their own; later ones are `other`. Each costs some 40 series."""
@@ -54,7 +54,7 @@ RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 COUNTERS = {
     "calls": ("Calls by name, mode RO or RW, and status.", "call", "mode", "status"),
     "recalls": ("Questions answered.", "space", "intent", "mode"),
-    "reasons": ("What was trimmed or done another way.", "stage", "reason"),
+    "reasons": ("What was trimmed or replaced.", "stage", "reason"),
     "stage_reads": ("Documents read first in a stage.", "stage"),
     "stage_capped": ("Stages that a cap cut short.", "stage"),
     "stage_stopped": ("Stages that ended early.", "stage"),
@@ -73,7 +73,7 @@ HISTOGRAMS: dict[str, tuple[Sequence[float], str, Sequence[str]]] = {
 }
 """What is measured: the buckets, what it means, and its labels."""
 
-Jobs = Callable[[], Mapping[str, int]]
+JobCounts = Callable[[], Mapping[str, int]]
 """How many jobs there are, by status."""
 
 # The times when series were made are a third of all lines, and read by nobody.
@@ -164,7 +164,7 @@ class Metrics:
 class ExecutorMetrics(Collector):
     """How busy an executor is, asked whenever somebody looks."""
 
-    def __init__(self, standing: Callable[[], ExecutorLoad], jobs: Jobs | None = None) -> None:
+    def __init__(self, standing: Callable[[], ExecutorLoad], jobs: JobCounts) -> None:
         self._standing = standing
         self._jobs = jobs
 
@@ -173,18 +173,15 @@ class ExecutorMetrics(Collector):
         now = self._standing()
         yield _gauges("hades_pool_waiting", "Calls that wait for a thread.", "pool", now.waiting)
         yield _gauges("hades_pool_running", "Calls that have a thread.", "pool", now.running)
-        refused = CounterMetricFamily(
-            "hades_refused", "Calls turned away: too many were waiting.", labels=["pool"]
-        )
+        refused = CounterMetricFamily("hades_refused", "Calls refused.", labels=["pool"])
         for pool, count in now.refused.items():
             refused.add_metric([pool], count)
         yield refused
-        if self._jobs is not None:
-            yield _gauges("hades_jobs", "Jobs, by status.", "status", self._jobs())
+        yield _gauges("hades_jobs", "Jobs, by status.", "status", self._jobs())
 
 
 class MemoryMetrics(Collector):
-    """How much a memory holds, and how its caches do.
+    """How much is in a memory, and how its caches do.
 
     The store counts, so it is asked at most every `SIZES_EVERY_S`, rarer when counting takes
     long, and only when something was written since.

@@ -50,11 +50,10 @@ def open_traces(
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    target = f"{endpoint.rstrip('/')}/v1/traces" if endpoint else None
-    named = environment.get("OTEL_SERVICE_NAME", "hades")
-    about = {"service.name": named, "service.version": hades.__version__}
+    name = environment.get("OTEL_SERVICE_NAME", "hades")
+    about = {"service.name": name, "service.version": hades.__version__}
     provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
-    exporter = OTLPSpanExporter(endpoint=target)
+    exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces" if endpoint else None)
     provider.add_span_processor(BatchSpanProcessor(exporter))
     return Traces(provider, exporter, contents=contents)
 
@@ -125,18 +124,14 @@ class Traces:
 
         ended = time.time_ns() if ended_ns is None else ended_ns
         started = ended - round(recall.ms * NS_PER_MS)
-        whole = self._tracer.start_span(
-            "recall", start_time=started, attributes=self._about(recall, space)
-        )
+        about = self._about(recall, space)
+        whole = self._tracer.start_span("recall", start_time=started, attributes=about)
         below = set_span_in_context(whole)
         for stage in recall.telemetry:
             at = started + round(stage.begun_ms * NS_PER_MS)
-            span = self._tracer.start_span(
-                f"recall {stage.stage}",
-                context=below,
-                start_time=at,
-                attributes=self._about_stage(recall, stage),
-            )
+            about = self._about_stage(recall, stage)
+            name = f"recall {stage.stage}"
+            span = self._tracer.start_span(name, below, start_time=at, attributes=about)
             span.end(at + round(stage.ms * NS_PER_MS))
         whole.end(ended)
 

@@ -1,4 +1,4 @@
-"""The executor: carries calls to the memory, in threads.
+"""The executor: runs calls to the memory in threads.
 
 The core is synchronous, so calls run in threads: a few that read, through a memory opened
 for reading only, one that writes, and a few for long work. Each kind has a bounded pool of
@@ -7,30 +7,30 @@ its own, so that readers cannot keep writers out.
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import random
+import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.errors import Unavailable
 from hades.memory import Memory, View
 from hades.memory import open as open_memory
-from hades.serve.auth.call_record import note
-from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor.pool import STOPPING, Overloaded, Pool, TimedOut
+from hades.serve.auth.caller import Caller, Role, record_call
 from hades.store.faults import is_busy
 from hades.store.records import Progress
 
-__all__ = ["Executor", "ExecutorLoad", "Overloaded", "TimedOut"]
-
 Result = TypeVar("Result")
-Found = TypeVar("Found", Recall, Answer)
+Work = Callable[[Memory, Progress], Result]
+"""Long work: it tells its progress, and stops when that raises."""
 
 READERS = 2
 """More threads than cores only take turns at the interpreter."""
@@ -47,11 +47,112 @@ INDEXING_S = 5.0
 """How long a question waits for what was just written; then it is answered without."""
 RETRY_FIRST_S = 0.05
 RETRY_MOST_S = 1.0
+STOPPING = "The server is stopping: nothing was done; ask again in a moment."
+
+
+class Overloaded(Unavailable):
+    """Too many calls are waiting: nothing was done; come back after `retry_after_s`."""
+
+    retry_after_s = 1
+
+
+class TimedOut(Unavailable):
+    """It took too long to wait for. It goes on by itself, and a write may yet be done."""
+
+    status = 504
+
+
+class Pool:
+    """A thread pool with a bounded queue.
+
+    A call that does not fit is refused at once, so that those inside are served in time. A
+    call that takes too long is given up on by its caller, never stopped: its thread finishes
+    by itself, and it counts until then.
+    """
+
+    def __init__(self, name: str, threads: int, waiting: int) -> None:
+        self._threads = ThreadPoolExecutor(threads, f"hades-{name}")
+        self._at_most = threads + waiting
+        self._lock = threading.Lock()
+        self._inside = 0
+        self.running = 0
+        """How many calls have a thread, those nobody waits for any more included."""
+        self.refused = 0
+        """How many calls were refused since the start."""
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for a thread."""
+        return max(0, self._inside - self.running)
+
+    async def call(self, run: Callable[[], Result], timeout_s: float | None) -> Result:
+        """Run a function in a thread of this pool."""
+        return await self.finished(self.submit(run), timeout_s)
+
+    async def finished(self, job: Future[Result], timeout_s: float | None) -> Result:
+        """Wait for what `submit` began."""
+        try:
+            async with asyncio.timeout(timeout_s) as limit:
+                return await asyncio.wrap_future(job)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise self._too_late(job) from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed and job.cancelled() and not (task and task.cancelling()):
+                raise Unavailable(STOPPING) from None
+            raise
+
+    def submit(self, run: Callable[[], Result]) -> Future[Result]:
+        """Queue a call; Overloaded when the queue is full."""
+        with self._lock:
+            if self._closed:
+                raise Unavailable(STOPPING)
+            if self._inside >= self._at_most:
+                self.refused += 1
+                raise Overloaded("Too many calls are waiting: come back in a second.")
+            self._inside += 1
+            context = contextvars.copy_context()
+            job = self._threads.submit(context.run, self._counted, run)
+        job.add_done_callback(self._left)
+        return job
+
+    def refuse(self) -> None:
+        """Refuse every call from now on."""
+        with self._lock:
+            self._closed = True
+
+    def close(self) -> None:
+        """Finish what runs, refuse what waits."""
+        self.refuse()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _counted(self, run: Callable[[], Result]) -> Result:
+        with self._lock:
+            self.running += 1
+        try:
+            return run()
+        finally:
+            with self._lock:
+                self.running -= 1
+
+    def _left(self, _job: Future[Any]) -> None:
+        with self._lock:
+            self._inside -= 1
+
+    def _too_late(self, job: Future[Any]) -> Unavailable:
+        if job.cancel() or job.cancelled():
+            with self._lock:
+                self.refused += 1
+            return Overloaded("Its turn did not come in time, so nothing was done: try again.")
+        return TimedOut("This takes too long to wait for; it may still be done: look later.")
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutorLoad:
-    """How busy an executor is, by pool: `read`, `write`, `work`, `export`."""
+    """How busy an executor is, by pool: `read`, `write`, `work`, `export`, `index`."""
 
     waiting: Mapping[str, int]
     """Calls that wait for a thread."""
@@ -75,7 +176,7 @@ class Executor:
         *,
         readers: int = READERS,
         waiting: int = WAITING,
-        timeout_s: float | None = TIMEOUT_S,
+        timeout_s: float = TIMEOUT_S,
         uploads: Path | None = None,
     ) -> None:
         self.uploads = uploads
@@ -83,11 +184,13 @@ class Executor:
         self._reading = reading
         self._writing = writing
         self._timeout_s = timeout_s
-        self._read = Pool("read", readers, waiting)
-        self._write = Pool("write", 1, waiting)
-        self._work = Pool("work", WORKERS, WORK_WAITING)
-        self._export = Pool("export", EXPORTERS, EXPORTS_WAITING)
-        self._index = Pool("index", 1, waiting)
+        self._pools = {
+            "read": Pool("read", readers, waiting),
+            "write": Pool("write", 1, waiting),
+            "work": Pool("work", WORKERS, WORK_WAITING),
+            "export": Pool("export", EXPORTERS, EXPORTS_WAITING),
+            "index": Pool("index", 1, waiting),
+        }
         self.leaving = False
         """Set when the server was told to stop: long work ends, and so should long answers."""
         self.on_recall: Callable[[Recall, str], object] | None = None
@@ -101,24 +204,16 @@ class Executor:
         read_only: bool = False,
         encoder: str | None = None,
         clock: Clock = system_clock,
-        readers: int = READERS,
-        waiting: int = WAITING,
-        timeout_s: float | None = TIMEOUT_S,
         busy_timeout_s: float | None = None,
+        **options: Any,
     ) -> Executor:
         """Open a memory to serve it; made when there is none, unless it is only read."""
         writing = None
         if not read_only:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
+            options["uploads"] = Path(f"{Path(path).expanduser()}.uploads")
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
-        return cls(
-            reading,
-            writing,
-            readers=readers,
-            waiting=waiting,
-            timeout_s=timeout_s,
-            uploads=None if read_only else Path(f"{Path(path).expanduser()}.uploads"),
-        )
+        return cls(reading, writing, **options)
 
     @property
     def read_only(self) -> bool:
@@ -130,25 +225,20 @@ class Executor:
         """The memory it reads, for telemetry; never for a caller."""
         return self._reading
 
-    def told(self, found: Found) -> Found:
-        """Pass an answer on, after telling `on_recall` of it."""
-        if self.on_recall is not None:
-            recall = found.recall if isinstance(found, Answer) else found
+    def told(self, found: Result) -> Result:
+        """Pass a result on, after telling `on_recall` of it where it is an answer."""
+        recall = found.recall if isinstance(found, Answer) else found
+        if self.on_recall is not None and isinstance(recall, Recall):
             self.on_recall(recall, recall.space)
         return found
 
     def standing(self) -> ExecutorLoad:
         """How busy it is now."""
-        pools = {
-            "read": self._read,
-            "write": self._write,
-            "work": self._work,
-            "export": self._export,
-        }
+        pools = self._pools.items()
         return ExecutorLoad(
-            waiting={name: pool.waiting for name, pool in pools.items()},
-            running={name: pool.running for name, pool in pools.items()},
-            refused={name: pool.refused for name, pool in pools.items()},
+            waiting={name: pool.waiting for name, pool in pools},
+            running={name: pool.running for name, pool in pools},
+            refused={name: pool.refused for name, pool in pools},
         )
 
     async def read(
@@ -169,7 +259,7 @@ class Executor:
         `patient`: it may take long, and is done beside the short ones.
         Without a space it is for what is the same in all of them, such as their list.
         """
-        note(space, writes=False)
+        record_call(space, writes=False)
         caller.require(role, space)
 
         def run(checked: bool) -> Result:
@@ -180,11 +270,15 @@ class Executor:
                 return call(memory)
             return call(memory.at(valid, known=known))
 
-        pool, timeout_s = (self._export, None) if patient else (self._read, self._timeout_s)
+        pool = self._pools["export" if patient else "read"]
+        timeout_s = None if patient else self._timeout_s
         with suppress(_NotIndexed):
             checked = fresh and space is not None and self._writing is not None
             return await pool.call(lambda: run(checked), timeout_s)
-        await self._indexed(space or "")
+        writing = self._written()
+        with suppress(Unavailable):  # a question waits, so not at any price
+            index = self._pools["index"]
+            await index.call(lambda: writing.in_space(space or "").index(), INDEXING_S)
         return await pool.call(lambda: run(False), timeout_s)
 
     async def write(
@@ -196,21 +290,21 @@ class Executor:
         role: Role = Role.WRITER,
     ) -> Result:
         """Do something that writes; it is on disk when this returns."""
-        note(space, writes=True)
+        record_call(space, writes=True)
         caller.require(role, space)
         writing = self._written()
-        until = time.monotonic() + (self._timeout_s or TIMEOUT_S)
+        until = time.monotonic() + self._timeout_s
 
         def run() -> Result:
             return _retried(call, _memory(writing, space, caller), caller.name, until)
 
-        return await self._write.call(run, self._timeout_s)
+        return await self._pools["write"].call(run, self._timeout_s)
 
     async def work(
         self,
         caller: Caller,
         space: str | None,
-        call: Callable[[Memory, Progress], Result],
+        call: Work[Result],
         on_progress: Progress,
         *,
         role: Role = Role.WRITER,
@@ -222,13 +316,13 @@ class Executor:
         self,
         caller: Caller,
         space: str | None,
-        call: Callable[[Memory, Progress], Result],
+        call: Work[Result],
         on_progress: Progress,
         *,
         role: Role = Role.WRITER,
     ) -> Future[Result]:
         """Queue the same now; Overloaded when there is no room."""
-        note(space, writes=True)
+        record_call(space, writes=True)
         caller.require(role, space)
         writing, told = self._written(), self._stopping(on_progress)
 
@@ -236,18 +330,25 @@ class Executor:
             with writing._patient(WORK_WAITS_S):
                 return call(_memory(writing, space, caller), told)
 
-        return self._work.submit(run)
+        return self._pools["work"].submit(run)
 
     async def finished(self, begun: Future[Result]) -> Result:
-        """What became of work that `begin` queued."""
-        return await self._work.finished(begun, None)
+        """The result of work that `begin` queued."""
+        return await self._pools["work"].finished(begun, None)
+
+    def index_now(self, space: str) -> None:
+        """Index what was written, while a thread that reads waits; not at any price."""
+        if (writing := self._writing) is not None:
+            with suppress(Unavailable, TimeoutError):
+                index = self._pools["index"].submit(lambda: writing.in_space(space).index())
+                index.result(INDEXING_S)
 
     async def index(self, caller: Caller, space: str, on_progress: Progress) -> None:
         """Index what was written, for somebody who is about to ask. `on_progress` stops it."""
-        note(space, writes=False)
+        record_call(space, writes=False)
         caller.require(Role.READER, space)
         writing, told = self._written(), self._stopping(on_progress)
-        await self._work.call(lambda: writing.in_space(space).index(told), None)
+        await self._pools["work"].call(lambda: writing.in_space(space).index(told), None)
 
     def warm(self) -> dict[str, float]:
         """Do beforehand what a first question would wait for; the seconds of each part."""
@@ -264,12 +365,11 @@ class Executor:
         self.leaving = True
 
     def close(self) -> None:
-        """Finish what is under way, refuse the rest, then let go of the file."""
+        """Finish the calls that run, refuse the rest, then close the file."""
         self.leave()
-        pools = (self._read, self._write, self._work, self._export, self._index)
-        for pool in pools:
+        for pool in self._pools.values():
             pool.refuse()
-        for pool in pools:
+        for pool in self._pools.values():
             pool.close()
         self._reading.close()
         if self._writing is not None:
@@ -289,12 +389,6 @@ class Executor:
             on_progress(what, done, total)
 
         return told
-
-    async def _indexed(self, space: str) -> None:
-        """Have what was written indexed; not at any price, since a question waits."""
-        writing = self._written()
-        with suppress(Unavailable):
-            await self._index.call(lambda: writing.in_space(space).index(), INDEXING_S)
 
 
 def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:

@@ -1,9 +1,10 @@
-"""GraphQL behind the real gate: keys, sockets and the audit log."""
+"""GraphQL behind the real middleware: keys, sockets and the audit log."""
 
 from __future__ import annotations
 
+from served_making import Served
+
 from hades.serve.auth.caller import Role
-from tests.serve.served_making import Served
 
 pytest_plugins = ["served_fixtures"]
 
@@ -31,5 +32,5 @@ def test_who_may_read_may_ask_and_nobody_else(served: Served) -> None:
 def test_the_audit_log_names_the_space(served: Served) -> None:
     with served.by("ro") as client:
         client.post("/graphql", json=ASKED)
-    line = served.audit.tail(1)[0]
-    assert (line["space"], line["mode"], line["status"]) == ("default", "RO", 200)
+    entry = served.audit.tail(1)[0]
+    assert (entry["space"], entry["mode"], entry["status"]) == ("default", "RO", 200)

@@ -1,1 +1,0 @@
-"""The threads that carry calls to the memory."""

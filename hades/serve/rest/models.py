@@ -1,0 +1,78 @@
+"""Models: the kinds of values in requests and responses, and the limits of each.
+
+What `Memory` checks itself is only described here, so that its own sentence is answered.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+from pydantic_core import to_json as json_bytes
+
+from hades.domain.plain import plain
+from hades.domain.rules import NAME_BYTES_AT_MOST
+
+Item = TypeVar("Item")
+
+JSON = "application/json"
+CONTENT_CHARACTERS_AT_MOST = 16 * 2**20
+TAGS_AT_MOST = 1_000
+
+
+class Hint:
+    """Something the description of a value says, which is checked elsewhere."""
+
+    def __init__(self, **said: Any) -> None:
+        self._said = said
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**handler(schema), **self._said}
+
+
+class Body(BaseModel):
+    """A body: unknown fields are refused, and no value is converted to another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Number(Body):
+    """One number."""
+
+    value: int
+
+
+class Page(BaseModel, Generic[Item]):
+    """A part of a list: `next` is the cursor of the part after it, null at the end."""
+
+    items: list[Item]
+    next: str | None = None
+
+    model_config = ConfigDict(json_schema_extra={"required": ["items", "next"]})
+
+
+def example(**said: Any) -> ConfigDict:
+    """The configuration of a model that shows an example."""
+    return ConfigDict(json_schema_extra={"examples": [said]})
+
+
+def to_json(value: Any) -> bytes:
+    """Any of our objects as JSON; `hades.domain.rebuild` makes them of it again."""
+    return json_bytes(plain(value))
+
+
+def whole(items: list[Any]) -> dict[str, Any]:
+    """A list that comes in one page."""
+    return {"items": items, "next": None}
+
+
+NAME = Hint(minLength=1, maxLength=NAME_BYTES_AT_MOST)
+TIME = Field(max_length=100)
+
+Name = Annotated[str, NAME]
+Content = Annotated[str, Field(max_length=CONTENT_CHARACTERS_AT_MOST)]
+Time = Annotated[str, TIME, Field(description="A time: 2024-03-01, 2024-03, yesterday.")]
