@@ -27,8 +27,9 @@ from hades.memory import open as open_memory
 from hades.recall.ranker import Ranker
 from hades.store.records import Progress
 
-FORMAT = 2
-"""Part of every hash: raised when the same corpus should give another memory."""
+FORMAT = 3
+"""Part of every hash: raised when the same corpus should give another memory, or the file of a
+memory has another version."""
 PREFIX = "passage"
 """First part of the topics; a passage's id is the rest."""
 _FIELDS = {"id": "id", "title": "title", "text": "text"}
