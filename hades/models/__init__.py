@@ -1,1 +1,1 @@
-"""The doors to machine learning: encoder, extractor, reranker, chat model."""
+"""Models: encoders that make vectors, extractors that find names."""

@@ -29,9 +29,12 @@ def paths(
     """The best paths between two topics or entities, best first."""
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
+    from hades.recall import neighbourhood
+
     view._bring_up_to_date(None)
     ends = view._named_node(source), view._named_node(target)
-    return view._engine.paths(view._where(), *ends, limit=limit, hops=hops)
+    with view._engine.query_context(view._where()) as query:
+        return neighbourhood.paths(query, *ends, limit=limit, hops=hops)
 
 
 @operation("GET", "/neighbours/{name}", command="neighbours", asks=True)
@@ -39,9 +42,12 @@ def neighbours(view: View, name: Name, limit: Limit = 20, *, hops: Hops = 1) -> 
     """What a topic or entity is joined with in the graph, nearest first."""
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
+    from hades.recall import neighbourhood
+
     view._bring_up_to_date(None)
     node = view._named_node(name)
-    return view._engine.neighbours(view._where(), node, limit=limit, hops=hops)
+    with view._engine.query_context(view._where()) as query:
+        return neighbourhood.neighbours(query, node, limit=limit, hops=hops)
 
 
 @operation("GET", "/subgraph", command="subgraph", asks=True)
@@ -61,9 +67,12 @@ def subgraph(
     clean_number(hops, "hops")
     if not names:
         raise InvalidInput("Name at least one topic or entity to draw around.")
+    from hades.recall import neighbourhood
+
     view._bring_up_to_date(None)
     nodes = [view._named_node(name) for name in names]
-    return view._engine.subgraph(view._where(), nodes, limit=limit, hops=hops)
+    with view._engine.query_context(view._where()) as query:
+        return neighbourhood.subgraph(query, nodes, limit=limit, hops=hops)
 
 
 @operation("GET", "/working-memory/{topic}", command="working-memory", asks=True)
@@ -89,9 +98,11 @@ def working_memory(
     clean_name(topic)
     clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)
     view._bring_up_to_date(None)
+    from hades.recall import neighbourhood
     from hades.recall.working import RELATED_AT_MOST, gather
 
-    where = view._where()
-    near = view._engine.related_topics(where, view._named_node(topic), limit=RELATED_AT_MOST)
+    where, node = view._where(), view._named_node(topic)
+    with view._engine.query_context(where) as query:
+        near = neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
     with view._store.snapshot():
         return gather(view._store, where, topic, near, budget)

@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hades.domain.answer import Intent, Mode, Neighbour, Note, Path, Recall, Subgraph
+from hades.domain.answer import Intent, Mode, Note, Recall
 from hades.domain.graph import Reason
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.index.graph_cache import GraphCache
-from hades.recall import answering, beaming, neighbourhood, retrieve
+from hades.recall import answering, beaming, retrieve
 from hades.recall.features import FEATURES
 from hades.recall.intent import choose_mode, default_plan, read_intent
 from hades.recall.pathways import flowing
@@ -165,28 +165,6 @@ class RecallEngine:
         """Let go of the arrays: their files are gone."""
         self.finder.forget()
         self.__dict__.pop("graphs", None)
-
-    # Around a name
-
-    def paths(self, where: Where, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
-        """The best paths between two nodes."""
-        with self.query_context(where) as query:
-            return neighbourhood.paths(query, source, target, limit=limit, hops=hops)
-
-    def neighbours(self, where: Where, node: int, *, limit: int, hops: int) -> list[Neighbour]:
-        """What a node is joined with, nearest first."""
-        with self.query_context(where) as query:
-            return neighbourhood.neighbours(query, node, limit=limit, hops=hops)
-
-    def subgraph(self, where: Where, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
-        """The part of the graph around some nodes."""
-        with self.query_context(where) as query:
-            return neighbourhood.subgraph(query, nodes, limit=limit, hops=hops)
-
-    def related_topics(self, where: Where, node: int, *, limit: int) -> list[tuple[str, Path]]:
-        """The topics next to a node, nearest first, and how the graph joins them."""
-        with self.query_context(where) as query:
-            return neighbourhood.related_topics(query, node, limit=limit)
 
 
 UNHURRIED = Plan(
