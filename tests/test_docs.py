@@ -84,7 +84,10 @@ def _run(command: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_shown_command_works(page: Path, folder: Path) -> None:
-    """Commands run in the order shown, in one folder; python blocks share one script."""
+    """Commands run in the order shown, in one folder; `python` blocks share one script.
+
+    An excerpt that cannot run by itself is a block of `py`.
+    """
     script = ""
     for kind, body in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":

@@ -87,16 +87,16 @@ def test_purging_by_an_alias_takes_the_text_along(memory: hades.Memory) -> None:
 def test_purging_among_hundreds_leaves_no_byte(path: Path) -> None:
     with hades.open(path) as memory:
         with memory.batch():
-            for number in range(600):
+            for number in range(300):
                 memory.remember(f"person-{number:04}-xyzzy", f"secret-{number:04} " * 20)
-            for number in range(0, 600, 7):
+            for number in range(0, 300, 7):
                 memory.remember(f"person-{number:04}-xyzzy", f"secret-{number:04} edited " * 30)
         with memory.batch():
-            for number in range(0, 600, 2):
+            for number in range(0, 300, 2):
                 memory.purge(f"person-{number:04}-xyzzy")
         memory.remember("after", "the batch the file is wiped")
     left = path.read_bytes()
-    for number in range(0, 600, 2):
+    for number in range(0, 300, 2):
         assert f"person-{number:04}-xyzzy".encode() not in left
         assert f"secret-{number:04}".encode() not in left
 
