@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from conftest import HeldClock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import recall as made_recall
@@ -110,8 +111,11 @@ def test_how_busy_the_executor_is_is_asked_at_each_look(path: Path) -> None:
     executor.close()
 
 
-def test_sizes_are_counted_seldom_and_only_after_a_write(memory: hades.Memory) -> None:
+def test_sizes_are_counted_seldom_and_only_after_a_write(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
     now = [0.0]
+    clock.set("2024-06-01")
     metrics = Metrics()
     metrics.registry.register(
         MemoryMetrics(memory, metrics.shown_space, every_s=30, clock=lambda: now[0])

@@ -13,7 +13,8 @@ from typing import Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope, Send
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 from hades.memory import DEFAULT_SPACE
 from hades.serve.auth.caller import Role, caller_of, name_call, record_call
@@ -50,7 +51,23 @@ class Mounted:
         # Only a tool that writes makes it a write: most requests only ask what there is.
         record_call(None, writes=False)
         name_call("MCP")
-        await self._sessions.handle_request(scope, receive, send)
+        await self._sessions.handle_request(scope, await _received(scope, receive), send)
+
+
+async def _received(scope: Scope, receive: Receive) -> Receive:
+    """The same request, once its body is here: a client that goes before is no error of ours."""
+    first: Message | None = {
+        "type": "http.request",
+        "body": await Request(scope, receive).body(),
+        "more_body": False,
+    }
+
+    async def again() -> Message:
+        nonlocal first
+        told, first = first, None
+        return await receive() if told is None else told
+
+    return again
 
 
 def mounted(executor: Executor, *, home: str | None = DEFAULT_SPACE) -> Mounted:
