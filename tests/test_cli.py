@@ -229,7 +229,7 @@ def test_what_is_shown_cannot_play_tricks(shell: Shell) -> None:
 
 def test_export_to_standard_output(shell: Shell) -> None:
     shell("remember", "a", "one")
-    assert json.loads(shell("export", "-").splitlines()[0]) == {"hades": 1}
+    assert json.loads(shell("export", "-").splitlines()[0]) == {"hades": 2}
     assert "<graphml" in shell("export", "-", "--format", "graphml")
 
 

@@ -304,3 +304,14 @@ def test_an_address_to_send_texts_to_is_not_imported(memory: hades.Memory, tmp_p
     with hades.open(tmp_path / "copy.hades") as copy:
         copy.import_(tmp_path / "all.jsonl")
         assert copy._store.meta("encoder") is None
+
+
+def test_an_export_that_was_cut_off_is_refused(full: hades.Memory, tmp_path: Path) -> None:
+    full.export(tmp_path / "all.jsonl")
+    lines = (tmp_path / "all.jsonl").read_text().splitlines(keepends=True)
+    for kept in (lines[:3], lines[:-1], [*lines[:2], *lines[3:]]):
+        (tmp_path / "cut.jsonl").write_text("".join(kept))
+        with hades.open(tmp_path / "new.hades") as new:
+            with pytest.raises(hades.InvalidInput, match=r"whole export|contradicts"):
+                new.import_(tmp_path / "cut.jsonl")
+            assert new.topics() == []

@@ -405,3 +405,42 @@ def test_settings_apply_where_no_path_is_given(path: Path, monkeypatch: pytest.M
 def test_a_jsonl_export_of_one_moment_is_refused(memory: hades.Memory, tmp_path: Path) -> None:
     with pytest.raises(hades.InvalidInput, match="all times"):
         memory.at("now").export(tmp_path / "x.jsonl")
+
+
+def test_metadata_has_a_depth_that_can_be_shown(memory: hades.Memory) -> None:
+    def nested(depth: int) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        for _ in range(depth - 1):
+            value = {"a": value}
+        return value
+
+    memory.remember("fits", "x", metadata=nested(64))
+    for write in (
+        lambda: memory.remember("a", "x", metadata=nested(65)),
+        lambda: memory.relate("a", "r", "b", metadata=nested(300)),
+        lambda: memory.propose("a", content="x", metadata=nested(300)),
+    ):
+        with pytest.raises(hades.InvalidInput, match=r"nested|JSON"):
+            write()
+    assert [topic.name for topic in memory.topics()] == ["fits"]
+    assert memory.get("fits").metadata == nested(64)
+
+
+def test_what_is_no_name_or_number_is_refused(memory: hades.Memory) -> None:
+    memory.remember("5", "x")
+    memory.relate("a", "r", "b")
+    for wrong in (
+        lambda: memory.remember(5, "y"),  # type: ignore[arg-type]
+        lambda: memory.forget(True),  # type: ignore[arg-type]
+        lambda: memory.edge("1"),  # type: ignore[arg-type]
+        lambda: memory.edge(-1),
+        lambda: memory.subgraph(["a"]),  # type: ignore[arg-type]
+        lambda: memory.unrelate(True),
+        lambda: memory.log(None),  # type: ignore[arg-type]
+        lambda: memory.topics(after=""),
+    ):
+        with pytest.raises(hades.InvalidInput):
+            wrong()
+    with pytest.raises(hades.NotFound):
+        memory.history("nobody", limit=0)
+    assert memory.get("5").content == "x"

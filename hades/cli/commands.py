@@ -45,7 +45,7 @@ def add_command(app: typer.Typer, name: str, operation: Operation) -> None:
             value = call(operation, memory, given, progress)
         invocation.show_result(value, operation.returns)
 
-    run.__doc__ = inspect.getdoc(operation.function)
+    run.__doc__ = operation.summary
     run.__name__ = operation.name
     register(app, name, run, own, timed=operation.timed, asks=operation.asks)
 

@@ -38,6 +38,7 @@ from hades.domain.topics import Chunk, Space
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS, Operation, Parameter
+from hades.operations.parameters import BATCH_WRITES_AT_MOST
 from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
@@ -127,12 +128,14 @@ class RemoteView(View):
             if not part.startswith("{"):
                 parts.append(part)
                 continue
-            value = said.pop(part[1:-1])
-            parts.append(value if isinstance(value, int) else clean_name(value))
+            name = part[1:-1]
+            is_number = operation.parameter(name).type is int
+            value = said.pop(name)
+            parts.append(_number(value, name) if is_number else clean_name(value))
         if operation.timed:
             said |= self._as_of()
         path = path_of("spaces", self._space, *parts)
-        if operation.verb in ("GET", "DELETE"):
+        if not operation.has_body:
             return HttpCall(operation.verb, path, said, patient=operation.long)
         return HttpCall(operation.verb, path, body=said, patient=operation.long)
 
@@ -140,18 +143,17 @@ class RemoteView(View):
         """A list that comes page after page."""
         most = clean_number(given.pop("limit", None), "limit")
         after = given.pop("after", None)
-        cursor = encode_cursor(after) if after else None
+        cursor = None if after is None or after == 0 else encode_cursor(after)
         found: list[Any] = []
         request = self._request(operation, given)
-        while most is None or len(found) < most:
-            at_most = PAGE if most is None else min(PAGE, most - len(found))
+        while True:
+            at_most = PAGE if most is None else min(PAGE, max(1, most - len(found)))
             query = {**(request.query or {}), "limit": at_most, "cursor": cursor}
             page = self._connection.json(HttpCall("GET", request.path, query))
             found += rebuild(operation.returns, page["items"])
             cursor = page["next"]
-            if cursor is None:
-                break
-        return found
+            if cursor is None or (most is not None and len(found) >= most):
+                return found[:most]
 
     def _as_of(self) -> dict[str, str]:
         """This view's moment, as every request that reads takes it."""
@@ -325,6 +327,10 @@ class Client(RemoteView, Memory):
         collected = None if operation.long else self._collecting()
         if collected is None:
             return _result(operation, self._write_there(self._request(operation, given)))
+        if len(collected) == BATCH_WRITES_AT_MOST:
+            raise InvalidInput(
+                f"A batch over a server has at most {BATCH_WRITES_AT_MOST:,} writes: make several."
+            )
         collected.append({"operation": operation.name, "arguments": _said(operation, given)})
         return None
 
@@ -446,7 +452,7 @@ def _plain(parameter: Parameter, value: Any) -> Any:
     """An argument as JSON; InvalidInput where JSON would make something else of it."""
     if isinstance(value, str):
         return clean_content(value)
-    if value is None or isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float):
         return value
     if isinstance(value, datetime):
         return iso(parse_time(value, _ONE_TIME))
@@ -457,9 +463,18 @@ def _plain(parameter: Parameter, value: Any) -> Any:
         return clean_metadata(value) if dump is None else dump(mode="json")
     if parameter.name == "tags":
         return list(clean_tags(value) or ())
+    if parameter.is_list:
+        return [clean_name(one) for one in value]
     if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
         return list(value)
     raise InvalidInput(f"{parameter.name} cannot be {value!r}: {parameter.about.help}")
+
+
+def _number(value: Any, what: str) -> int:
+    number = clean_number(value, what)
+    if number is None:
+        raise InvalidInput(f"Say which {what} is meant.")
+    return number
 
 
 def _file(path: str | Path) -> Path:

@@ -28,7 +28,7 @@ class Intent(StrEnum):
 
 
 class Mode(StrEnum):
-    """How much is wanted (seed 004)."""
+    """How much is wanted."""
 
     EXECUTION = "execution"
     PLANNING = "planning"
@@ -225,7 +225,7 @@ class Note:
 _PLAIN = {
     Reason.TIMEOUT: "stopped {detail}",
     Reason.BUDGET_EXHAUSTED: "limited by the budget: {detail}",
-    Reason.EVICTED: "left out {detail}, to stay within the budget",
+    Reason.EVICTED: "left out for want of room: {detail}",
     Reason.CLAMPED: "outside the allowed range: {detail}",
     Reason.NO_EMBEDDINGS: "found by words and names only: there are no vectors yet",
     Reason.ENCODER_FAILED: "found by words and names only, the encoder failed: {detail}",
@@ -260,7 +260,7 @@ class StageReport:
 
 @dataclass(frozen=True, slots=True)
 class Conveyance:
-    """How much a recall conveyed (algorithms, §12): C = (W·R·H / T)·Ctx^α."""
+    """How much a recall conveyed: C = (W·R·H / T)·Ctx^α."""
 
     what: float
     """W: coverage of the question by what was packed."""

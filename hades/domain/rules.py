@@ -12,6 +12,7 @@ from hades.errors import InvalidInput
 NAME_BYTES_AT_MOST = 2_000
 CONTENT_BYTES_AT_MOST = 256 * 1024 * 1024
 METADATA_BYTES_AT_MOST = 1024 * 1024
+METADATA_DEPTH_AT_MOST = 64
 
 
 def clean_name(name: str, what: str = "topic") -> str:
@@ -77,12 +78,27 @@ def clean_metadata(
         raise InvalidInput(
             "The metadata must be a JSON object: strings for keys, lists rather than tuples."
         )
+    if _depth(plain) > METADATA_DEPTH_AT_MOST:
+        raise InvalidInput(
+            f"The metadata is nested deeper than {METADATA_DEPTH_AT_MOST}: flatten it."
+        )
     if bytes_at_most is not None and size > bytes_at_most:
         raise InvalidInput(
             f"The metadata is larger than {bytes_at_most // 2**20} MB of JSON: "
             "keep it in the content, or in a topic of its own."
         )
     return plain
+
+
+def _depth(value: Any) -> int:
+    """How many objects and lists lie inside one another."""
+    depth, inside = 0, [value]
+    while inside := [one for one in inside if isinstance(one, dict | list)]:
+        depth += 1
+        inside = [
+            inner for one in inside for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    return depth
 
 
 def clean_share(number: float | None, what: str) -> float | None:

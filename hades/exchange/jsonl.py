@@ -1,4 +1,7 @@
-"""JSON lines of everything: a header, then one record a line."""
+"""JSON lines of everything: a header, one record a line, and an end that counts them.
+
+The end tells a whole export from one that was cut off.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,18 @@ from typing import Any, TextIO
 
 from hades.errors import InvalidInput
 
-FORMAT = 1
+FORMAT = 2
+WITHOUT_END = 1
+"""The format before: it has no end, and is still read."""
 
 
 def write(records: Iterable[dict[str, Any]], file: TextIO) -> None:
-    """Write the header and every record."""
+    """Write the header, every record and the end."""
     file.write(json.dumps({"hades": FORMAT}) + "\n")
-    for record in records:
+    count = 0
+    for count, record in enumerate(records, start=1):  # noqa: B007 - the last one counts
         file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    file.write(json.dumps({"end": count}) + "\n")
 
 
 class Reader:
@@ -25,22 +32,33 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.line = 0
+        self._format: Any = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
+        count, end = 0, None
         try:
             with self._path.open(encoding="utf-8") as file:
                 for line in file:
                     self.line += 1
-                    if line.strip():
-                        record = self._record(line)
-                        if self.line > 1:
-                            yield record
+                    if not line.strip():
+                        continue
+                    record = self._record(line)
+                    if record.keys() == {"end"}:
+                        end = record["end"]
+                    elif self.line > 1:
+                        count += 1
+                        yield record
         except OSError as error:
             raise InvalidInput(f"{self._path} cannot be read: {error.strerror}.") from error
         except UnicodeDecodeError as error:
             raise InvalidInput(f"{self._path} is not UTF-8 after line {self.line}.") from error
         if self.line == 0:
             raise InvalidInput(f"{self._path} is empty.")
+        if self._format == FORMAT and end != count:
+            raise InvalidInput(
+                f"{self._path} is no whole export, it was cut off: {count:,} records came, and the "
+                "end that counts them did not. Export it again; nothing was imported."
+            )
 
     def _record(self, line: str) -> dict[str, Any]:
         try:
@@ -49,7 +67,9 @@ class Reader:
             raise InvalidInput(f"{self.where()} is not JSON: {error}.") from error
         if not isinstance(record, dict):
             raise InvalidInput(f"{self.where()} is not a JSON object.")
-        if self.line == 1 and record.get("hades") != FORMAT:
+        if self.line == 1:
+            self._format = record.get("hades")
+        if self._format not in (FORMAT, WITHOUT_END):
             raise InvalidInput(
                 f"{self._path} is not an export of HADES that this version can read."
             )

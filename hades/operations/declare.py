@@ -141,6 +141,17 @@ class Operation:
             found.append(Parameter(parameter.name, kind, given, parameter.default, parameter.kind))
         return tuple(found)
 
+    def parameter(self, name: str) -> Parameter:
+        """One of its parameters."""
+        return next(one for one in self.parameters if one.name == name)
+
+    @property
+    def has_body(self) -> bool:
+        """Whether its arguments are sent as a body; else they are in the address."""
+        return self.verb in ("POST", "PUT") and any(
+            one.name not in self.in_path for one in self.parameters
+        )
+
     @property
     def tells_progress(self) -> bool:
         """Whether it takes `on_progress`."""

@@ -93,7 +93,7 @@ def working_memory(
     """What to have in mind when working on a topic, within a budget of tokens.
 
     Its latest state, those before it, those that were important, and the topics the
-    graph joins it with (seed 003, §7). What had to stay out is in `reasons`.
+    graph joins it with. What had to stay out is in `reasons`.
     """
     clean_name(topic)
     clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)

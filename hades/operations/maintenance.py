@@ -59,7 +59,8 @@ def stats(view: View) -> dict[str, int]:
 @operation("GET", "/log", command="log")
 def log(view: View, limit: Most = 20) -> list[Change]:
     """The last changes in this space, newest first: who did what, when."""
-    clean_number(limit, "limit")
+    if clean_number(limit, "limit") is None:
+        raise InvalidInput("Say how many changes: the limit is a whole number.")
     view._require_space()
     return view._store.log(view._space_id, limit)
 

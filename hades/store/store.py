@@ -13,7 +13,7 @@ from typing import Any
 
 from hades.domain.times import Clock
 from hades.domain.topics import Change
-from hades.errors import Denied, InvalidInput, Unavailable
+from hades.errors import Corrupt, Denied, InvalidInput, Unavailable
 from hades.store import check, dump, purge, spaces
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
@@ -111,8 +111,12 @@ class Store:
         if repair:
             with self.database.transaction():
                 check.repair(self.database, self.topics)
-        with self.database.snapshot():
-            return check.find_problems(self.database, self.topics, on_progress)
+        try:
+            with self.database.snapshot():
+                return check.find_problems(self.database, self.topics, on_progress)
+        except Corrupt as error:
+            where = str(self.database.path)
+            return [Problem(str(error), where, "restore a backup, or import an export")]
 
     def dump(self) -> Generator[dict[str, Any], None, None]:
         """Everything as plain records, all of one moment."""

@@ -94,6 +94,13 @@ def test_a_batch_is_of_one_space(client: hades.Memory) -> None:
     assert [topic.name for topic in client.topics()] == ["a"]
 
 
+def test_a_batch_that_grows_too_long_says_so_at_once(client: hades.Memory) -> None:
+    with pytest.raises(hades.InvalidInput, match="10,000 writes"), client.batch():  # noqa: PT012
+        for number in range(10_001):
+            client.remember(f"n{number}", "x")
+    assert client.topics() == []
+
+
 def test_a_batch_in_a_batch_is_a_part_of_it(client: hades.Memory) -> None:
     with client.batch():
         client.remember("a", "one")

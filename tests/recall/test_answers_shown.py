@@ -43,7 +43,7 @@ def test_a_recall() -> None:
     assert lines[6:] == [
         "paths",
         "P1  design/x --[leads_to]--> Bug Y",
-        "left out 2 passages, 90 tokens, to stay within the budget",
+        "left out for want of room: 2 passages, 90 tokens",
     ]
 
 

@@ -160,6 +160,12 @@ def test_files_come_as_a_form_or_alone(client: httpx.Client) -> None:
     assert topics(client) == ["d.md", "form/b.txt", "form/sub/a.md"]
 
 
+def test_a_folder_may_have_as_long_a_name_as_file_systems_take(client: httpx.Client) -> None:
+    name = "a" * 255
+    job = send(client, tar_of(("b.md", b"Bees.")), f"source=s&name={name}&prefix=p")
+    assert done(client, job)["added"] == 1
+
+
 def test_a_prefix_fields_and_a_dry_run_are_respected(client: httpx.Client) -> None:
     lines = b'{"key": "k1", "body": "Records too."}\n'
     query = "source=r&name=records.jsonl&field=id=key&field=text=body&prefix=rec"

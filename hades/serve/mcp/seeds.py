@@ -34,7 +34,7 @@ async def pathrag_retrieve(
     as_of_version: int | OptionalName = "",
     format_for_llm: bool = False,
 ) -> CallToolResult:
-    """PathRAG's call (seed 000): the most reliable paths for a query."""
+    """The most reliable paths for a query, as PathRAG calls it."""
 
     def read(view: View) -> dict[str, Any]:
         domain, version = domain_filter or None, as_of_version or None
@@ -58,7 +58,7 @@ async def hipporag_retrieve(
     limit: UpTo20 | None = None,
     mode: Literal["execution", "planning", "brainstorming"] = "execution",
 ) -> CallToolResult:
-    """HippoRAG's call (seed 004): the passages nearest to a query by walks in the graph."""
+    """The passages nearest to a query by walks in the graph, as HippoRAG calls it."""
     wanted = limit or PASSAGES[mode]
     results = await call.read(lambda view: compat.retrieve(view, query, wanted), fresh=True)
     blocks = [
@@ -72,7 +72,7 @@ async def hipporag_retrieve(
 async def graph_query_paths(
     call: AgentCall, query: Question, k: UpTo20 = 5, L: Annotated[int, Field(ge=1, le=5)] = 3
 ) -> CallToolResult:
-    """Seed 002's call: k paths of at most L edges as text, with citations."""
+    """K paths of at most L edges as text, with citations."""
     # Longer paths fall away afterwards: ask for as many as a plan gives.
     plan = {"paths": PATHS_AT_MOST, "graph": {"hops": L}}
     found = await call.ask(lambda view: view.recall(query, plan=plan))
@@ -92,7 +92,7 @@ async def graph_entity_update(
     confidence: Share = 0.5,
     idempotency_key: OptionalName = "",
 ) -> CallToolResult:
-    """Seed 002's call: propose a change to an entity; done once for one idempotency_key."""
+    """Propose a change to an entity; done once for one idempotency_key."""
     for field in fields:
         if field not in FIELDS:
             raise InvalidInput(f"There is no field {field!r}: {', '.join(FIELDS)}.")

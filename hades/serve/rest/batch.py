@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from starlette.responses import Response
 from hades.errors import InvalidInput
 from hades.memory import Memory
 from hades.operations.declare import OPERATIONS, Operation, Role
+from hades.operations.parameters import BATCH_WRITES_AT_MOST
 from hades.serve.problems import ERRORS_AT_MOST
 from hades.serve.rest.calls import Writes
 from hades.serve.rest.models import Body, Hint, Page, example, whole
@@ -19,8 +21,6 @@ from hades.serve.rest.operations import field_of, require, run
 from hades.serve.rest.routes import routes
 
 router = routes("/v1/spaces/{space:name}", "batch")
-
-WRITES_AT_MOST = 10_000
 
 
 class BatchWrite(Body):
@@ -40,19 +40,15 @@ class Batch(Body):
         ]
     )
 
-    operations: Annotated[list[BatchWrite], Field(max_length=WRITES_AT_MOST)]
+    operations: Annotated[list[BatchWrite], Field(max_length=BATCH_WRITES_AT_MOST)]
 
 
 @router.post("/batch", summary="Write several things at once", response_model=Page[Any])
 async def batch(writes: Writes, body: Batch) -> Response:
     """Do several writes in one commit, all or nothing; their results, in order."""
-    asked = []
-    for number, one in enumerate(body.operations):
-        operation = OPERATIONS.get(one.operation)
-        if operation is None or not operation.writes or operation.long:
-            raise InvalidInput(f"Write {number + 1}: {one.operation[:100]!r} is no write.")
-        require(operation, writes)
-        asked.append((operation, _arguments(operation, one.arguments, number)))
+    writes.caller.require(Role.WRITER, writes.space)
+    # In a thread: there may be thousands of writes to look at.
+    asked = await asyncio.to_thread(_read, writes, body)
 
     def write(memory: Memory) -> dict[str, Any]:
         with memory.batch():
@@ -61,6 +57,18 @@ async def batch(writes: Writes, body: Batch) -> Response:
 
     needed = max((operation.role for operation, _ in asked), default=Role.WRITER)
     return await writes.answer(write, role=needed)
+
+
+def _read(writes: Writes, body: Batch) -> list[tuple[Operation, dict[str, Any]]]:
+    """The operations of a batch with their arguments; what is wrong with the first is told."""
+    asked = []
+    for number, one in enumerate(body.operations):
+        operation = OPERATIONS.get(one.operation)
+        if operation is None or not operation.writes or operation.long:
+            raise InvalidInput(f"Write {number + 1}: {one.operation[:100]!r} is no write.")
+        require(operation, writes)
+        asked.append((operation, _arguments(operation, one.arguments, number)))
+    return asked
 
 
 def _arguments(operation: Operation, given: dict[str, Any], number: int) -> dict[str, Any]:

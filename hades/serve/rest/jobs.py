@@ -292,7 +292,7 @@ async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple
     if kind == MULTIPART:
         await _receive_form(request, path)
     elif kind in TARS:
-        archive = folder / f"{name}.tar"
+        archive = folder / ("sent.tar" if name != "sent.tar" else "sent")
         await receive_file(request, archive)
         skipped = await asyncio.to_thread(unpack, archive, path)
         await asyncio.to_thread(archive.unlink)

@@ -28,7 +28,6 @@ from hades.serve.rest.paging import PAGE, Cursor, Limit, after_of, page
 from hades.serve.rest.routes import routes
 
 LIST_AT_MOST = 1_000
-_IN_QUERY = ("GET", "DELETE")
 _TIMES = {"as_of": AsOfTime, "known_at": KnownTime}
 
 
@@ -77,11 +76,9 @@ def run(operation: Operation, memory: Any, given: Mapping[str, Any]) -> Any:
 
 def body_model(operation: Operation) -> type[BaseModel] | None:
     """The body an operation takes; None where it takes none."""
-    if operation.verb in _IN_QUERY:
+    if not operation.has_body:
         return None
     own = [one for one in operation.parameters if one.name not in operation.in_path]
-    if not own:
-        return None
     fields = {one.name: field_of(one) for one in own}
     if operation.timed:
         fields |= {name: (kind, None) for name, kind in _TIMES.items()}

@@ -53,7 +53,7 @@ def after_of(operation: Operation, cursor: str | None) -> Any:
     """What an operation takes as `after` for a cursor; None: from the start."""
     if cursor is None:
         return None
-    kind = types_of(next(one.type for one in operation.parameters if one.name == "after"))[0]
+    kind = types_of(operation.parameter("after").type)[0]
     if get_origin(kind) is tuple:
         return tuple(decode(cursor, *get_args(kind)))
     return decode(cursor, kind)[0]
