@@ -155,7 +155,7 @@ def _added(
             )
             _check_all_answered(got)
     show(
-        f"Calls over HTTP, ms (aim: 8 clients add ≤ 2 at p50); {busy()}",
+        f"Calls over HTTP, ms; {busy()}",
         (
             *("call", "clients", "way", "a second", "p50", "p95", "p99"),
             *("added at p50", "the server's processor, a call"),

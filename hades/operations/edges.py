@@ -31,8 +31,6 @@ from hades.store.records import Direction, EdgeDraft, EdgeFilter
 if TYPE_CHECKING:
     from hades.memory import Memory, View
 
-NUMBER_DIGITS_AT_MOST = 18
-
 Target = Annotated[str, Param("The topic or entity it leads to.", example="bugs/bug_y")]
 Source = Annotated[str, Param("The topic or entity it starts from.", example="design/approach_x")]
 EdgeNumber = Annotated[int, Param("The number of the edge.", example=1, least=0, most=10**18 - 1)]
@@ -171,7 +169,7 @@ def unrelate(
     store, space = memory._store, memory._space_id
     number = clean_number(source, "edge") if not isinstance(source, str) else None
     if relation is None and isinstance(source, str) and source.isdecimal():
-        number = clean_number(int(source[: NUMBER_DIGITS_AT_MOST + 1]), "edge")
+        number = clean_number(int(clean_name(source, "edge")), "edge")
     if number is None and relation is None:
         raise InvalidInput("Say which relation ends, or give the number of an edge.")
     with memory._write("unrelate") as write:

@@ -14,11 +14,11 @@ from pydantic_core import to_json as json_bytes
 
 from hades.domain.plain import plain
 from hades.domain.rules import NAME_BYTES_AT_MOST
+from hades.operations.parameters import CONTENT_CHARACTERS_AT_MOST
 
 Item = TypeVar("Item")
 
 JSON = "application/json"
-CONTENT_CHARACTERS_AT_MOST = 16 * 2**20
 TAGS_AT_MOST = 1_000
 
 

@@ -15,13 +15,13 @@ from fastapi import Query
 from hades.client.connection import encode_cursor
 from hades.errors import InvalidInput
 from hades.operations.declare import Operation, types_of
+from hades.operations.parameters import PAGE_AT_MOST
 
 Item = TypeVar("Item")
 
 NUMBER_BELOW = 1 << 62
 """What a number in a cursor may be: the store's own are smaller."""
 PAGE = 100
-PAGE_AT_MOST = 1_000
 
 Cursor = Annotated[
     str | None,
