@@ -217,7 +217,10 @@ class View:
 
     def _index_pending(self, on_progress: Progress | None) -> None:
         """Cut, embed and link what was remembered since, where this may be written."""
-        if self._store.read_only or not self._store.chunks.pending_count(self._space_id):
+        if self._store.read_only or not (
+            self._store.chunks.pending_count(self._space_id)
+            or self._store.edges.waiting(self._finder.encoder.model)
+        ):
             return
         from hades.ingest.pipeline import Pipeline
         from hades.ingest.summary import Summary

@@ -17,6 +17,8 @@ class NodeKind(IntEnum):
     TOPIC = 0
     ENTITY = 1
     CHUNK = 2
+    EDGE = 3
+    """No end of an edge: told facts have vectors, too."""
 
     @property
     def label(self) -> str:

@@ -54,6 +54,8 @@ _JOINTS = re.compile(r"\.|::|/|#|->")
 _OVERLOAD = re.compile(r"#\d+$")
 # A character with the marks that are written after it.
 _CLUSTER = re.compile(rf"(?s).[{_SIGNS}]*")
+_NAME_JOINTS = re.compile(r"[/_:\-]|\.(?!\d)")
+_WORD_PARTS = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
 _TRAILING_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
@@ -171,6 +173,39 @@ def characters_at(text: str, packed: bytes) -> list[int]:
 def without_parenthesis(title: str) -> str:
     """A title as it is mentioned: "Ed Wood (film)" is written "Ed Wood"."""
     return _TRAILING_PARENTHESIS.sub("", title) or title
+
+
+def spoken(name: str) -> str:
+    """A topic's name as people say it: its joints are spaces.
+
+    >>> spoken("server/db07"), spoken("design/approach_x"), spoken("plan 2.0")
+    ('server db07', 'design approach x', 'plan 2.0')
+    """
+    return " ".join(_NAME_JOINTS.sub(" ", name).split())
+
+
+def fact_words(source: str, relation: str, target: str) -> str:
+    """A fact as it is embedded and searched.
+
+    >>> fact_words("server/db07", "runs_on", "rack 4")
+    'server db07 runs on: rack 4'
+    """
+    return f"{spoken(source)} {spoken(relation)}: {spoken(target)}"
+
+
+def name_parts(name: str) -> list[str]:
+    """The parts of a name's words that people also say alone: `db07` is "db 7", too.
+
+    >>> name_parts("server/db07"), name_parts("InvoiceReader 12")
+    (['db', '07', '7'], ['Invoice', 'Reader'])
+    """
+    found = []
+    for word in words(name):
+        parts = _WORD_PARTS.findall(word)
+        if len(parts) > 1:
+            found += parts
+        found += [part.lstrip("0") for part in parts if part[0] == "0" and part.strip("0")]
+    return found
 
 
 def one_line(name: str) -> str:

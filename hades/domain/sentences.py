@@ -55,6 +55,15 @@ def sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in spans(text)]
 
 
+NOTE_SENTENCES_AT_MOST = 16
+
+
+def note_sentences(text: str) -> list[str]:
+    """The sentences of a note that count each for itself; none of a note of one sentence."""
+    found = sentences(text)
+    return found[:NOTE_SENTENCES_AT_MOST] if len(found) > 1 else []
+
+
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     inside = text[start:end]
     first = start + len(inside) - len(inside.lstrip())

@@ -27,7 +27,7 @@ from hades.index.array_store import locked, write_json
 from hades.index.columns import Columns
 from hades.index.derived import Derived
 from hades.index.vectors import Vectors
-from hades.index.words import Presence, TimeFilter, Words
+from hades.index.words import Presence, TimeFilter, Words, searched_text
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -37,7 +37,7 @@ _WORDS_BATCH = 5_000
 _VECTORS_BATCH = 20_000
 
 _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
-    "chunks": ("id", {"id": np.int64, "topic": np.int64, "space": np.int64}),
+    "chunks": ("id", {"id": np.int64, "topic": np.int64, "space": np.int64, "note": np.bool_}),
     "presences": (
         "id",
         dict.fromkeys(
@@ -50,7 +50,7 @@ _TABLES: dict[str, tuple[str, dict[str, Any]]] = {
 class Indexes(Derived):
     """Everything derived from one memory."""
 
-    NAME, FORMAT, FED = "arrays", 1, _TABLES
+    NAME, FORMAT, FED = "arrays", 2, _TABLES
 
     def __init__(self, store: Store, encoder: str, dims: int) -> None:
         self._encoder, self._dims = encoder, dims
@@ -58,6 +58,8 @@ class Indexes(Derived):
         self._numbers = self._row_of = np.zeros(0, np.int64)
         self._masks: dict[tuple[int, int, int], tuple[Flags, int]] = {}
         """By moment: which chunks are there, and until when that holds."""
+        self._earlier: tuple[Flags | None, Flags] = None, np.zeros(0, np.bool_)
+        """Of the moment asked about last."""
         self._words_token = ""
         super().__init__(store, _usable(store.index_folder))
         self._number_vectors()
@@ -73,7 +75,7 @@ class Indexes(Derived):
         """Everything as it is now: a later catching up does not show in it."""
         made = copy.copy(self)
         made._columns = {name: columns.snapshot() for name, columns in self._columns.items()}
-        made.vectors = self.vectors.snapshot()
+        made.vectors, made.facts = self.vectors.snapshot(), self.facts.snapshot()
         made.words = self.words.snapshot()
         made._masks = {}
         return made
@@ -88,7 +90,9 @@ class Indexes(Derived):
             return
         if generation != self._generation:
             self._forget(generation)
-        new = sum(self._read_fed().values()) + self.vectors.put_all(self._new_vectors())
+        new = sum(self._read_fed().values())
+        new += self.vectors.put_all(self._new_vectors(NodeKind.CHUNK))
+        new += self.facts.put_all(self._new_vectors(NodeKind.EDGE))
         self._drop_purged()
         self.change = change
         self._masks.clear()
@@ -97,15 +101,17 @@ class Indexes(Derived):
         if new >= SAVED_AFTER_ROWS:
             self._save()
 
-    def _new_vectors(self) -> Iterator[tuple[Ints, npt.NDArray[np.float16]]]:
+    def _new_vectors(self, kind: NodeKind) -> Iterator[tuple[Ints, npt.NDArray[np.float16]]]:
         for rows in self._store.changefeed.vectors(self._encoder, self.change, _VECTORS_BATCH):
-            kept = [row for row in rows if row[0] & 7 == NodeKind.CHUNK]
+            kept = [row for row in rows if row[0] & 7 == kind]
             ids = np.array([node >> 3 for node, _ in kept], np.int64)
-            flat = np.frombuffer(b"".join(vector for _, vector in kept), np.float16)
+            size = 2 * self.vectors.dims  # what follows are the sentences of a note
+            flat = np.frombuffer(b"".join(vector[:size] for _, vector in kept), np.float16)
             yield ids, flat.reshape(len(kept), self.vectors.dims)
 
     def _drop_purged(self) -> None:
         nodes = self._purged()
+        self.facts.drop(nodes[nodes & 7 == NodeKind.EDGE] >> 3)
         gone = nodes[nodes & 7 == NodeKind.CHUNK] >> 3
         if len(gone):
             self.chunks.drop(gone)
@@ -171,15 +177,17 @@ class Indexes(Derived):
     def _with_texts(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Presence]:
         wanted = sorted({row[1] for row in rows})
         texts = self._store.chunks.texts(wanted)
-        headings = self._store.chunks.headings(wanted)
+        headings, tags = self._store.chunks.headings(wanted), self._store.chunks.tags(wanted)
         ids = self.chunks["id"]
         for row, chunk, valid_from, valid_to, recorded_at, retired_at in rows:
             at = int(np.searchsorted(ids, chunk))
             if at < len(ids) and ids[at] == chunk:
                 space, topic = int(self.chunks["space"][at]), int(self.chunks["topic"][at])
-                text = f"{headings.get(chunk, '')}\n{texts.get(chunk, '')}"
+                note = bool(self.chunks["note"][at])
+                text = searched_text(headings.get(chunk, ""), texts.get(chunk, ""), tags.get(chunk))
                 yield Presence(
-                    row, chunk, space, topic, valid_from, valid_to, recorded_at, retired_at, text
+                    *(row, chunk, space, topic, note),
+                    *(valid_from, valid_to, recorded_at, retired_at, text),
                 )
 
     def _words_stand(self) -> tuple[str, int, str]:
@@ -216,19 +224,62 @@ class Indexes(Derived):
         self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
         return mask
 
-    def since(self, numbers: Ints, as_of: AsOf) -> Ints:
-        """Since when chunks that are there at a moment, by ascending number, hold."""
+    def earlier(self, space: int, as_of: AsOf) -> Flags:
+        """Chunks of earlier versions of the notes that are there: not what was forgotten.
+
+        A note that was forgotten and remembered anew begins anew.
+        """
+        visible = self.visible(space, as_of)
+        if self._earlier[0] is not visible:
+            self._earlier = visible, self._find_earlier(visible, *self.moment(as_of))
+        return self._earlier[1]
+
+    def _find_earlier(self, visible: Flags, valid: int, known: int) -> Flags:
+        rows, note = self._columns["presences"], self.chunks["note"]
+        earlier = np.zeros(len(note), np.bool_)
+        alive = np.unique(self.chunks["topic"][visible & note])
+        at = np.minimum(np.searchsorted(self.chunks["id"], rows["chunk"]), max(0, len(note) - 1))
+        topic = self.chunks["topic"][at]
+        used = np.flatnonzero(
+            (rows["recorded_at"] <= known)
+            & (rows["retired_at"] > known)
+            & (rows["valid_from"] <= valid)
+            & np.isin(topic, alive)
+        )
+        if not len(used):
+            return earlier
+        used = used[np.lexsort((rows["valid_from"][used], topic[used]))]
+        # Times as ranks, so that topic and time fit into one number that only grows.
+        times, rank = np.unique(
+            np.concatenate([rows["valid_from"][used], rows["valid_to"][used]]), return_inverse=True
+        )
+        base = np.searchsorted(alive, topic[used]) * len(times)
+        starts, ends = base + rank[: len(used)], base + rank[len(used) :]
+        reached = np.maximum.accumulate(ends)
+        gap = np.concatenate([[True], starts[1:] > reached[:-1]])
+        last = np.zeros(len(alive), np.int64)
+        np.maximum.at(last, np.searchsorted(alive, topic[used]), np.cumsum(gap))
+        kept = used[np.cumsum(gap) == last[np.searchsorted(alive, topic[used])]]
+        earlier[at[kept]] = True
+        return earlier & ~visible
+
+    def spans(self, numbers: Ints, as_of: AsOf) -> tuple[Ints, Ints]:
+        """From when until when chunks were there last, up to a moment."""
         valid, known = self.moment(as_of)
-        ids, rows = self.chunks["id"][numbers], self._columns["presences"]
-        own = np.flatnonzero(np.isin(rows["chunk"], ids))
-        for first, last, moment in (
-            ("recorded_at", "retired_at", known),
-            ("valid_from", "valid_to", valid),
-        ):
-            own = own[(rows[first][own] <= moment) & (rows[last][own] > moment)]
-        found = np.zeros(len(numbers), np.int64)
-        np.maximum.at(found, np.searchsorted(ids, rows["chunk"][own]), rows["valid_from"][own])
-        return found
+        rows = self._columns["presences"]
+        order = np.argsort(numbers)
+        ids = self.chunks["id"][numbers[order]]
+        own = np.flatnonzero(
+            np.isin(rows["chunk"], ids)
+            & (rows["recorded_at"] <= known)
+            & (rows["retired_at"] > known)
+            & (rows["valid_from"] <= valid)
+        )
+        own = own[np.argsort(rows["valid_from"][own], kind="stable")]  # the last one stays
+        at = order[np.searchsorted(ids, rows["chunk"][own])]
+        starts, ends = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), np.int64)
+        starts[at], ends[at] = rows["valid_from"][own], rows["valid_to"][own]
+        return starts, ends
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known); an open end is later than any of them."""
@@ -277,25 +328,29 @@ class Indexes(Derived):
         as_of: AsOf,
         limit: int,
         topics: Sequence[int] | None,
+        *,
+        earlier: bool = False,
     ) -> list[tuple[int, float]]:
-        """The best chunks by words: (chunk, score)."""
+        """The best chunks by words: (chunk, score); `earlier`: of earlier versions of notes, too."""
         valid, known = self.moment(as_of)
-        return self.words.best(question, TimeFilter(space, valid, known), limit, topics)
+        return self.words.best(question, TimeFilter(space, valid, known, earlier), limit, topics)
 
     # Files
 
     def _forget(self, generation: str) -> None:
         super()._forget(generation)
-        self.vectors = Vectors(self._dims)
+        self.vectors, self.facts = Vectors(self._dims), Vectors(self._dims, "facts")
 
     def _read(self, folder: Path) -> None:
         super()._read(folder)
         self.vectors.load(folder)
+        self.facts.load(folder)
 
     def _write(self, folder: Path) -> None:
         super()._write(folder)
-        self.vectors.save(folder)
-        self.vectors.load(folder)  # mapped now: what was just made need not stay in memory
+        for vectors in (self.vectors, self.facts):
+            vectors.save(folder)
+            vectors.load(folder)  # mapped now: what was just made need not stay in memory
 
     def _stand(self, generation: str) -> dict[str, Any]:
         return {**super()._stand(generation), "encoder": self._encoder}

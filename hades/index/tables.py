@@ -19,7 +19,7 @@ from hades.graph.arrays import Ints
 from hades.index.columns import Columns, mapped
 from hades.index.derived import Derived
 from hades.index.terms import ChunkTerms
-from hades.index.words import stems
+from hades.index.words import searched_text, stems
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -107,7 +107,7 @@ class TableChanges:
 class Tables(Derived):
     """Mentions, stated links, edges, merges and the order of chunks."""
 
-    NAME, FORMAT, FED, OWN = "links", 4, _TABLES, {"mentions": ("key", _MENTIONS)}
+    NAME, FORMAT, FED, OWN = "links", 5, _TABLES, {"mentions": ("key", _MENTIONS)}
     places: npt.NDArray[np.uint32]
     """All places of all mentions, one after another."""
     terms: ChunkTerms
@@ -158,11 +158,12 @@ class Tables(Derived):
         chunks = [row[0] for row in self._store.changefeed.since("chunks", self.change)]
         for first in range(0, len(chunks), _BATCH_TEXTS):
             batch = chunks[first : first + _BATCH_TEXTS]
-            texts, headings = (
-                self._store.chunks.texts(batch),
-                self._store.chunks.headings(batch),
+            found = self._store.chunks
+            texts, headings, tags = found.texts(batch), found.headings(batch), found.tags(batch)
+            self.terms.put(
+                (one, stems(searched_text(headings[one], texts.get(one, ""), tags.get(one))))
+                for one in batch
             )
-            self.terms.put((one, stems(f"{headings[one]} {texts.get(one, '')}")) for one in batch)
             if on_progress is not None and len(chunks) > _BATCH_TEXTS:
                 on_progress("reading words", min(first + _BATCH_TEXTS, len(chunks)), len(chunks))
         return len(chunks)

@@ -78,14 +78,15 @@ class Part:
 
 
 class Vectors:
-    """The vectors of one encoder, by chunk.
+    """The vectors of one encoder, by chunk, or by the fact that an edge tells.
 
     What was saved is mapped, and what came since is kept beside it: a note more does not
     bring a gigabyte of the others into memory.
     """
 
-    def __init__(self, dims: int) -> None:
+    def __init__(self, dims: int, name: str = "vectors") -> None:
         self.dims = dims
+        self._name = name
         self._rows = Columns("chunk", {"chunk": np.int64, "scale": np.float32})
         self._saved = self._new = _nothing(dims)
 
@@ -192,10 +193,10 @@ class Vectors:
 
     def save(self, folder: Path) -> None:
         """Write everything to files."""
-        self._rows.save(folder, "vectors")
+        self._rows.save(folder, self._name)
         for name in _FILES:
             saved, new = getattr(self._saved, name), getattr(self._new, name)
-            path = folder / f"vectors.{name}.npy"
+            path = folder / f"{self._name}.{name}.npy"
             if not len(saved):
                 np.save(path, new)
                 continue
@@ -207,8 +208,8 @@ class Vectors:
 
     def load(self, folder: Path) -> None:
         """Read what `save` wrote, mapped rather than copied."""
-        self._rows.load(folder, "vectors")
-        arrays = [mapped(folder / f"vectors.{name}.npy") for name in _FILES]
+        self._rows.load(folder, self._name)
+        arrays = [mapped(folder / f"{self._name}.{name}.npy") for name in _FILES]
         if {len(array) for array in arrays} != {len(self._rows)}:
             raise ValueError("the vectors are not complete")
         self._saved, self._new = Part(*arrays), _nothing(self.dims)

@@ -18,7 +18,7 @@ from pathlib import Path
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from hades.domain.names import STOP_WORDS, words
+from hades.domain.names import STOP_WORDS, name_parts, words
 
 _HEAP_BYTES = 64_000_000
 _TERMS_AT_MOST = 64
@@ -36,6 +36,7 @@ class Presence:
     chunk: int
     space: int
     topic: int
+    note: bool
     valid_from: int
     valid_to: int
     recorded_at: int
@@ -45,11 +46,13 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class TimeFilter:
-    """Which presences count: one space at one moment."""
+    """Which presences count: one space at one moment, or since and until then."""
 
     space: int
     valid: int
     known: int
+    earlier: bool = False
+    """Whether earlier versions of notes count, too."""
 
 
 class Words:
@@ -60,7 +63,8 @@ class Words:
         for name in ("id", "chunk"):
             builder.add_unsigned_field(name, stored=name == "chunk", indexed=True, fast=True)
         builder.add_unsigned_field("space", indexed=True)
-        builder.add_unsigned_field("topic", indexed=True)
+        for name in ("topic", "note"):
+            builder.add_unsigned_field(name, indexed=True)
         for name in ("valid_from", "valid_to", "recorded_at", "retired_at"):
             builder.add_integer_field(name, fast=True)
         builder.add_text_field("stems", tokenizer_name="stems", index_option="freq")
@@ -93,6 +97,7 @@ class Words:
             document.add_unsigned("chunk", found.chunk)
             document.add_unsigned("space", found.space)
             document.add_unsigned("topic", found.topic)
+            document.add_unsigned("note", int(found.note))
             document.add_integer("valid_from", found.valid_from)
             document.add_integer("valid_to", found.valid_to)
             document.add_integer("recorded_at", found.recorded_at)
@@ -173,10 +178,14 @@ class Words:
     def _run(
         self, query: Query, moment: TimeFilter, limit: int, topics: Sequence[int] | None
     ) -> list[tuple[int, float]]:
+        there = self._range("valid_to", moment.valid + 1, None)
+        if moment.earlier:
+            either = [(Occur.Should, there), (Occur.Should, self._is("note", 1))]
+            there = Query.boolean_query(either)
         filters = [
             self._is("space", moment.space),
             self._range("valid_from", None, moment.valid),
-            self._range("valid_to", moment.valid + 1, None),
+            there,
             self._range("recorded_at", None, moment.known),
             self._range("retired_at", moment.known + 1, None),
         ]
@@ -211,6 +220,11 @@ class Words:
 def _stemmer() -> tantivy.TextAnalyzer:
     plain = TextAnalyzerBuilder(Tokenizer.whitespace())
     return plain.filter(Filter.stemmer("english")).build()
+
+
+def searched_text(heading: str, text: str, tags: str | None) -> str:
+    """What a chunk is found by: its heading, also in parts, its text and its tags."""
+    return " ".join((heading, *name_parts(heading), "\n", text, tags or ""))
 
 
 def stems(text: str) -> list[str]:

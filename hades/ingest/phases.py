@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import words
+from hades.domain.names import fact_words, spoken, words
+from hades.domain.sentences import note_sentences
 from hades.index.matcher import Match, Matcher
 from hades.ingest.chunk import chunk
 from hades.ingest.document import (
@@ -101,8 +102,13 @@ class Phases:
         content = self._store.topics.content(pending.state)
         document = _document(pending, content)
         found = chunk(document, count_tokens) if content.strip() else []
+        # A note's name is often the best that it says.
+        name = spoken(pending.topic) if pending.outline is None else ""
         cuts = [
-            ChunkDraft(p.start, p.end, content[p.start : p.end], p.tokens, p.heading) for p in found
+            ChunkDraft(
+                *(p.start, p.end, content[p.start : p.end], p.tokens, _under(name, p.heading))
+            )
+            for p in found
         ]
         passages.place(write, pending.state, cuts)
         passages.advance(pending.state, Phase.EMBEDDINGS, pack_introductions(document, found))
@@ -114,15 +120,21 @@ class Phases:
         last = self._store.chunks.embedded(encoder.model)
         done, total = 0, len(self._store.chunks.unembedded(encoder.model, last, 1 << 30))
         while batch := self._store.chunks.unembedded(encoder.model, last, BATCH_TEXTS):
-            vectors = self._encoded(encoder, self._embedded_texts(batch), done, total)
+            texts = self._embedded_texts(batch)
+            flat = [text for of_chunk in texts for text in of_chunk]
+            vectors = iter(self._encoded(encoder, flat, done, total))
             rows = (
-                (chunk_id << 3 | NodeKind.CHUNK, vector.tobytes())
-                for chunk_id, vector in zip(batch, vectors, strict=True)
+                (
+                    chunk_id << 3 | NodeKind.CHUNK,
+                    b"".join(next(vectors).tobytes() for _ in of_chunk),
+                )
+                for chunk_id, of_chunk in zip(batch, texts, strict=True)
             )
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
             done, last = done + len(batch), batch[-1]
             self._told("embedding", done, total)
+        self._embed_facts(encoder)
         # Every commit waits for the disk, and most often there is one note to index.
         waiting = self._waiting(Phase.EMBEDDINGS)
         with self._store.transaction():
@@ -132,6 +144,23 @@ class Phases:
             with self._store.transaction():
                 self._advance(batch_of_states)
         return done
+
+    def _embed_facts(self, encoder: Encoder) -> None:
+        """Give what was told by edges its vectors."""
+        edges = self._store.edges
+        done, total = 0, edges.waiting(encoder.model)
+        while batch := edges.unembedded(encoder.model, BATCH_TEXTS):
+            texts = {row[1]: fact_words(*row[2:]) for row in batch}
+            vectors = self._encoded(encoder, list(texts.values()), done, total)
+            rows = (
+                (edge << 3 | NodeKind.EDGE, vector.tobytes())
+                for edge, vector in zip(texts, vectors, strict=True)
+            )
+            with self._store.write(self._actor, "embed", self._space) as write:
+                self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
+                edges.set_embedded(encoder.model, batch[-1][0])
+            done += len(batch)
+            self._told("embedding facts", done, total)
 
     def _advance(self, waiting: Sequence[Pending]) -> None:
         for pending in waiting:
@@ -147,10 +176,17 @@ class Phases:
             parts.append(encoder.encode(texts[at : at + TOLD_TEXTS]).astype(np.float16))
         return np.concatenate(parts)
 
-    def _embedded_texts(self, chunks: Sequence[int]) -> list[str]:
+    def _embedded_texts(self, chunks: Sequence[int]) -> list[list[str]]:
+        """What is embedded of each chunk: all of it, and of a note each sentence as well."""
         texts = self._store.chunks.texts(chunks)
         headings = self._store.chunks.headings(chunks)
-        return [with_heading(headings[one], texts.get(one, "")) for one in chunks]
+        notes = self._store.chunks.notes(chunks)
+
+        def parts(one: int) -> list[str]:
+            whole = texts.get(one, "")
+            return [whole, *(note_sentences(whole) if one in notes else ())]
+
+        return [[with_heading(headings[one], part) for part in parts(one)] for one in chunks]
 
     # Edges
 
@@ -300,6 +336,11 @@ def packed_place(match: Match) -> int:
 def with_heading(heading: str, text: str) -> str:
     """A text as it is embedded and searched: what it stands under, then what it says."""
     return f"{heading}. {text}" if heading and not text.startswith(heading) else text
+
+
+def _under(name: str, heading: str) -> str:
+    """The heading of a part of a note: its name, and the note's own heading where it has one."""
+    return " > ".join(part for part in (name, heading) if part)
 
 
 def _document(pending: Pending, content: str) -> Document:

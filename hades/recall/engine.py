@@ -86,8 +86,7 @@ class RecallEngine:
                 stage.found = int(query.mask.sum())
                 if len(asked) < len(question):
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
-            recent = intent is Intent.RECENT
-            found = self.find(run, query, asked, made.reranker.m, encoded, recent=recent)
+            found = self.find(run, query, asked, made.reranker.m, encoded, intent)
             return answering.answer(run, found, intent, evidence, chosen, where.space_name)
 
     def rank(
@@ -109,7 +108,8 @@ class RecallEngine:
         """The candidates for a question and their features: what a ranker learns from."""
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
         with self.query_context(where) as query:
-            found = self.find(Run(UNHURRIED), query, asked, 10_000)
+            intent = read_intent(asked)[0]
+            found = self.find(Run(UNHURRIED), query, asked, 10_000, intent=intent)
             ids = query.graph.chunks[found.numbers].tolist()
             chunks = self._store.chunks.find(ids, where.as_of)
             if found.features is None:
@@ -123,15 +123,14 @@ class RecallEngine:
         question: str,
         limit: int,
         encoded: Callable[[], retrieve.Encoded] | None = None,
-        *,
-        recent: bool = False,
+        intent: Intent = Intent.LOOKUP,
     ) -> retrieve.Retrieved:
         """Find passages: seeds, walks, beam and ranking."""
         encoded = encoded or retrieve.encoding(run, self.finder.encoder, question)
         found = retrieve.find_seeds(run, query, encoded, question)
         with retrieve.walking(run, found):
             beaming.run_beam(run, found)
-        retrieve.rank(run, found, self.ranker, limit, recent=recent)
+        retrieve.rank(run, found, self.ranker, limit, intent)
         return found
 
     @contextmanager
@@ -147,13 +146,15 @@ class RecallEngine:
                 graphs = self.graphs  # read once: a purge may drop them meanwhile
                 graphs.catch_up(current, on_progress)
                 graph = graphs.at(current, where.space, where.as_of)
+                earlier = current.earlier(where.space, where.as_of)
                 indexes, terms = current.snapshot(), graphs.tables.terms.snapshot()
             topics = self.finder.topics(where)
-            mask = graph.visible
+            mask = graph.visible | earlier if earlier.any() else graph.visible
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
             yield QueryContext(
-                self._store, where.space, where.as_of, indexes, terms, graph, mask, topics
+                *(self._store, where.space, where.as_of, indexes, terms, graph, mask, topics),
+                encoder=self.finder.encoder.model,
             )
 
     def cache_uses(self) -> dict[str, dict[str, int]]:

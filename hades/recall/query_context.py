@@ -29,9 +29,12 @@ class QueryContext:
     terms: ChunkTerms
     graph: GraphView
     mask: Flags
-    """Chunks that are there and pass the filters, by number."""
+    """Chunks that may be found, by number: they are there, or are earlier versions of notes that
+    are there, and pass the filters."""
     topics: Sequence[int] | None
     """The topics the filters leave, None: all."""
+    encoder: str
+    """Whose vectors these are."""
 
     def cosine(self, vector: Floats32) -> Floats:
         """How near each chunk is; what has no vector is as far as the farthest."""
@@ -45,7 +48,7 @@ class QueryContext:
         """BM25 by chunk number."""
         scores = np.zeros(len(self.mask))
         best = self.indexes.saying(
-            question, self.space, self.as_of, WORDS_FOUND_AT_MOST, self.topics
+            *(question, self.space, self.as_of, WORDS_FOUND_AT_MOST, self.topics), earlier=True
         )
         if best:
             ids = np.array([chunk for chunk, _ in best], np.int64)

@@ -1,6 +1,6 @@
-"""The ranker: three small logistic models, chosen by what the candidates are.
+"""The ranker: four small logistic models, chosen by what the candidates are.
 
-`turns`: most candidates are turns of conversations. `linked`: the question names a title, or
+`notes`: most candidates are notes, which have features of their own. `turns`: most candidates are turns of conversations. `linked`: the question names a title, or
 candidates mention each other's titles: all features count. `plain`: neither: the order of
 meaning and words, corrected by a second hop. The first and the last are shrunk towards the
 order of meaning and words. Features are standardised within the candidates
@@ -22,6 +22,7 @@ import numpy as np
 from hades.errors import Corrupt
 from hades.graph.arrays import Flags, Floats, Floats32
 from hades.recall.features import FEATURES
+from hades.recall.notes import NOTE_FEATURES
 
 Table = Floats32
 
@@ -32,6 +33,8 @@ TURNS: tuple[str, ...] = (
 )
 BELIEF: tuple[str, ...] = ("score", "cosine", "coverage", "rank", "linked")
 """What a passage's probability is read from: not standardised, so that questions compare."""
+NOTE_BELIEF: tuple[str, ...] = ("score", "near", "coverage", "name_said", "missing", "rank")
+"""The same of a note; `missing`: a number or id of the question that it lacks."""
 SHIPPED = Path(__file__).with_name("ranker.json")
 
 SPREAD = 0.05
@@ -41,6 +44,7 @@ LINKED_SHARE = 0.02
 TURNS_SHARE = 0.5
 """Of the candidates that are turns, for a question to be about conversations."""
 LINKED_SHRINKAGE, PLAIN_SHRINKAGE, TURNS_SHRINKAGE, BELIEF_SHRINKAGE = 1e-5, 1e-2, 1e-4, 1e-4
+NOTES_SHRINKAGE = 1e-3
 PLAIN_START = (1.2, 0.0, 0.0)
 """The plain model is shrunk towards the hybrid order, not towards nothing."""
 PLAIN_SIGNS = (1, 1, -1)
@@ -49,11 +53,19 @@ _NEWTON_STEPS, _SMALL = 100, 1e-6
 _TITLE_NAMED, _BRIDGE_IN = FEATURES.index("title_named"), FEATURES.index("bridge_in")
 _COSINE, _COVERAGE = FEATURES.index("cosine"), FEATURES.index("coverage")
 _TURN = FEATURES.index("turn")
-LINKED = FEATURES[:-1]
+LINKED, NOTES = FEATURES[:-1], NOTE_FEATURES[:-2]
 _COLUMNS = {
-    kind: [FEATURES.index(name) for name in names]
-    for kind, names in (("linked", LINKED), ("plain", PLAIN), ("turns", TURNS))
+    kind: [of.index(name) for name in names]
+    for kind, of, names in (
+        ("linked", FEATURES, LINKED),
+        ("plain", FEATURES, PLAIN),
+        ("turns", FEATURES, TURNS),
+        ("notes", NOTE_FEATURES, NOTES),
+    )
 }
+_NAMES = {"linked": LINKED, "plain": PLAIN, "turns": TURNS, "notes": NOTES}
+_BELIEFS = {"belief": BELIEF, "notes_belief": NOTE_BELIEF}
+_NOTE_BELIEF_COLUMNS = [NOTE_FEATURES.index(name) for name in NOTE_BELIEF[1:-1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +86,28 @@ class TrainingQuestion:
     weight: float = 1.0
     """How much it counts: less where a set has many, so that every set is heard."""
 
+    @property
+    def kind(self) -> str:
+        """Which model learns from it."""
+        return kind_of(self.features)
+
 
 class Ranker:
     """Weights, and what they make of features."""
 
-    def __init__(self, weights: Mapping[str, Any], belief: Any) -> None:
+    def __init__(self, weights: Mapping[str, Any], beliefs: Mapping[str, Any]) -> None:
         self.weights = {kind: np.asarray(one, float) for kind, one in weights.items()}
-        """By kind of question (`linked`, `plain`, `turns`), one for each of its features."""
-        self.belief = np.asarray(belief, float)
-        """One weight for each of BELIEF, and last a constant."""
+        """By kind of question (`linked`, `plain`, `turns`, `notes`), one for each feature."""
+        self.beliefs = {name: np.asarray(one, float) for name, one in beliefs.items()}
+        """One weight for each of BELIEF, and last a constant; those of notes by themselves."""
 
     def rank(self, features: Table) -> Ranked:
         """Scores of one question's candidates."""
         kind = kind_of(features)
         scores = self._scores(features, kind)
-        x = belief_features(features, scores, kind == "linked")
-        chance = 1 / (1 + np.exp(-(x @ self.belief[:-1] + self.belief[-1])))
+        weights = self.beliefs[_belief_of(kind)]
+        x = belief_features(features, scores, kind)
+        chance = 1 / (1 + np.exp(-(x @ weights[:-1] + weights[-1])))
         return Ranked(scores, chance, kind == "linked")
 
     def _scores(self, features: Table, kind: str) -> Floats:
@@ -101,39 +119,44 @@ class Ranker:
         """Learn from questions whose answers are known."""
         by_kind: dict[str, list[TrainingQuestion]] = {kind: [] for kind in _COLUMNS}
         for one in questions:
-            by_kind[kind_of(one.features)].append(one)
+            by_kind[one.kind].append(one)
         prior_first = np.append(PLAIN_START[0], np.zeros(len(TURNS) - 1))
         how: dict[str, tuple[float, Floats, Sequence[int] | None]] = {
             "linked": (LINKED_SHRINKAGE, np.zeros(len(LINKED)), None),
             "plain": (PLAIN_SHRINKAGE, np.array(PLAIN_START), PLAIN_SIGNS),
             "turns": (TURNS_SHRINKAGE, prior_first, None),
+            "notes": (NOTES_SHRINKAGE, np.zeros(len(NOTES)), None),
         }
         weights = {
             kind: _fit_ranking(by_kind[kind], _COLUMNS[kind], *how[kind]) for kind in _COLUMNS
         }
-        model = cls(weights, np.zeros(len(BELIEF) + 1))
-        model.belief = model._fit_belief(questions)
+        model = cls(weights, {})
+        for name in _BELIEFS:
+            own = [one for one in questions if _belief_of(one.kind) == name]
+            model.beliefs[name] = model._fit_belief(own, len(_BELIEFS[name]))
         return model
 
-    def _fit_belief(self, questions: Sequence[TrainingQuestion]) -> Floats:
-        tables, wanted = [], []
-        for one in questions:
-            kind = kind_of(one.features)
-            scores = self._scores(one.features, kind)
-            tables.append(belief_features(one.features, scores, kind == "linked"))
-            wanted.append(one.wanted)
-        x, y = np.concatenate(tables), np.concatenate(wanted).astype(float)
-        return _fit(x, y, _shares(questions), BELIEF_SHRINKAGE, np.zeros(len(BELIEF)))
+    def _fit_belief(self, questions: Sequence[TrainingQuestion], count: int) -> Floats:
+        if not questions:
+            return np.zeros(count + 1)
+        x = np.concatenate(
+            [
+                belief_features(one.features, self._scores(one.features, one.kind), one.kind)
+                for one in questions
+            ]
+        )
+        y = np.concatenate([one.wanted for one in questions]).astype(float)
+        return _fit(x, y, _shares(questions), BELIEF_SHRINKAGE, np.zeros(count))
 
     def save(self, path: Path, trained: Mapping[str, Any]) -> None:
         """Write the weights by name, with how they were made."""
         data = {
             "trained": dict(trained),
+            **{kind: _by_name(names, self.weights[kind]) for kind, names in _NAMES.items()},
             **{
-                kind: _by_name([FEATURES[at] for at in columns], self.weights[kind])
-                for kind, columns in _COLUMNS.items()
+                name: _by_name((*of, "constant"), self.beliefs[name])
+                for name, of in _BELIEFS.items()
             },
-            "belief": _by_name((*BELIEF, "constant"), self.belief),
         }
         path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
@@ -142,11 +165,13 @@ class Ranker:
         """Read what `save` wrote."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-            weights = {
-                kind: [float(data[kind][FEATURES[at]]) for at in columns]
-                for kind, columns in _COLUMNS.items()
-            }
-            return cls(weights, [float(data["belief"][one]) for one in (*BELIEF, "constant")])
+            return cls(
+                {kind: [float(data[kind][one]) for one in names] for kind, names in _NAMES.items()},
+                {
+                    name: [float(data[name][one]) for one in (*of, "constant")]
+                    for name, of in _BELIEFS.items()
+                },
+            )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Corrupt(f"{path} is not a ranker that can be used: train one anew.") from error
 
@@ -159,6 +184,8 @@ def shipped_ranker() -> Ranker:
 
 def kind_of(features: Table) -> str:
     """Which model ranks these candidates."""
+    if features.shape[1] == len(NOTE_FEATURES):
+        return "notes"
     if len(features) and float(features[:, _TURN].mean()) >= TURNS_SHARE:
         return "turns"
     return "linked" if is_linked(features) else "plain"
@@ -176,20 +203,20 @@ def standardised(features: Table) -> Table:
     return spread
 
 
-def belief_features(features: Table, scores: Floats, linked: bool) -> Floats:
+def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
     """What a passage's probability is read from."""
     rank = np.empty(len(scores))
     rank[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
-    return np.stack(
-        [
-            scores,
-            features[:, _COSINE],
-            features[:, _COVERAGE],
-            np.log1p(rank),
-            np.full(len(scores), float(linked)),
-        ],
-        1,
-    )
+    if kind == "notes":
+        own = features[:, _NOTE_BELIEF_COLUMNS].T
+        return np.stack([scores, *own, np.log1p(rank)], 1)
+    linked = np.full(len(scores), float(kind == "linked"))
+    cosine, coverage = features[:, _COSINE], features[:, _COVERAGE]
+    return np.stack([scores, cosine, coverage, np.log1p(rank), linked], 1)
+
+
+def _belief_of(kind: str) -> str:
+    return "notes_belief" if kind == "notes" else "belief"
 
 
 def _by_name(names: Sequence[str], weights: Floats) -> dict[str, float]:

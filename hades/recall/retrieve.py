@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hades.domain.answer import Intent
 from hades.domain.graph import Reason
 from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32, Ints
@@ -20,6 +21,7 @@ from hades.models.encoder import Encoder
 from hades.recall import candidates
 from hades.recall.intent import split_question
 from hades.recall.named import names_in
+from hades.recall.notes import are_notes, in_topic_order, note_features, read_notes
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
@@ -181,10 +183,10 @@ def walking(run: Run, retrieved: Retrieved) -> Iterator[None]:
 
 
 def rank(
-    run: Run, retrieved: Retrieved, ranker: Ranker, limit: int, *, recent: bool = False
+    run: Run, retrieved: Retrieved, ranker: Ranker, limit: int, intent: Intent = Intent.LOOKUP
 ) -> None:
-    """Candidates from all signals, ranked; `limit` are kept. `recent`: newer ones are preferred."""
-    plan = run.plan.reranker
+    """Candidates from all signals, ranked; `limit` are kept."""
+    plan, recent = run.plan.reranker, intent is Intent.RECENT
     with run.stage("rank", plan.timeout_ms) as stage:
         signals = retrieved.signals
         retrieved.strong = np.array(
@@ -204,6 +206,13 @@ def rank(
         stage.found = len(numbers)
         if not len(numbers):
             stage.note(Reason.NOTHING_FOUND)
+            return
+        if not are_notes(retrieved.query, numbers):
+            # Earlier versions are candidates among notes only.
+            numbers = numbers[retrieved.query.graph.visible[numbers]]
+        elif plan.on and not _late(stage, "the ranker"):
+            _rank_notes(retrieved, ranker, numbers, limit, intent)
+            stage.cut += len(numbers) - len(retrieved.numbers)
             return
         few = len(numbers) < RANKED_FROM_CANDIDATES
         if plan.on and not few and not _late(stage, "the ranker"):
@@ -236,6 +245,23 @@ def rank(
         stage.cut += len(numbers) - len(order)
 
 
+def _rank_notes(
+    retrieved: Retrieved, ranker: Ranker, numbers: Ints, limit: int, intent: Intent
+) -> None:
+    query = retrieved.query
+    notes = read_notes(query, numbers)
+    holds = query.graph.visible[notes.numbers].astype(float)
+    found = note_features(
+        *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
+        *(retrieved.terms, intent, holds),
+    )
+    ranked = ranker.rank(found)
+    scores = in_topic_order(query, notes, ranked.scores)
+    order = np.lexsort((notes.numbers, -scores))[:limit]
+    retrieved.numbers, retrieved.scores = notes.numbers[order], scores[order]
+    retrieved.belief, retrieved.features = ranked.belief[order], found[order]
+
+
 def _by_parts(retrieved: Retrieved, parts: int, by_words: bool) -> list[int]:
     """What the sides of a comparison, or the questions of a pair, find each for itself."""
     found: list[int] = []
@@ -258,7 +284,7 @@ def _better_of_title(query: QueryContext, numbers: Ints, scores: Floats) -> Floa
 
 def _recency(query: QueryContext, numbers: Ints) -> Floats:
     """What changed on the newest day is 1, on the oldest 0, in between by the order of days."""
-    days = query.indexes.since(numbers, query.as_of) // DAY_MICROSECONDS
+    days = query.indexes.spans(numbers, query.as_of)[0] // DAY_MICROSECONDS
     known, place = np.unique(days, return_inverse=True)
     return place / max(1, len(known) - 1)
 

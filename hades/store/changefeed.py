@@ -13,7 +13,8 @@ from hades.store.sqlite import Database
 from hades.store.topics import STATE_THEN
 
 _SINCE = {
-    "chunks": "SELECT c.id, c.topic, t.space FROM chunks c {by} JOIN topics t ON t.id = c.topic "
+    "chunks": "SELECT c.id, c.topic, t.space, t.kind = 'note' FROM chunks c {by} "
+    "JOIN topics t ON t.id = c.topic "
     "WHERE c.change > ? ORDER BY c.id",
     "presences": "SELECT id, chunk, valid_from, coalesce(valid_to, {end}), recorded_at, "
     "coalesce(retired_at, {end}) FROM presences {by} WHERE change > ? ORDER BY id",

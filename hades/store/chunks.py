@@ -17,12 +17,10 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.topics import Chunk
 from hades.errors import Conflict, NotFound
-from hades.store.records import ChunkDraft, Pending, PlacedChunk, Write
+from hades.store.records import EMBEDDED, ChunkDraft, Pending, PlacedChunk, Write
 from hades.store.sqlite import Database
 from hades.store.topics import NEXT, Topics
 
-EMBEDDED = "embedded:"
-"""With an encoder's name, the key under which it is noted how far its vectors go."""
 _DIGEST_BYTES = 16
 _CONTENTS_KEPT = 32
 """Contents of states kept decoded, so that reading many chunks of one text decodes it once."""
@@ -304,7 +302,38 @@ class Chunks:
         )
         return {chunk: heading or "" for chunk, heading in rows}
 
+    def notes(self, chunks: Sequence[int]) -> set[int]:
+        """Those of the chunks that are parts of notes."""
+        return set(
+            self._database.column(
+                "SELECT c.id FROM chunks c JOIN topics t ON t.id = c.topic "
+                "WHERE t.kind = 'note' AND c.id IN (SELECT value FROM json_each(?))",
+                json.dumps(list(chunks)),
+            )
+        )
+
+    def tags(self, chunks: Sequence[int]) -> dict[int, str]:
+        """The tags of the states that chunks stand in, as words."""
+        rows = self._database.rows(
+            "SELECT DISTINCT p.chunk, g.value FROM placements p JOIN states s ON s.id = p.state, "
+            "json_each(s.tags) g WHERE p.chunk IN (SELECT value FROM json_each(?)) ORDER BY 1, 2",
+            json.dumps(list(chunks)),
+        )
+        found: dict[int, str] = {}
+        for chunk, tag in rows:
+            found[chunk] = f"{found[chunk]} {tag}" if chunk in found else tag
+        return found
+
     # Vectors
+
+    def vectors(self, encoder: str, chunks: Sequence[int]) -> dict[int, bytes]:
+        """What an encoder made of chunks: the vector of the whole, then those of its sentences."""
+        rows = self._database.rows(
+            "SELECT v.node >> 3, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
+            "WHERE e.name = ? AND v.node IN (SELECT value << 3 | ? FROM json_each(?))",
+            *(encoder, int(NodeKind.CHUNK), json.dumps(list(chunks))),
+        )
+        return dict(rows)
 
     def unembedded(self, encoder: str, after: int, limit: int) -> list[int]:
         """Chunks without a vector of an encoder, by id."""

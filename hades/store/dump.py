@@ -19,7 +19,7 @@ from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_
 from hades.domain.times import from_micros, iso, to_micros
 from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
-from hades.store.chunks import EMBEDDED, encoder_id
+from hades.store.chunks import encoder_id
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.faults import intact, translated
 from hades.store.records import Write
@@ -66,7 +66,7 @@ _BLOBS = frozenset(
     ("vector", "digest", "outline", "fingerprint", "positions", "key_digest", "request_digest")
 )
 _NODES = frozenset(("source", "target", "node", "subject"))
-_KINDS = {NodeKind.TOPIC: "topics", NodeKind.ENTITY: "entities", NodeKind.CHUNK: "chunks"}
+_KINDS = dict(zip(NodeKind, ("topics", "entities", "chunks", "edges"), strict=True))
 _BY_NAME = {"relation": "relation_name", "actor": "actor_name", "decided_by": "decider_name"}
 """What the file keeps as a small number, and where its name stands in what is read."""
 _REFERENCES = {

@@ -7,6 +7,7 @@ retires that row and writes the next, so "what did we think then?" has an answer
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from hades.domain.graph import Belief, Edge, Node, NodeKind
@@ -15,7 +16,7 @@ from hades.errors import NotFound
 from hades.store.entities import Entities
 from hades.store.faults import intact
 from hades.store.identity import Identity
-from hades.store.records import EdgeDraft, EdgeFilter, Write
+from hades.store.records import EMBEDDED, EdgeDraft, EdgeFilter, Write
 from hades.store.sqlite import Database
 from hades.store.topics import json_or_none
 
@@ -104,6 +105,39 @@ class Edges:
         if not rows:
             raise NotFound(f"There is no edge {edge} in this space.")
         return self._edges(space, rows, as_of)
+
+    def read(self, space: int, ids: Sequence[int], as_of: AsOf) -> dict[int, Edge]:
+        """Edges by id as they are believed at a moment, whether or not they hold then."""
+        known = self._database.moment(as_of)[1]
+        rows = self._database.rows(
+            f"{_SELECT} WHERE +e.space = ? AND {_BELIEVED} "
+            "AND e.id IN (SELECT value FROM json_each(?))",
+            *(space, known, known, json.dumps(list(ids))),
+        )
+        return {edge.id: edge for edge in self._edges(space, rows, as_of)}
+
+    def unembedded(self, encoder: str, limit: int) -> list[tuple[int, int, str, str, str]]:
+        """Told facts without a vector: row, id, source, relation, target, oldest first."""
+        return self._database.rows(
+            f"SELECT e.row, e.id, {_NAME.format(end='source')}, r.name, "
+            f"{_NAME.format(end='target')} FROM edges e JOIN relations r ON r.id = e.relation "
+            "WHERE e.row > ? ORDER BY e.row LIMIT ?",
+            *(self._embedded(encoder), limit),
+        )
+
+    def waiting(self, encoder: str) -> int:
+        """How many rows of edges are not looked at yet for vectors."""
+        last = self._database.value("SELECT coalesce(max(row), 0) FROM edges")
+        return max(0, int(last) - self._embedded(encoder))
+
+    def set_embedded(self, encoder: str, row: int) -> None:
+        """Note that all edges up to a row have their vectors."""
+        self._database.run(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", f"{EMBEDDED}edges:{encoder}", row
+        )
+
+    def _embedded(self, encoder: str) -> int:
+        return int(self._database.meta(f"{EMBEDDED}edges:{encoder}") or 0)
 
     def _touching(
         self,

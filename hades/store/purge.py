@@ -189,6 +189,7 @@ def _erase_edges(database: Database, write: Write, node: int) -> int:
     edges = {row[0] for row in rows}
     for edge in edges:
         database.run("DELETE FROM edges WHERE id = ?", edge)
+        _erase_node(database, write, edge << 3 | NodeKind.EDGE)
         database.run("UPDATE edges SET superseded_by = NULL WHERE superseded_by = ?", edge)
     for other in {end for row in rows for end in row[1:] if end != node}:
         if other & 7 == NodeKind.ENTITY and not database.row(_STILL_KNOWN, other, other >> 3):

@@ -23,6 +23,10 @@ Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: not known)."""
 
 
+EMBEDDED = "embedded:"
+"""With an encoder's name, the key under which it is noted how far its vectors go."""
+
+
 @dataclass(slots=True)
 class Write:
     """A write under way: its change number and its known time in microseconds.

@@ -1,0 +1,183 @@
+"""Notes: what the ranker knows of a short text that somebody noted down.
+
+A note has a name, a few sentences and earlier versions. A later version seldom repeats all of
+an earlier one: what it does not say again still holds. So every version is a candidate, and
+one that a later version says in other words counts for less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hades.domain.answer import Intent
+from hades.domain.names import name_parts, spoken
+from hades.domain.sentences import note_sentences
+from hades.graph.arrays import Flags, Floats, Floats32, Ints
+from hades.index.vectors import product
+from hades.index.words import stems
+from hades.recall.query_context import QueryContext
+from hades.recall.signals import Signals, minmax
+from hades.recall.terms import terms_of
+from hades.store.records import PlacedChunk
+
+NOTE_FEATURES: tuple[str, ...] = (
+    *("cosine", "sentence", "cue", "coverage", "words", "numbers"),
+    *("name_coverage", "name_said", "holds", "repeated", "first"),
+    *("why_holds", "when_holds", "why_repeated", "when_repeated"),
+    *("near", "missing"),
+)
+"""The last two only tell how sure we are."""
+NOTES_SHARE = 0.5
+"""Of the candidates that are notes, for a question to be about notes."""
+BELOW = 1.0
+"""An earlier version that is not better than a later one by so much stands below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The candidates of a question about notes."""
+
+    numbers: Ints
+    placed: Sequence[PlacedChunk]
+    sentences: Sequence[Floats32]
+    """The vectors of each one's sentences; of a note of one sentence, its own."""
+    starts: Ints
+    ends: Ints
+    """From when until when each was there."""
+    later: Sequence[Ints]
+    """By candidate, the numbers of chunks of later versions of its topic."""
+    first: Flags
+    """Whether nothing of its topic is older."""
+
+
+def are_notes(query: QueryContext, numbers: Ints) -> bool:
+    """Whether candidates are notes, most of them."""
+    note = query.indexes.chunks["note"][numbers]
+    return bool(len(note)) and float(note.mean()) >= NOTES_SHARE
+
+
+def read_notes(query: QueryContext, numbers: Ints) -> Notes:
+    """Read candidates and the other versions of their topics."""
+    ids = query.graph.chunks[numbers].tolist()
+    placed = query.store.chunks.find(ids, query.as_of)
+    kept = np.array([one in placed for one in ids], np.bool_)
+    numbers, ids = numbers[kept], [one for one in ids if one in placed]
+    rows = query.store.chunks.vectors(query.encoder, ids)
+    dims = query.indexes.vectors.dims
+    sentences = []
+    for one in ids:
+        vectors = np.frombuffer(rows.get(one, b""), np.float16).astype(np.float32)
+        vectors = vectors.reshape(-1, dims)
+        sentences.append(vectors[1:] if len(vectors) > 1 else vectors)
+    topic = query.indexes.chunks["topic"]
+    family = np.flatnonzero(query.mask & np.isin(topic, topic[numbers]))
+    begun, ended = query.indexes.spans(family, query.as_of)
+    at = np.searchsorted(family, numbers)
+    own = [np.flatnonzero(topic[family] == topic[one]) for one in numbers]
+    return Notes(
+        numbers=numbers,
+        placed=[placed[one] for one in ids],
+        sentences=sentences,
+        starts=begun[at],
+        ends=ended[at],
+        later=[family[o[begun[o] >= ended[a]]] for o, a in zip(own, at, strict=True)],
+        first=np.array([begun[o].min() >= begun[a] for o, a in zip(own, at, strict=True)]),
+    )
+
+
+def note_features(
+    query: QueryContext,
+    signals: Signals,
+    notes: Notes,
+    question: str,
+    vector: Floats32 | None,
+    terms: list[str],
+    intent: Intent,
+    holds: Floats,
+) -> Floats32:
+    """One row a candidate, in the order of NOTE_FEATURES, each from 0 to 1 within a question.
+
+    `holds` tells of each candidate whether it was so at the time that is asked about.
+    """
+    at, asked = notes.numbers, terms_of(question)
+    rarity = np.array([query.indexes.words.rarity(term) for term in terms])
+    weight = rarity / max(1e-9, float(rarity.sum()))
+    has_term = query.terms.having(query.graph.chunks[at], terms)
+    digits = np.array([any(sign.isdigit() for sign in term) for term in terms], np.bool_)
+    best, cued = np.zeros(len(at)), np.zeros(len(at))
+    for row, (one, vectors) in enumerate(zip(notes.placed, notes.sentences, strict=True)):
+        if vector is None or not len(vectors):
+            continue
+        near = product(vectors, vector)
+        best[row] = near.max()
+        texts = note_sentences(one.chunk.text) or [one.chunk.text]
+        if asked.wanted is not None and len(texts) == len(near):
+            cue = np.array([asked.is_answered_in_kind(text) for text in texts])
+            cued[row] = float((near * cue).max())
+    names = [_Name(one.chunk.topic) for one in notes.placed]
+    repeated = _repeated(query, notes)
+    why, when = float(intent is Intent.WHY), float(intent is Intent.WHEN)
+    columns = {
+        "cosine": minmax(signals.cosine[at]),
+        "sentence": minmax(best),
+        "cue": minmax(cued),
+        "coverage": has_term @ weight,
+        "words": minmax(signals.words[at]),
+        "numbers": has_term[:, digits].mean(1) if digits.any() else np.zeros(len(at)),
+        "name_coverage": np.array(
+            [sum(w for term, w in zip(terms, weight, strict=True) if term in name.terms) for name in names]
+        ),
+        "name_said": np.array([name.said(query, set(terms)) for name in names]),
+        "holds": holds,
+        "repeated": repeated,
+        "first": notes.first,
+        "why_holds": why * holds,
+        "when_holds": when * holds,
+        "why_repeated": why * repeated,
+        "when_repeated": when * repeated,
+        "near": best,
+        "missing": 1 - has_term[:, digits].min(1) if digits.any() else np.zeros(len(at)),
+    }
+    return np.stack([columns[name] for name in NOTE_FEATURES], 1).astype(np.float32)
+
+
+class _Name:
+    """The words of a topic's name, each as it is written and in its parts."""
+
+    def __init__(self, topic: str) -> None:
+        self._words = {one: set(stems(" ".join(name_parts(one)))) for one in stems(spoken(topic))}
+        self.terms = set(self._words).union(*self._words.values())
+
+    def said(self, query: QueryContext, asked: set[str]) -> float:
+        """The share of it that the question says, by weight."""
+        weights = {term: query.indexes.words.rarity(term) for term in self._words}
+        said = sum(
+            weights[term]
+            for term, parts in self._words.items()
+            if term in asked or (parts and parts <= asked)
+        )
+        return said / max(1e-9, sum(weights.values()))
+
+
+def _repeated(query: QueryContext, notes: Notes) -> Floats:
+    """How much of each candidate a later version says again, in its words or in others."""
+    found = np.zeros(len(notes.numbers))
+    own = query.indexes.vectors_of(notes.numbers)
+    for row, later in enumerate(notes.later):
+        if len(later):
+            found[row] = product(query.indexes.vectors_of(later), own[row]).max()
+    return found
+
+
+def in_topic_order(query: QueryContext, notes: Notes, scores: Floats) -> Floats:
+    """Scores where no earlier version stands above a later one unless it is clearly better."""
+    made = scores.copy()
+    place = {int(number): row for row, number in enumerate(notes.numbers)}
+    for row, later in enumerate(notes.later):
+        found = [scores[place[int(one)]] for one in later if int(one) in place]
+        if found and max(found) <= scores[row] < max(found) + BELOW:
+            made[row] = max(found) - 1e-3
+    return made
