@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from hades.domain.graph import Node, Reason
+from hades.domain.graph import Edge, Node, Reason
 from hades.domain.topics import Chunk, State
 
 
@@ -33,6 +33,43 @@ class Mode(StrEnum):
     EXECUTION = "execution"
     PLANNING = "planning"
     BRAINSTORMING = "brainstorming"
+
+
+class TimeKind(StrEnum):
+    """How a time narrows what is asked."""
+
+    DURING = "during"
+    """To some moment of the window."""
+    BEFORE = "before"
+    """To how it was just before `until`."""
+    SINCE = "since"
+    """To what came from `since` on."""
+    ORIGIN = "origin"
+    """To the first version."""
+    PAST = "past"
+    """To some version that no longer holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWords:
+    """A time as it was said and as it was understood: `since` <= t < `until`, in UTC.
+
+    With an `event` both ends are None: its time has to be looked up.
+    """
+
+    kind: TimeKind
+    said: str
+    since: datetime | None = None
+    until: datetime | None = None
+    event: str = ""
+
+
+class Wants(StrEnum):
+    """What is asked for: how something is, what happened, or a date."""
+
+    STATE = "state"
+    HAPPENINGS = "happenings"
+    DATE = "date"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +228,23 @@ class WorkingSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """Something told by an edge, said in words with its time."""
+
+    edge: Edge
+    text: str
+    score: float
+    """How likely it is meant by the question, 0 to 1."""
+    belief: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """What a part of the context rests on: a passage or a path, by its number there."""
 
     number: int
     kind: str
-    """`passage` or `path`."""
+    """`passage`, `fact` or `path`."""
     nodes: tuple[str, ...]
     """The ids of its nodes; for a passage, its chunk."""
     topic: str = ""
@@ -303,6 +351,10 @@ class Recall:
     """The moment of the world it was asked about; None: now."""
     known: datetime | None = None
     """As known when; None: now."""
+    facts: tuple[Fact, ...] = ()
+    """What was told by edges and is meant, best first."""
+    time: TimeWords | None = None
+    """The time that was read in the words of the question, and how it was understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +364,14 @@ class Sentence:
     text: str
     score: float
     citation: int
-    """The number of the passage in the recall."""
+    """The number of the passage, or of the fact, in the recall."""
+    kind: str = "passage"
+    """`passage` or `fact`."""
+
+    @property
+    def label(self) -> str:
+        """How it is cited: `[1]` a passage, `[F1]` a fact."""
+        return f"[F{self.citation}]" if self.kind == "fact" else f"[{self.citation}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,5 +393,5 @@ class Answer:
         return "" if self.sentences else "Nothing found answers this."
 
     def __str__(self) -> str:
-        told = [f"{one.text} [{one.citation}]" for one in self.sentences]
+        told = [f"{one.text} {one.label}" for one in self.sentences]
         return " ".join([*told, self.shortfall]).rstrip()

@@ -31,6 +31,7 @@ from hades.recall.ranker import Ranker, Table, shipped_ranker
 from hades.recall.run import Clock, Run
 from hades.recall.search import Finder, Where
 from hades.recall.signals import scaled
+from hades.recall.time_asked import TimeAsked, time_asked
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -86,7 +87,8 @@ class RecallEngine:
                 stage.found = int(query.mask.sum())
                 if len(asked) < len(question):
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
-            found = self.find(run, query, asked, made.reranker.m, encoded, intent)
+                asks = self.time(where, query, asked, made.retriever.time_words)
+            found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
             return answering.answer(run, found, intent, evidence, chosen, where.space_name)
 
     def rank(
@@ -97,7 +99,9 @@ class RecallEngine:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
         with self.query_context(where, on_progress) as query:
-            scores = system_scores(self.find(Run(UNHURRIED), query, asked, 10_000), system)
+            asks = self.time(where, query, asked)
+            found = self.find(Run(UNHURRIED), query, asked, 10_000, asks=asks)
+            scores = system_scores(found, system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
             order = order[np.isfinite(scores[order])]
             return self.finder.hits(
@@ -109,7 +113,8 @@ class RecallEngine:
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
         with self.query_context(where) as query:
             intent = read_intent(asked)[0]
-            found = self.find(Run(UNHURRIED), query, asked, 10_000, intent=intent)
+            asks = self.time(where, query, asked)
+            found = self.find(Run(UNHURRIED), query, asked, 10_000, intent=intent, asks=asks)
             ids = query.graph.chunks[found.numbers].tolist()
             chunks = self._store.chunks.find(ids, where.as_of)
             if found.features is None:
@@ -124,14 +129,40 @@ class RecallEngine:
         limit: int,
         encoded: Callable[[], retrieve.Encoded] | None = None,
         intent: Intent = Intent.LOOKUP,
+        asks: TimeAsked | None = None,
     ) -> retrieve.Retrieved:
         """Find passages: seeds, walks, beam and ranking."""
         encoded = encoded or retrieve.encoding(run, self.finder.encoder, question)
-        found = retrieve.find_seeds(run, query, encoded, question)
+        asks = asks or time_asked(question, self._store.now(), query.valid, read=False)
+        within = query.within(asks)
+        if within is None:
+            run.notes.append(Note(Reason.NOTHING_KNOWN, "open", "nothing was noted at that time"))
+        found = retrieve.find_seeds(run, within or query, encoded, question, asks)
         with retrieve.walking(run, found):
             beaming.run_beam(run, found)
         retrieve.rank(run, found, self.ranker, limit, intent)
         return found
+
+    def time(
+        self, where: Where, query: QueryContext, question: str, read: bool = True
+    ) -> TimeAsked:
+        """The time a question asks about; an event it speaks of is looked up among the notes."""
+        asked = time_asked(
+            question,
+            self._store.now(),
+            query.valid,
+            since=where.since,
+            until=where.until,
+            read=read and where.as_of.valid is None,
+        )
+        if asked.words is None or not asked.words.event or not query.notes.any():
+            return asked
+        event = asked.words.event
+        mask = query.mask & query.notes
+        near = scaled(query.cosine(self.finder.encoder.encode([event])[0]), mask)
+        both = np.where(mask, near + scaled(query.words(event), mask), -1.0)
+        best = np.array([int(both.argmax())], np.int64)
+        return asked.of_event(int(query.indexes.spans(best, query.as_of)[0][0]))
 
     @contextmanager
     def query_context(
@@ -148,12 +179,14 @@ class RecallEngine:
                 graph = graphs.at(current, where.space, where.as_of)
                 earlier = current.earlier(where.space, where.as_of)
                 indexes, terms = current.snapshot(), graphs.tables.terms.snapshot()
+                edges = graphs.tables["edges"].snapshot()
             topics = self.finder.topics(where)
             mask = graph.visible | earlier if earlier.any() else graph.visible
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
             yield QueryContext(
                 *(self._store, where.space, where.as_of, indexes, terms, graph, mask, topics),
+                edges=edges,
                 encoder=self.finder.encoder.model,
             )
 

@@ -32,8 +32,12 @@ NOTE_FEATURES: tuple[str, ...] = (
 """The last two only tell how sure we are."""
 NOTES_SHARE = 0.5
 """Of the candidates that are notes, for a question to be about notes."""
-BELOW = 1.0
-"""An earlier version that is not better than a later one by so much stands below it."""
+ANEW_NEARER, ANEW_ALIKE, ANEW_SAYS, ANEW_LACKS = 8.0, 3.1, 2.2, -1.3
+ANEW_NEWEST, ANEW_WHY, ANEW_CONSTANT = 0.9, -0.8, -1.3
+"""Whether a later version says anew what an earlier one says of the question: weights learnt on
+1,155 pairs of versions of four sets of notes; on each set, learnt on the others, 82 to 86 % of
+the pairs are told right."""
+_ABOVE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,10 @@ def note_features(
         "words": minmax(signals.words[at]),
         "numbers": has_term[:, digits].mean(1) if digits.any() else np.zeros(len(at)),
         "name_coverage": np.array(
-            [sum(w for term, w in zip(terms, weight, strict=True) if term in name.terms) for name in names]
+            [
+                sum(w for term, w in zip(terms, weight, strict=True) if term in name.terms)
+                for name in names
+            ]
         ),
         "name_said": np.array([name.said(query, set(terms)) for name in names]),
         "holds": holds,
@@ -172,12 +179,63 @@ def _repeated(query: QueryContext, notes: Notes) -> Floats:
     return found
 
 
-def in_topic_order(query: QueryContext, notes: Notes, scores: Floats) -> Floats:
-    """Scores where no earlier version stands above a later one unless it is clearly better."""
-    made = scores.copy()
+def in_topic_order(
+    query: QueryContext,
+    notes: Notes,
+    scores: Floats,
+    vector: Floats32 | None,
+    terms: list[str],
+    intent: Intent,
+) -> Floats:
+    """Scores where a later version that says it anew stands above the earlier one.
+
+    What it says of the question is compared: the earlier version's best sentence, and the
+    later one's that is nearest to it and to the question.
+    """
+    if vector is None:
+        return scores
+    made, why = scores.copy(), intent is Intent.WHY
     place = {int(number): row for row, number in enumerate(notes.numbers)}
-    for row, later in enumerate(notes.later):
-        found = [scores[place[int(one)]] for one in later if int(one) in place]
-        if found and max(found) <= scores[row] < max(found) + BELOW:
-            made[row] = max(found) - 1e-3
+    said = [_Sentences(notes, row, vector, set(terms)) for row in range(len(notes.numbers))]
+    for row in np.argsort(notes.starts, kind="stable").tolist():
+        for number in notes.later[row].tolist():
+            other = place.get(number)
+            if other is not None and said[row].is_said_anew(
+                said[other], newest=not len(notes.later[other]), why=why
+            ):
+                made[other] = max(made[other], made[row] + _ABOVE)
     return made
+
+
+class _Sentences:
+    """The sentences of a version of a note, as a question sees them."""
+
+    def __init__(self, notes: Notes, row: int, vector: Floats32, asked: set[str]) -> None:
+        self._chunk = notes.placed[row].chunk
+        self._vectors, self._asked = notes.sentences[row], asked
+        self._near = product(self._vectors, vector)
+
+    def is_said_anew(self, later: _Sentences, *, newest: bool, why: bool) -> bool:
+        """Whether a later version says something else, or again, of what is asked."""
+        if not len(self._near) or not len(later._near):
+            return False
+        best = int(self._near.argmax())
+        alike = product(later._vectors, self._vectors[best])
+        other = int((alike + later._near).argmax())
+        before, after = self._has(best), later._has(other)
+        share = max(1, len(self._asked - _Name(self._chunk.topic).terms))
+        logit = (
+            ANEW_NEARER * float(later._near[other] - self._near[best])
+            + ANEW_ALIKE * float(alike[other])
+            + ANEW_SAYS * len(after) / share
+            + ANEW_LACKS * len(before - after) / share
+            + ANEW_NEWEST * newest
+            + ANEW_WHY * why
+        )
+        return logit + ANEW_CONSTANT > 0
+
+    def _has(self, at: int) -> set[str]:
+        """The words of the question that a sentence has, other than the note's name."""
+        texts = note_sentences(self._chunk.text) or [self._chunk.text]
+        text = texts[at] if at < len(texts) else self._chunk.text
+        return (self._asked & set(stems(text))) - _Name(self._chunk.topic).terms

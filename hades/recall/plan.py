@@ -40,6 +40,7 @@ class Retriever(_PlanPart):
     k: int = Field(default=6, ge=1, le=8, description="seeds for paths")
     mmr: float = Field(default=0.4, ge=0, le=1, description="how much seeds must differ")
     retrievers: tuple[RetrieverName, ...] = Field(default=RETRIEVERS, min_length=1)
+    time_words: bool = Field(default=True, description="read the time in the question's words")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
@@ -83,6 +84,7 @@ class Plan(_PlanPart):
     graph: Graph = Graph()
     reranker: Reranker = Reranker()
     final_context: int = Field(default=6, ge=1, le=20, description="passages in the context")
+    facts: int = Field(default=5, ge=0, le=50, description="told facts in the context")
     paths: int = Field(default=5, ge=0, le=20, description="paths in the context")
     history: int = Field(default=0, ge=0, le=20, description="earlier versions shown besides")
     level: int = Field(default=0, ge=0, le=3, description="consolidation level wanted (seed 003)")

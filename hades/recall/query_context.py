@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hades.domain.times import AsOf
 from hades.graph.arrays import Flags, Floats, Floats32
+from hades.index.columns import Columns
 from hades.index.graph_view import GraphView, is_at
 from hades.index.indexes import Indexes
 from hades.index.terms import ChunkTerms
+from hades.recall.time_asked import TimeAsked
 from hades.store.store import Store
 
 WORDS_FOUND_AT_MOST = 400
@@ -33,8 +35,37 @@ class QueryContext:
     are there, and pass the filters."""
     topics: Sequence[int] | None
     """The topics the filters leave, None: all."""
+    edges: Columns
+    """All edges somebody told, whenever they held."""
     encoder: str
     """Whose vectors these are."""
+
+    @property
+    def valid(self) -> int:
+        """The moment that is asked about, in microseconds."""
+        return self.indexes.moment(self.as_of)[0]
+
+    def within(self, asked: TimeAsked) -> QueryContext | None:
+        """The same, narrowed to a time that is asked about; None when nothing is left then.
+
+        A time in the words of a question narrows notes alone: what a document says is not of
+        the time at which it was taken in.
+        """
+        if asked.kind is None:
+            return self
+        narrowed = np.flatnonzero(self.mask & self.notes if asked.words else self.mask)
+        kept = asked.candidates(self.indexes.spans(narrowed, self.as_of)[0])
+        if not kept.any():
+            return None
+        mask = self.mask.copy()
+        mask[narrowed[~kept]] = False
+        return replace(self, mask=mask)
+
+    @property
+    def notes(self) -> Flags:
+        """By chunk number: whether it is part of a note."""
+        found: Flags = self.indexes.chunks["note"]
+        return found
 
     def cosine(self, vector: Floats32) -> Floats:
         """How near each chunk is; what has no vector is as far as the farthest."""

@@ -26,6 +26,7 @@ from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
 from hades.recall.signals import PRIOR_SEEDS, Signals, best, prior_of, walks
+from hades.recall.time_asked import TimeAsked
 
 RANKED_FROM_CANDIDATES = 20
 """The ranker compares candidates by their deviations, and learned with about 120 of them; with
@@ -60,6 +61,8 @@ class Retrieved:
     """The candidates, best first."""
     scores: Floats
     belief: Floats
+    asks: TimeAsked
+    """The time that is asked about."""
     linked: bool = False
     features: Floats32 | None = None
     """Of the candidates, in their order; None when the ranker was off."""
@@ -93,7 +96,11 @@ def encoding(run: Run, encoder: Encoder, question: str) -> Callable[[], Encoded]
 
 
 def find_seeds(
-    run: Run, query: QueryContext, encoded: Callable[[], Encoded] | None, question: str
+    run: Run,
+    query: QueryContext,
+    encoded: Callable[[], Encoded] | None,
+    question: str,
+    asks: TimeAsked,
 ) -> Retrieved:
     """Ask the retrievers (meaning, words, names) and make the prior of what they say."""
     plan = run.plan.retriever
@@ -116,7 +123,9 @@ def find_seeds(
             stage.note(Reason.NOTHING_NAMED)
         empty, none = np.zeros(0), np.zeros(0, np.int64)
         terms = query.indexes.words.terms(question)
-        retrieved = Retrieved(question, query, signals, vector, terms, none, none, empty, empty)
+        retrieved = Retrieved(
+            *(question, query, signals, vector, terms, none, none, empty, empty), asks=asks
+        )
         retrieved.least = {"meaning": nth_best(cosine), "words": nth_best(words)}
         stage.found = _found_by_retrievers(retrieved)
     return retrieved
@@ -250,13 +259,15 @@ def _rank_notes(
 ) -> None:
     query = retrieved.query
     notes = read_notes(query, numbers)
-    holds = query.graph.visible[notes.numbers].astype(float)
+    holds = retrieved.asks.fits(notes.starts, notes.ends, notes.first)
     found = note_features(
         *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
         *(retrieved.terms, intent, holds),
     )
     ranked = ranker.rank(found)
-    scores = in_topic_order(query, notes, ranked.scores)
+    scores = ranked.scores
+    if not retrieved.asks.is_past:
+        scores = in_topic_order(*(query, notes, scores, retrieved.vector, retrieved.terms, intent))
     order = np.lexsort((notes.numbers, -scores))[:limit]
     retrieved.numbers, retrieved.scores = notes.numbers[order], scores[order]
     retrieved.belief, retrieved.features = ranked.belief[order], found[order]

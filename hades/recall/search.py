@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 
@@ -41,6 +42,9 @@ class Where:
     tag: str | None = None
     kind: str | None = None
     glob: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    """Only what began to hold in this window."""
 
 
 class Finder:

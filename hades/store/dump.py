@@ -22,7 +22,7 @@ from hades.store import check
 from hades.store.chunks import encoder_id
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.faults import intact, translated
-from hades.store.records import Write
+from hades.store.records import EMBEDDED, Write
 from hades.store.sqlite import Database
 from hades.store.topics import WHOLE_EVERY, Topics, digest_of, unpacked
 

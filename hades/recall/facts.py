@@ -1,0 +1,114 @@
+"""Facts: what was told by edges, found for a question and said in words with its time."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from hades.domain.answer import Fact
+from hades.domain.graph import Edge
+from hades.domain.names import STOP_WORDS, name_parts, spoken
+from hades.domain.statement import statement
+from hades.graph.arrays import Floats32
+from hades.index.words import stems
+from hades.recall import belief
+from hades.recall.query_context import QueryContext
+from hades.recall.terms import QuestionTerms, terms_of
+from hades.recall.time_asked import TimeAsked
+
+CANDIDATES = 40
+"""Facts near in meaning whose names are compared with the question."""
+COSINE, SAID, BOTH, RELATION, CUE, CONSTANT = 6.2, 1.7, 1.5, 0.6, 0.75, -5.7
+"""Weights of what speaks for a fact: nearness in meaning, the share of the better said end's
+name, of the other end's, of the relation, and an other end of the kind asked for. Learnt on half
+of the questions of `evals/facts`."""
+BELIEF_AT_LEAST = 0.1
+"""What is less likely to be meant is not worth a line."""
+DERIVED = "similar_to"
+"""A relation that nobody told."""
+
+
+def find_facts(
+    query: QueryContext,
+    question: str,
+    vector: Floats32 | None,
+    asked: TimeAsked,
+    limit: int,
+) -> list[Fact]:
+    """The facts a question may mean, best first."""
+    if vector is None or not len(query.indexes.facts) or not limit:
+        return []
+    ids = _near(query, vector, asked)
+    edges = query.store.edges.read(query.space, list(ids), query.as_of)
+    read = [_Read(edge, ids[one]) for one, edge in edges.items() if edge.relation != DERIVED]
+    spread = Counter(word for one in read for word in one.words)
+    rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
+    terms = terms_of(question)
+    said = set(stems(question))
+    found = []
+    for one in read:
+        chance = one.chance(terms, said, rarity)
+        if chance >= BELIEF_AT_LEAST:
+            text = statement(one.edge)
+            held = belief.interval(belief.of_probability(chance))
+            found.append(Fact(one.edge, text, round(chance, 6), held))
+    found.sort(key=lambda fact: (-fact.score, fact.edge.id))
+    return found[:limit]
+
+
+def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, float]:
+    """The facts of the time asked about that are nearest in meaning, with how near they are."""
+    rows, facts = query.edges, query.indexes.facts
+    known = query.indexes.moment(query.as_of)[1]
+    held = rows["space"] == query.space
+    held &= (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
+    held &= asked.admits(rows["valid_from"], rows["valid_to"])
+    all_ids = np.unique(facts.chunks)
+    mask = np.isin(all_ids, rows["id"][held])
+    numbers, near = facts.nearest(vector, np.searchsorted(all_ids, facts.chunks), mask, CANDIDATES)
+    return dict(zip(all_ids[numbers].tolist(), near.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A fact with how near it is."""
+
+    edge: Edge
+    near: float
+
+    @property
+    def words(self) -> set[str]:
+        edge = self.edge
+        return {word for end in (edge.source.name, edge.target.name) for word in _name(end)}
+
+    def chance(self, terms: QuestionTerms, said: set[str], rarity: dict[str, float]) -> float:
+        """How likely it is what the question means."""
+        ends = [self.edge.source.name, self.edge.target.name]
+        shares = [_share(_name(end), said, rarity) for end in ends]
+        other = ends[1] if shares[0] >= shares[1] else ends[0]
+        # The cue looks for names inside a sentence: a first word may have its capital anyway.
+        cue = terms.wanted is not None and bool(terms.wanted.search(f"is {other}"))
+        relation = _share(_name(self.edge.relation), said, {})
+        logit = CONSTANT + COSINE * self.near + SAID * max(shares) + BOTH * min(shares)
+        return 1 / (1 + math.exp(-(logit + RELATION * relation + CUE * cue)))
+
+
+def _name(name: str) -> dict[str, set[str]]:
+    """The words of a name, each with the parts that people say instead."""
+    return {
+        word: set(stems(" ".join(name_parts(word))))
+        for word in stems(spoken(name))
+        if word not in STOP_WORDS
+    }
+
+
+def _share(name: dict[str, set[str]], said: set[str], rarity: dict[str, float]) -> float:
+    """The share of a name that a question says, by weight."""
+    weights = {word: rarity.get(word, 1.0) for word in name}
+    told = sum(
+        weights[word] for word, parts in name.items() if word in said or (parts and parts <= said)
+    )
+    return told / (sum(weights.values()) or 1.0)

@@ -1,0 +1,116 @@
+"""The time a question asks about, as it narrows notes and told facts.
+
+It comes from the caller (`at`, `since`, `until`), or is read in the words of the question. What
+documents say of their own times ("in 1912") is not narrowed by it: only what was noted and told
+has a time at which it held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from hades.domain.answer import TimeKind, TimeWords, Wants
+from hades.domain.times import FOREVER, from_micros, to_micros
+from hades.graph.arrays import Flags, Ints
+from hades.recall.time_words import read_time, what_is_wanted
+
+
+@dataclass(frozen=True, slots=True)
+class TimeAsked:
+    """A moment (`since` and `until` alike) or a window, in microseconds."""
+
+    since: int
+    until: int
+    kind: TimeKind | None = None
+    """None: how it is at the moment of the question."""
+    wants: Wants = Wants.STATE
+    words: TimeWords | None = None
+    """How it was said, where the question says it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any time will do: a date is asked for, or the past without saying when."""
+        return self.wants is Wants.DATE or self.kind in (TimeKind.ORIGIN, TimeKind.PAST)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether what no longer holds is asked for as much as what does."""
+        happened = self.wants is Wants.HAPPENINGS and self.kind is not None
+        return happened or self.kind in (TimeKind.ORIGIN, TimeKind.PAST)
+
+    def admits(self, starts: Ints, ends: Ints) -> Flags:
+        """Whether what held from one time to another is of the time asked about."""
+        if self.wants is Wants.HAPPENINGS and self.kind is not None:
+            began = (starts >= self.since) & (starts < self.until)
+            found: Flags = began | ((ends >= self.since) & (ends < self.until))
+            return found
+        if self.is_open:
+            return starts <= self.until
+        return (starts <= self.until) & (ends > self.since)
+
+    def candidates(self, starts: Ints) -> Flags:
+        """Whether versions of notes that began then may be shown at all."""
+        if self.wants is Wants.HAPPENINGS and self.kind is not None:
+            return (starts >= self.since) & (starts < self.until)
+        return starts <= self.until
+
+    def fits(self, starts: Ints, ends: Ints, first: Flags) -> Any:
+        """1 for versions of notes that held at the time asked about, else 0."""
+        if self.wants is Wants.HAPPENINGS and self.kind is not None:
+            return np.ones(len(starts))
+        if self.kind is TimeKind.ORIGIN:
+            return first.astype(float)
+        if self.kind is TimeKind.PAST:
+            return (ends <= self.until).astype(float)
+        return ((starts <= self.until) & (ends > self.since)).astype(float)
+
+    def of_event(self, start: int) -> TimeAsked:
+        """The same with the time at which the event that it speaks of was noted."""
+        if self.words is None:
+            return self
+        day = 86_400_000_000
+        made = {
+            TimeKind.BEFORE: replace(self, since=start - 1, until=start - 1),
+            TimeKind.SINCE: replace(self, since=start),
+        }.get(self.words.kind, replace(self, since=start, until=start + day))
+        words = replace(self.words, since=from_micros(made.since), until=from_micros(made.until))
+        return replace(made, kind=self.words.kind, words=words)
+
+
+def time_asked(
+    question: str,
+    now: int,
+    valid: int,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    read: bool = True,
+) -> TimeAsked:
+    """The time a question asks about: `since` and `until` as the caller says, else in its words.
+
+    `valid` is the moment the caller asks about, now unless said. An event in the words is left
+    to be looked up: until then the time is that moment.
+    """
+    if since is not None or until is not None:
+        return TimeAsked(
+            0 if since is None else to_micros(since),
+            FOREVER if until is None else to_micros(until),
+            TimeKind.DURING,
+            Wants.HAPPENINGS,
+        )
+    words = read_time(question, from_micros(now)) if read else None
+    wants = what_is_wanted(question, words)
+    at = TimeAsked(valid, valid, None, wants, words)
+    if words is None or words.event:
+        return at
+    if words.kind in (TimeKind.ORIGIN, TimeKind.PAST):
+        return replace(at, kind=words.kind)
+    begin = 0 if words.since is None else to_micros(words.since)
+    end = valid if words.until is None else min(valid, to_micros(words.until) - 1)
+    if words.kind is TimeKind.BEFORE:
+        begin = end
+    return replace(at, since=begin, until=end, kind=words.kind)
