@@ -34,7 +34,7 @@ class Period(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class QuestionWords:
     """The words of a question in lower case, and the moment it is asked."""
 
     words: tuple[str, ...]
@@ -109,7 +109,7 @@ def split_words(question: str) -> list[tuple[str, int, int]]:
     return found
 
 
-def read_period(words: Words, at: int, depth: int = _DEEPEST) -> Period | None:
+def read_period(words: QuestionWords, at: int, depth: int = _DEEPEST) -> Period | None:
     """The period that begins at that word, an article before it included."""
     at += words[at] == "the"
     found = _near_day(words, at) or _ago(words, at)
@@ -142,7 +142,7 @@ def _unit_span(moment: datetime, unit: str, steps: int) -> Span:
     return monday + (unit == "weekend") * 5 * _ONE_DAY, monday + _ONE_WEEK
 
 
-def _near_day(words: Words, at: int) -> Period | None:
+def _near_day(words: QuestionWords, at: int) -> Period | None:
     """Yesterday, today, tonight, yesterday morning."""
     steps = _DAY_STEPS.get(words[at])
     if steps is None:
@@ -153,14 +153,14 @@ def _near_day(words: Words, at: int) -> Period | None:
     return _day_or_part(words, day, at + 1)
 
 
-def _day_or_part(words: Words, day: datetime, at: int, clear: bool = True) -> Period:
+def _day_or_part(words: QuestionWords, day: datetime, at: int, clear: bool = True) -> Period:
     """The morning, afternoon or evening of a day where that is said; else the day."""
     first, last = _HOURS.get(words[at], (0, 24))
     end = at + (words[at] in _HOURS)
     return Period(day + timedelta(hours=first), day + timedelta(hours=last), end, clear)
 
 
-def _amount(words: Words, at: int) -> tuple[int, int]:
+def _amount(words: QuestionWords, at: int) -> tuple[int, int]:
     """`3`, `three`, `a couple of`: how many, and the next word; 0 where no amount stands."""
     at += words[at] == "a" and words[at + 1] in ("couple", "few")
     word = words[at]
@@ -168,7 +168,7 @@ def _amount(words: Words, at: int) -> tuple[int, int]:
     return count, at + bool(count) + (word == "couple" and words[at + 1] == "of")
 
 
-def _ago(words: Words, at: int) -> Period | None:
+def _ago(words: QuestionWords, at: int) -> Period | None:
     """Three weeks ago: that whole week."""
     count, end = _amount(words, at)
     unit = words.unit(end)
@@ -187,7 +187,7 @@ class _Cut(NamedTuple):
     closing: bool = False
 
 
-def _part(words: Words, at: int, depth: int) -> Period | None:
+def _part(words: QuestionWords, at: int, depth: int) -> Period | None:
     """Early June, the end of May, the first half of it, its last two weeks, year end."""
     if not (cut := _read_cut(words, at)):
         return None
@@ -204,7 +204,7 @@ def _part(words: Words, at: int, depth: int) -> Period | None:
     return span and Period(*span, end, cut.clear, cut.closing)
 
 
-def _read_cut(words: Words, at: int) -> _Cut | None:
+def _read_cut(words: QuestionWords, at: int) -> _Cut | None:
     word, after = words[at], words[at + 1]
     if after == "end" and words.unit(at) in _MONTHS_IN:
         return _Cut(lambda whole: _third(whole, 2, True), at, 1, clear=False, closing=True)
@@ -263,11 +263,13 @@ def _nth(whole: Span, ordinal: int, count: int, unit: str) -> Span | None:
     return (since, until) if whole[0] <= since < until <= whole[1] else None
 
 
-def _beside(words: Words, at: int, depth: int) -> Period | None:
-    """The week of 15 December, the day before yesterday."""
+def _beside(words: QuestionWords, at: int, depth: int) -> Period | None:
+    """The week of 15 December, the day before yesterday, the week before last."""
     unit, how = words[at], words[at + 1]
     if unit not in UNITS or how not in ("of", "before", "after"):
         return None
+    if (how, words[at + 2]) == ("before", "last") and not words.unit(at + 3):
+        return Period(*_unit_span(words.now, unit, -2), at + 3)
     if not (base := read_period(words, at + 2, depth)):
         return None
     moment = base.until if how == "after" else base.since
@@ -275,7 +277,7 @@ def _beside(words: Words, at: int, depth: int) -> Period | None:
     return Period(*_unit_span(moment, unit, 0), base.end)
 
 
-def _relative(words: Words, at: int) -> Period | None:
+def _relative(words: QuestionWords, at: int) -> Period | None:
     """Last week, this month, next Monday, last spring; the past month up to now."""
     the = words[at - 1] == "the"
     at += words[at] == "this" and words[at + 1] in _STEPS
@@ -303,7 +305,9 @@ def _relative(words: Words, at: int) -> Period | None:
     return Period(*span, yearly[1]) if yearly and span else None
 
 
-def _relative_unit(words: Words, step: int, count: int, unit: str, at: int) -> Period | None:
+def _relative_unit(
+    words: QuestionWords, step: int, count: int, unit: str, at: int
+) -> Period | None:
     """A whole unit before or after this one; counted ones end now."""
     word, end = words[at], at + 1
     if words[end] == "of" or (word.endswith("'s") and step >= 0):
@@ -321,7 +325,7 @@ def _relative_unit(words: Words, step: int, count: int, unit: str, at: int) -> P
     return Period(today - count * (_ONE_WEEK if unit == "week" else _ONE_DAY), words.now, end)
 
 
-def _calendar(words: Words, at: int) -> Period | None:
+def _calendar(words: QuestionWords, at: int) -> Period | None:
     """22 May 2024, March, Q2 last year, spring, Easter, 2024, Monday, the weekend, the 22nd."""
     word, the = words[at], words[at - 1] == "the"
     if the and (word in MONTHS or word in WEEKDAYS or _YEAR.fullmatch(word)):
@@ -347,7 +351,7 @@ def _calendar(words: Words, at: int) -> Period | None:
     return Period(*span, end, clear=False)
 
 
-def _weekday(words: Words, at: int, today: datetime) -> Period:
+def _weekday(words: QuestionWords, at: int, today: datetime) -> Period:
     """The latest Monday, or that of the week that is said after it."""
     back = (today.weekday() - WEEKDAYS.index(words[at])) % 7
     day = today + (-back % 7 if words.ahead else -back) * _ONE_DAY
@@ -357,7 +361,7 @@ def _weekday(words: Words, at: int, today: datetime) -> Period:
     return _day_or_part(words, day, at + 1, clear=False)
 
 
-def _year_after(words: Words, at: int) -> tuple[int | None, int]:
+def _year_after(words: QuestionWords, at: int) -> tuple[int | None, int]:
     """The year that is said after a day or month, and the next word."""
     year_at = at + (words[at] in ("of", ","))
     if _YEAR.fullmatch(words[year_at]):
@@ -367,7 +371,7 @@ def _year_after(words: Words, at: int) -> tuple[int | None, int]:
     return None, at
 
 
-def _yearly(words: Words, at: int) -> tuple[Callable[[int], Span], int] | None:
+def _yearly(words: QuestionWords, at: int) -> tuple[Callable[[int], Span], int] | None:
     """What comes once a year: a day, month, season, quarter, numbered week or feast."""
     word, after = words[at], words[at + 1]
     if dated := _days_of_month(words, at):
@@ -388,7 +392,7 @@ def _yearly(words: Words, at: int) -> tuple[Callable[[int], Span], int] | None:
     return None
 
 
-def _days_of_month(words: Words, at: int) -> tuple[int, int, int, int] | None:
+def _days_of_month(words: QuestionWords, at: int) -> tuple[int, int, int, int] | None:
     """`22 May`, `May 22nd`, `10 to 16 February`: month, first day, last day, next word."""
     if words[at] in MONTHS:
         days = _days(words, at + 1 + (words[at + 1] == "the"))
@@ -400,7 +404,7 @@ def _days_of_month(words: Words, at: int) -> tuple[int, int, int, int] | None:
     return None
 
 
-def _days(words: Words, at: int) -> tuple[int, int, int] | None:
+def _days(words: QuestionWords, at: int) -> tuple[int, int, int] | None:
     """`22nd`, `10 to 16`, `10-16`, the `first` of: first day, last day, next word."""
     if both := _DAYS.fullmatch(words[at]):
         return int(both[1]), int(both[2]), at + 1
@@ -413,7 +417,7 @@ def _days(words: Words, at: int) -> tuple[int, int, int] | None:
     return int(first[1]), int(first[1]), at + 1
 
 
-def _pick(words: Words, make: Callable[[int], Span], step: int | None) -> Span | None:
+def _pick(words: QuestionWords, make: Callable[[int], Span], step: int | None) -> Span | None:
     """The last, this or the next of what comes once a year, or the one meant by default."""
     spans = []
     for years in _YEARS_TRIED:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from hades.domain.times import WEEKDAYS
 from hades.recall.intent import CHARACTERS_READ
-from hades.recall.periods import UNITS, Period, Words, read_period, split_words
+from hades.recall.periods import UNITS, Period, QuestionWords, read_period, split_words
 
 
 class TimeKind(StrEnum):
@@ -85,6 +85,7 @@ _PHRASES = {
         (
             TimeKind.ORIGIN,
             "originally|initially|at first|in the beginning|at the beginning|at the start|"
+            "at the very beginning|"
             "at the outset|to begin with|to start with|when it was founded|when it was created|"
             "when it started",
         ),
@@ -156,7 +157,7 @@ def read_time(question: str, now: datetime) -> TimeWords | None:
     tokens = split_words(question)
     with suppress(OverflowError):
         now = now.astimezone(UTC) if now.tzinfo else now.replace(tzinfo=UTC)
-        words = Words(tuple(word for word, _, _ in tokens), now)
+        words = QuestionWords(tuple(word for word, _, _ in tokens), now)
         if found := _find(words, _tense(words.words)):
             said, *event = (question[tokens[a][1] : tokens[b - 1][2]] for a, b in found.places)
             return TimeWords(found.kind, said, found.since, found.until, *event)
@@ -196,7 +197,7 @@ def _tense(words: tuple[str, ...]) -> _Tense:
     return _Tense(past, present and not past, future and not past, _asks_what_happened(words))
 
 
-def _find(words: Words, tense: _Tense) -> _Found | None:
+def _find(words: QuestionWords, tense: _Tense) -> _Found | None:
     """The first time in the main clause, else in a relative clause, else a vague one."""
     in_clause = None
     clause = 0  # where the relative clause begins; 0: the main clause
@@ -219,7 +220,7 @@ def _find(words: Words, tense: _Tense) -> _Found | None:
     return next(filter(None, (_vague(words, at, tense) for at in range(len(words.words)))), None)
 
 
-def _adverbial(words: Words, at: int, tense: _Tense) -> _Found | None:
+def _adverbial(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
     if phrase := _phrase(words, at, TimeKind.ORIGIN):
         return phrase
     words = replace(words, ahead=tense.future)
@@ -235,7 +236,7 @@ def _adverbial(words: Words, at: int, tense: _Tense) -> _Found | None:
     return None
 
 
-def _led(words: Words, at: int, lead: str, tense: _Tense) -> _Found | None:
+def _led(words: QuestionWords, at: int, lead: str, tense: _Tense) -> _Found | None:
     """A preposition with its period or event."""
     kind, takes_event = _LEADS[lead]
     begin = at + lead.count(" ") + 1
@@ -267,7 +268,7 @@ def _ends(
     return None, period.until if whole else period.since
 
 
-def _range(words: Words, at: int) -> _Found | None:
+def _range(words: QuestionWords, at: int) -> _Found | None:
     """Between March and May, from 3 to 9 June, from June on."""
     if not (first := read_period(words, at + 1)):
         return None
@@ -293,14 +294,14 @@ def _range(words: Words, at: int) -> _Found | None:
     return None
 
 
-def _stands_alone(words: Words, at: int, period: Period) -> bool:
+def _stands_alone(words: QuestionWords, at: int, period: Period) -> bool:
     """A bare date is a time where no noun stands before it: `what happened 22 May`."""
     before = words[at - 1]
     dated = any(word[:1].isdecimal() for word in words.words[at : period.end])
     return dated and (not before or before in _STOPS | _HAPPENED | {"do", "done", "me"})
 
 
-def _event_end(words: Words, at: int) -> int:
+def _event_end(words: QuestionWords, at: int) -> int:
     """Where the event that begins there ends, with the clause; 0: it is none."""
     end = at
     while end < len(words.words) and end - at < _EVENT_WORDS and words[end] not in _STOPS:
@@ -315,7 +316,7 @@ def _event_end(words: Words, at: int) -> int:
     return 0 if end == at or words[at] in _NO_EVENT or clock or habit or action else end
 
 
-def _phrase(words: Words, at: int, kind: TimeKind) -> _Found | None:
+def _phrase(words: QuestionWords, at: int, kind: TimeKind) -> _Found | None:
     for size in range(1, _LONGEST_PHRASE + 1):
         phrase = " ".join(words.words[at : at + size])
         if _PHRASES.get(phrase) is kind and words[at + size] not in _NOT_AFTER_PHRASE:
@@ -323,7 +324,7 @@ def _phrase(words: Words, at: int, kind: TimeKind) -> _Found | None:
     return None
 
 
-def _vague(words: Words, at: int, tense: _Tense) -> _Found | None:
+def _vague(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
     """An earlier version or the first one, where no time is said."""
     if phrase := _phrase(words, at, TimeKind.PAST):
         return phrase

@@ -28,6 +28,8 @@ what was in the fridge this morning | | this morning | during | 2025-10-15 | 202
 what broke last night | | last night | during | 2025-10-14T18:00 | 2025-10-15T06:00 | happenings
 What did Ann say in yesterday's call? | | in yesterday's | during | 2025-10-14 | 2025-10-15 | state
 the day before yesterday, who fed the cat? | | the day before yesterday | during | 2025-10-13 | 2025-10-14 | state
+what did I promise Tom the week before last | | the week before last | during | 2025-09-29 | 2025-10-06 | happenings
+who sang in the week before Easter | | in the week before Easter | during | 2025-04-14 | 2025-04-21 | state
 what happened last week | | last week | during | 2025-10-06 | 2025-10-13 | happenings
 what did I do this week? | | this week | during | 2025-10-13 | 2025-10-20 | happenings
 What went wrong last week? | 2025-10-13T00:00 | last week | during | 2025-10-06 | 2025-10-13 | happenings
@@ -177,6 +179,7 @@ What was it first called? | first | origin | state
 what did we at first suspect | at first | origin | state
 How many were we initially? | initially | origin | state
 the colour of the door in the beginning | in the beginning | origin | state
+how did the plan look at the very beginning | at the very beginning | origin | state
 what was the first plan for the attic | first | origin | state
 what was the original name of the street | original | origin | state
 who led the choir when it was founded | when it was founded | origin | state
