@@ -286,7 +286,8 @@ def _relative(words: QuestionWords, at: int) -> Period | None:
         return None
     count, end = _amount(words, at + 1)
     if unit := words.unit(end):
-        return _relative_unit(words, step, count or int(the or words[at] == "past"), unit, end)
+        up_to_now = words[at] == "past" or (the and words[at] == "last")
+        return _relative_unit(words, step, count or int(up_to_now), unit, end)
     word, today = words[at + 1], _unit_span(words.now, "day", 0)[0]
     if (words[at], word) == ("last", "night"):
         return Period(today - timedelta(hours=6), today + timedelta(hours=6), at + 2)

@@ -46,7 +46,7 @@ Summarize this month. | | this month | during | 2025-10-01 | 2025-11-01 | happen
 what was decided last quarter | | last quarter | during | 2025-07-01 | 2025-10-01 | happenings
 Which books did I read this year? | | this year | during | 2025-01-01 | 2026-01-01 | happenings
 Who was treasurer last year? | | last year | during | 2024-01-01 | 2025-01-01 | state
-what did we plant the previous year | | the previous year | during | 2024-10-15 | 2025-10-15T10:30 | happenings
+what did we plant the previous year | | the previous year | during | 2024-01-01 | 2025-01-01 | happenings
 how was the weather over the weekend | | over the weekend | during | 2025-10-11 | 2025-10-13 | state
 what did we do last weekend | | last weekend | during | 2025-10-11 | 2025-10-13 | happenings
 what did we do last weekend, mostly | 2025-10-12T09:00 | last weekend | during | 2025-10-04 | 2025-10-06 | happenings
