@@ -110,7 +110,7 @@ _UNITS = {
     "week": timedelta(weeks=1),
     "fortnight": timedelta(weeks=2),
 }
-_MONTHS = {
+MONTHS = {
     "january": 1,
     "february": 2,
     "march": 3,
@@ -124,10 +124,11 @@ _MONTHS = {
     "november": 11,
     "december": 12,
 }
-_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_COUNTS |= {"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}
+MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
+"""English names of months, whole and short, in lower case."""
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+COUNTS |= {"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}
 
 _AGO = re.compile(r"(?:in )?(\d+|[a-z]+) ([a-z]+?)s?( ago)?")
 _MONTH_WORDS = re.compile(
@@ -209,9 +210,9 @@ def _partial(text: str) -> datetime | None:
 
 def _month_words(text: str) -> datetime | None:
     match = _MONTH_WORDS.fullmatch(text)
-    if match is None or match[2] not in _MONTHS or (match[1] and match[3]):
+    if match is None or match[2] not in MONTHS or (match[1] and match[3]):
         return None
-    return datetime(int(match[4]), _MONTHS[match[2]], int(match[1] or match[3] or 1), tzinfo=UTC)
+    return datetime(int(match[4]), MONTHS[match[2]], int(match[1] or match[3] or 1), tzinfo=UTC)
 
 
 def _relative(text: str, now: int) -> datetime | None:
@@ -230,15 +231,15 @@ def _relative(text: str, now: int) -> datetime | None:
     match = _AGO.fullmatch(text)
     if match is None or (text.startswith("in ") == bool(match[3])):
         return None
-    count = int(match[1]) if match[1].isdigit() else _COUNTS.get(match[1])
+    count = int(match[1]) if match[1].isdigit() else COUNTS.get(match[1])
     if count is None:
         return None
     return _shift(present, -count if match[3] else count, match[2])
 
 
 def _last(word: str, present: datetime, today: datetime) -> datetime | None:
-    if word in _WEEKDAYS:
-        days_back = (today.weekday() - _WEEKDAYS.index(word)) % 7 or 7
+    if word in WEEKDAYS:
+        days_back = (today.weekday() - WEEKDAYS.index(word)) % 7 or 7
         return today - timedelta(days=days_back)
     return _shift(present, -1, word)
 
