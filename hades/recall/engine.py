@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hades.domain.answer import Intent, Mode, Note, Recall
+from hades.domain.answer import Intent, Mode, Note, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
@@ -155,14 +155,16 @@ class RecallEngine:
             until=where.until,
             read=read and where.as_of.valid is None,
         )
-        if asked.words is None or not asked.words.event or not query.notes.any():
+        words = asked.words
+        if words is None or not words.event or words.kind is not TimeKind.SINCE:
             return asked
-        event = asked.words.event
+        if asked.wants is not Wants.HAPPENINGS or not query.notes.any():
+            return asked
         mask = query.mask & query.notes
-        near = scaled(query.cosine(self.finder.encoder.encode([event])[0]), mask)
-        both = np.where(mask, near + scaled(query.words(event), mask), -1.0)
+        near = scaled(query.cosine(self.finder.encoder.encode([words.event])[0]), mask)
+        both = np.where(mask, near + scaled(query.words(words.event), mask), -1.0)
         best = np.array([int(both.argmax())], np.int64)
-        return asked.of_event(int(query.indexes.spans(best, query.as_of)[0][0]))
+        return asked.since_event(int(query.indexes.spans(best, query.as_of)[0][0]))
 
     @contextmanager
     def query_context(

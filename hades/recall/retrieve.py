@@ -265,9 +265,9 @@ def _rank_notes(
         *(retrieved.terms, intent, holds),
     )
     ranked = ranker.rank(found)
-    scores = ranked.scores
-    if not retrieved.asks.is_past:
-        scores = in_topic_order(*(query, notes, scores, retrieved.vector, retrieved.terms, intent))
+    scores = in_topic_order(
+        *(query, notes, ranked.scores, retrieved.vector, retrieved.terms, intent, retrieved.asks)
+    )
     order = np.lexsort((notes.numbers, -scores))[:limit]
     retrieved.numbers, retrieved.scores = notes.numbers[order], scores[order]
     retrieved.belief, retrieved.features = ranked.belief[order], found[order]

@@ -31,36 +31,43 @@ class TimeAsked:
     words: TimeWords | None = None
     """How it was said, where the question says it."""
 
+    timed: bool = False
+    """Whether the caller says the moment."""
+
     @property
-    def is_open(self) -> bool:
-        """Whether any time will do: a date is asked for, or the past without saying when."""
-        return self.wants is Wants.DATE or self.kind in (TimeKind.ORIGIN, TimeKind.PAST)
+    def wants_happenings(self) -> bool:
+        """Whether what came to be in a window is asked for."""
+        return self.wants is Wants.HAPPENINGS and self.kind in (TimeKind.DURING, TimeKind.SINCE)
 
     @property
     def is_past(self) -> bool:
-        """Whether what no longer holds is asked for as much as what does."""
-        happened = self.wants is Wants.HAPPENINGS and self.kind is not None
-        return happened or self.kind in (TimeKind.ORIGIN, TimeKind.PAST)
+        """Whether what no longer holds is asked for, without saying when it held."""
+        return self.kind in (TimeKind.ORIGIN, TimeKind.PAST)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a moment or a window is asked about, other than now."""
+        return self.timed or (self.kind is not None and not self.is_past)
 
     def admits(self, starts: Ints, ends: Ints) -> Flags:
         """Whether what held from one time to another is of the time asked about."""
-        if self.wants is Wants.HAPPENINGS and self.kind is not None:
+        if self.wants_happenings:
             began = (starts >= self.since) & (starts < self.until)
             found: Flags = began | ((ends >= self.since) & (ends < self.until))
             return found
-        if self.is_open:
+        if self.is_past or self.wants is Wants.DATE:
             return starts <= self.until
         return (starts <= self.until) & (ends > self.since)
 
     def candidates(self, starts: Ints) -> Flags:
         """Whether versions of notes that began then may be shown at all."""
-        if self.wants is Wants.HAPPENINGS and self.kind is not None:
+        if self.wants_happenings:
             return (starts >= self.since) & (starts < self.until)
         return starts <= self.until
 
     def fits(self, starts: Ints, ends: Ints, first: Flags) -> Any:
         """1 for versions of notes that held at the time asked about, else 0."""
-        if self.wants is Wants.HAPPENINGS and self.kind is not None:
+        if self.wants_happenings:
             return np.ones(len(starts))
         if self.kind is TimeKind.ORIGIN:
             return first.astype(float)
@@ -68,17 +75,10 @@ class TimeAsked:
             return (ends <= self.until).astype(float)
         return ((starts <= self.until) & (ends > self.since)).astype(float)
 
-    def of_event(self, start: int) -> TimeAsked:
-        """The same with the time at which the event that it speaks of was noted."""
-        if self.words is None:
-            return self
-        day = 86_400_000_000
-        made = {
-            TimeKind.BEFORE: replace(self, since=start - 1, until=start - 1),
-            TimeKind.SINCE: replace(self, since=start),
-        }.get(self.words.kind, replace(self, since=start, until=start + day))
-        words = replace(self.words, since=from_micros(made.since), until=from_micros(made.until))
-        return replace(made, kind=self.words.kind, words=words)
+    def since_event(self, start: int) -> TimeAsked:
+        """The same from when the event that it speaks of was noted."""
+        words = self.words and replace(self.words, since=from_micros(start))
+        return replace(self, since=start, kind=TimeKind.SINCE, words=words)
 
 
 def time_asked(
@@ -92,8 +92,8 @@ def time_asked(
 ) -> TimeAsked:
     """The time a question asks about: `since` and `until` as the caller says, else in its words.
 
-    `valid` is the moment the caller asks about, now unless said. An event in the words is left
-    to be looked up: until then the time is that moment.
+    `valid` is the moment the caller asks about, now unless said. When an event was is left to be
+    looked up: until then the time is that moment.
     """
     if since is not None or until is not None:
         return TimeAsked(
@@ -104,9 +104,12 @@ def time_asked(
         )
     words = read_time(question, from_micros(now)) if read else None
     wants = what_is_wanted(question, words)
-    at = TimeAsked(valid, valid, None, wants, words)
-    if words is None or words.event:
+    at = TimeAsked(valid, valid, None, wants, words, timed=valid != now)
+    if words is None:
         return at
+    if words.event:
+        # Before something happened: what held until then, and holds no more.
+        return replace(at, kind=TimeKind.PAST) if words.kind is TimeKind.BEFORE else at
     if words.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         return replace(at, kind=words.kind)
     begin = 0 if words.since is None else to_micros(words.since)

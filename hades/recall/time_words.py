@@ -15,52 +15,15 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
+from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.domain.times import WEEKDAYS
 from hades.recall.intent import CHARACTERS_READ
 from hades.recall.periods import UNITS, Period, QuestionWords, read_period, split_words
-
-
-class TimeKind(StrEnum):
-    """How a time narrows what is asked."""
-
-    DURING = "during"
-    """To some moment of the window."""
-    BEFORE = "before"
-    """To how it was just before `until`."""
-    SINCE = "since"
-    """To what came from `since` on."""
-    ORIGIN = "origin"
-    """To the first version."""
-    PAST = "past"
-    """To some version that no longer holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimeWords:
-    """A time as it was said and as it was understood: `since` <= t < `until`, in UTC.
-
-    With an `event` both ends are None: its time has to be looked up.
-    """
-
-    kind: TimeKind
-    said: str
-    since: datetime | None = None
-    until: datetime | None = None
-    event: str = ""
-
-
-class Wants(StrEnum):
-    """What is asked for: how something is, what happened, or a date."""
-
-    STATE = "state"
-    HAPPENINGS = "happenings"
-    DATE = "date"
 
 
 def _set(words: str) -> frozenset[str]:
