@@ -179,12 +179,54 @@ def test_change_fact_with_a_content_that_is_no_news(memory: hades.Memory, clock:
     assert memory.edges("a")[0].relation == "enabled_by"
 
 
-def test_change_fact_without_an_inverse_keeps_the_link(
+def test_change_fact_without_an_inverse_or_a_new_target_only_ends_it(
     memory: hades.Memory, clock: HeldClock
 ) -> None:
-    memory.relate("a", "depends_on", "b")
+    memory.relate("Ann", "works_at", "Acme")
     clock.tick()
-    assert memory.change_fact("a", "depends_on").opened[0].relation == "relates_to"
+    change = memory.change_fact("Ann", "works_at")
+    assert [e.target.name for e in change.closed] == ["Acme"]
+    assert (change.opened, memory.edges("Ann")) == ((), [])
+    assert memory.when_changed("Ann", "works_at").after is None
+
+
+def test_change_fact_opens_what_does_not_hold_yet(memory: hades.Memory) -> None:
+    change = memory.change_fact(
+        "server/db07", "runs_on", to="rack 4", content="db07 is in rack 4.", at="2023-05-03"
+    )
+    (edge,) = change.opened
+    assert str(edge) == "server/db07 --[runs_on]--> rack 4"
+    assert (change.closed, edge.valid_from, edge.valid_to) == ((), change.at, None)
+    assert change.state == memory.get("server/db07")
+    assert change.state.valid_from == change.at
+    assert memory.edges("server/db07") == [edge]
+    moved = memory.change_fact("server/db07", "runs_on", to="rack 5")
+    assert [e.id for e in moved.closed] == [edge.id]
+    assert memory.change_fact("Ann", "works_at", to="Acme").opened[0].source.kind == "entity"
+    named = memory.change_fact("b", "blocked_by", to="fix/1", new_relation="enabled_by")
+    assert str(named.opened[0]) == "b --[enabled_by]--> fix/1"
+
+
+def test_a_fact_opened_before_the_next_one_ends_where_that_begins(memory: hades.Memory) -> None:
+    later = memory.relate("Ann", "works_at", "Globex", valid_from="2023")
+    (early,) = memory.change_fact("Ann", "works_at", to="Acme", at="2021").opened
+    assert early.valid_to == later.valid_from
+    assert [e.target.name for e in memory.edges("Ann")] == ["Globex"]
+    (same,) = memory.change_fact("Ann", "works_at", to="Globex", at="2020").opened
+    assert [e.target.name for e in memory.at("2020-06").edges("Ann")] == ["Globex"]
+
+
+def test_change_fact_refuses_what_it_cannot_change(memory: hades.Memory) -> None:
+    memory.relate("Ann", "works_at", "Acme")
+    memory.relate("Cyd", "works_at", "Globex")
+    before = memory.change
+    with pytest.raises(hades.NotFound, match="No such edge holds: .* To open one, give `to`"):
+        memory.change_fact("Ann", "lives_in", content="She moved.")
+    with pytest.raises(hades.NotFound, match="no topic or entity 'Bob'"):
+        memory.change_fact("Bob", "works_at")
+    with pytest.raises(hades.NotFound, match="Ann --.works_at.--> Globex"):
+        memory.change_fact("Ann", "works_at", "Globex", to="Initech")
+    assert memory.change == before
 
 
 def test_the_table_of_inverses_is_the_users(memory: hades.Memory, clock: HeldClock) -> None:

@@ -15,9 +15,6 @@ from hades.errors import InvalidInput, NotFound
 from hades.store.records import Draft, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
 
-FALLBACK_INVERSE = "relates_to"
-"""What a relation without an inverse turns into when nothing else is said."""
-
 
 def relate(
     store: Store, write: Write, space: int, draft: EdgeDraft, *, exclusive: bool = False
@@ -67,6 +64,7 @@ def change_fact(
     write: Write,
     space: int,
     subject: str,
+    relation: str,
     closing: list[Edge],
     *,
     at: datetime,
@@ -75,25 +73,32 @@ def change_fact(
     content: str | None,
     evidence: str,
 ) -> FactChange:
-    """Close edges that no longer hold, open what holds instead, and say so in a new state."""
-    source = store.entities.node(space, subject, NOW)
-    if source is None:
-        raise NotFound(f"There is no topic or entity {subject!r}.")
+    """Close edges that no longer hold, open what holds instead, and say so in a new state.
+
+    With nothing to close, the edge that was named is opened.
+    """
     state = None
     if content is not None:
         state, _ = store.topics.add(write, space, subject, Draft(content=content, valid_from=at))
-    inverses = store.edges.inverses()
-    opened: dict[tuple[str, int], int] = {}
+    source = store.entities.ensure(write, space, subject, "concept")
+    # With a new target and no inverse the fact got a new value: Alice works_at …
+    same = None if to is None else relation
+    after_it = new_relation or store.edges.inverses().get(relation, same)
+    opened: dict[int, int] = {}
+    if not closing and to is not None:
+        said = new_relation or relation
+        draft = EdgeDraft(source, said, to, valid_from=at, evidence=evidence)
+        # None of that relation holds: exclusive only means that the next one known ends it.
+        opened[to] = relate(store, write, space, draft, exclusive=said == relation)[0].id
     for edge in closing:
-        relation = new_relation or inverses.get(edge.relation)
-        if relation is None:
-            # With a new target and no inverse the fact got a new value: Alice works_at …
-            relation = edge.relation if to is not None else FALLBACK_INVERSE
+        if after_it is None:
+            unrelate(store, write, edge, at, mistake=False)
+            continue
         target = to if to is not None else _target(store, space, edge)
-        if (relation, target) not in opened:
+        if target not in opened:
             draft = EdgeDraft(
                 source=source,
-                relation=relation,
+                relation=after_it,
                 target=target,
                 valid_from=at,
                 # What is said of a past stretch holds to the end of that stretch only.
@@ -101,8 +106,8 @@ def change_fact(
                 weight=edge.weight,
                 evidence=evidence,
             )
-            opened[relation, target] = relate(store, write, space, draft)[0].id
-        after = opened[relation, target]
+            opened[target] = relate(store, write, space, draft)[0].id
+        after = opened[target]
         if after != edge.id:
             store.edges.revise(write, edge.id, valid_to=at, superseded_by=after)
         if edge.superseded_by is not None:

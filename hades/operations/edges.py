@@ -207,10 +207,13 @@ def change_fact(
 
     The subject's edges of that relation (to `target`, or to all) end; an edge of the
     inverse relation (`inverses`, or `new_relation`) begins, to `to` or to the old
-    target; each old edge is superseded by the new one. `content` becomes the
-    subject's new state. All in one write.
+    target; each old edge is superseded by the new one. A relation without an inverse
+    keeps its name with a new target, and without one only ends. Where nothing of that
+    relation holds yet, the edge to `to` is opened: nothing is `closed`. `content`
+    becomes the subject's new state. All in one write.
     """
     moment = memory._time(at)
+    clean_name(subject)
     if content is not None:
         clean_content(content)
     for name, what in ((relation, "relation"), (new_relation, "relation"), (to, "topic")):
@@ -219,13 +222,16 @@ def change_fact(
     store, space = memory._store, memory._space_id
     with memory._write("change_fact") as write:
         when = moment or from_micros(write.at)
-        closing = _holding(memory, subject, relation, target, when)
+        opens = to is not None and target is None
+        hint = "" if to else " To open one, give `to`."
+        closing = _holding(memory, subject, relation, target, when, may_lack=opens, hint=hint)
         new_target = None if to is None else store.entities.ensure(write, space, to, "concept")
         return facts.change_fact(
             store,
             write,
             space,
             subject,
+            relation,
             closing,
             at=when,
             to=new_target,
@@ -262,17 +268,23 @@ def _holding(
     relation: str | None,
     target: str | None,
     at: datetime | None = None,
+    *,
+    may_lack: bool = False,
+    hint: str = "",
 ) -> list[Edge]:
-    """The edges from one thing that hold now, or at a time; NotFound when there are none."""
+    """The edges from one thing that hold now, or at a time; NotFound unless they may lack."""
+    store, space = memory._store, memory._space_id
+    memory._require_space()
+    if may_lack and store.entities.node(space, source) is None:
+        return []
     wanted = EdgeFilter(
         node=memory._named_node(source),
         direction="out",
         relation=relation,
         target=None if target is None else memory._named_node(target),
     )
-    as_of = NOW if at is None else AsOf(valid=at)
-    found = memory._store.edges.find(memory._space_id, wanted, as_of)
-    if not found:
+    found = store.edges.find(space, wanted, NOW if at is None else AsOf(valid=at))
+    if not found and not may_lack:
         what = f"{source} --[{relation or '*'}]--> {target or '*'}"
-        raise NotFound(f"No such edge holds: {what}.")
+        raise NotFound(f"No such edge holds: {what}.{hint}")
     return found
