@@ -55,7 +55,13 @@ def test_a_day_with_the_command_line(shell: Shell) -> None:
     out = shell("edges", "design/x")
     assert "rejected_because" in out
     assert "it bites" in out
-    shell("change-fact", "design/x", "rejected_because", "--to", "fix", "--content", "Viable")
+    said = shell("change-fact", "design/x", "rejected_because", "--to", "q1", "--content", "Viable")
+    assert "ended     1  design/x rejected because bugs/y, " in said
+    assert "opened    2  design/x viable after fix q1, since" in said
+    assert "wrote  design/x@2" in said
+    first = shell("change-fact", "Ann", "works_at", "--to", "Acme")
+    assert first.startswith("opened")
+    assert "Ann works at Acme, since" in first
     assert "Viable" in shell("get", "design/x")
     assert "Rejected" in shell("get", "design/x", "--version", "1")
     assert "viable_after_fix" in shell("when-changed", "design/x", "rejected_because")

@@ -21,6 +21,7 @@ from hades.domain.graph import (
 )
 from hades.domain.names import one_line
 from hades.domain.proposal import Proposal
+from hades.domain.statement import statement
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.ingest.summary import Summary
 from hades.store.records import Problem
@@ -142,6 +143,15 @@ def edges(console: Console, found: Iterable[Edge]) -> None:
         console.print("  ".join(parts))
     if not shown:
         console.print("no edges")
+
+
+def change(console: Console, done: FactChange) -> None:
+    """What a change of fact ended, opened and wrote, in words."""
+    for word, found in (("ended", done.closed), ("opened", done.opened)):
+        for edge in found:
+            console.print(f"{word:<6} [dim]{edge.id:>4}[/]  {clean(statement(edge))}")
+    if done.state is not None:
+        console.print(f"wrote  [bold]{clean(done.state.id)}[/]")
 
 
 def mentions(console: Console, found: list[Mentioned]) -> None:
@@ -341,7 +351,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         State: state,
         Diff: diff,
         RelationChange: turn,
-        FactChange: lambda out, done: edges(out, [*done.closed, *done.opened]),
+        FactChange: change,
         Resolution: resolution,
         Summary: summary,
         Answer: answers.answer,

@@ -1,0 +1,39 @@
+"""Statement: an edge said in words, with the time it held."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hades.domain.graph import Edge
+
+
+def statement(edge: Edge, *, dated: bool = True) -> str:
+    """`server/db07 runs on rack 4, since 3 May 2025`; not dated, only what is said.
+
+    One that was written before it begins is said to hold `from` that day. A start in the
+    year 1, the earliest there is, is not said.
+    """
+    relation = " ".join(edge.relation.replace("_", " ").replace("-", " ").split())
+    words = f"{edge.source} {relation} {edge.target}"
+    when = _when(edge) if dated else ""
+    return f"{words}, {when}" if when else words
+
+
+def _when(edge: Edge) -> str:
+    begins, ends = edge.valid_from, edge.valid_to
+    known = begins.year > 1
+    if ends is None:
+        word = "since" if begins <= edge.recorded_at else "from"
+        return f"{word} {_day(begins)}" if known else ""
+    if not known:
+        return f"until {_day(ends)}"
+    if begins.date() == ends.date():
+        return f"on {_day(ends)}"
+    first = _day(begins)
+    if begins.year == ends.year:
+        first = first.removesuffix(f" {begins.year}")
+    return f"from {first} to {_day(ends)}"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B} {moment.year}"

@@ -1,0 +1,50 @@
+"""A fact said in words, with its time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from hades.domain.graph import Edge, Node
+from hades.domain.statement import statement
+
+
+def day(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def edge(relation: str, begins: str, ends: str | None = None, recorded: str = "2025-12-01") -> Edge:
+    ends_at = Node("topic", "server/db07"), Node("entity", "rack 4")
+    times = day(begins), day(ends), day(recorded)
+    return Edge(1, ends_at[0], relation, ends_at[1], 1.0, *times)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "when"),
+    [
+        ("2025-05-03", None, ", since 3 May 2025"),
+        ("2025-05-03T14:30", None, ", since 3 May 2025"),
+        ("2027-01-01", None, ", from 1 January 2027"),
+        ("2025-05-03", "2025-06-09", ", from 3 May to 9 June 2025"),
+        ("2024-05-03", "2025-06-09", ", from 3 May 2024 to 9 June 2025"),
+        ("2025-05-03T09:00", "2025-05-03T17:00", ", on 3 May 2025"),
+        ("0001-01-01", "2025-06-09", ", until 9 June 2025"),
+        ("0001-01-01", None, ""),
+    ],
+)
+def test_a_fact_is_said_with_its_time(begins: str, ends: str | None, when: str) -> None:
+    told = edge("runs_on", begins, ends)
+    assert statement(told) == f"server/db07 runs on rack 4{when}"
+    assert statement(told, dated=False) == "server/db07 runs on rack 4"
+
+
+def test_a_plan_that_came_true_is_from_its_day_on_or_since() -> None:
+    assert statement(edge("x", "2025-05-03", recorded="2025-04-01")).endswith("from 3 May 2025")
+    assert statement(edge("x", "2025-05-03", recorded="2025-06-01")).endswith("since 3 May 2025")
+
+
+def test_relations_are_said_as_words() -> None:
+    said = {name: statement(edge(name, "2025-01-01"), dated=False) for name in ("is-part_of", "_a__b-")}
+    assert said["is-part_of"] == "server/db07 is part of rack 4"
+    assert said["_a__b-"] == "server/db07 a b rack 4"
