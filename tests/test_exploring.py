@@ -96,11 +96,11 @@ def test_what_is_chosen_of_the_neighbours_is_checked(memory: hades.Memory) -> No
         ({"least_weight": 2}, "least weight"),
         ({"relation": ["knows", ""]}, "relation"),
     ]
-    for given, said in wrong:
+    for chosen, said in wrong:
         with pytest.raises(hades.InvalidInput, match=said):
-            memory.neighbours("a", **given)
+            memory.neighbours("a", **chosen)
         with pytest.raises(hades.InvalidInput, match=said):
-            memory.subgraph("a", **given)
+            memory.subgraph("a", **chosen)
 
 
 def test_a_part_of_the_graph_along_some_edges(memory: hades.Memory) -> None:

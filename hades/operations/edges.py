@@ -16,7 +16,7 @@ from hades.domain.rules import (
 )
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.lifecycle import facts
+from hades.lifecycle import facts, review
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     Evidence,
@@ -231,7 +231,7 @@ def change_fact(
         hint = "" if to else " To open one, give `to`."
         closing = _holding(memory, subject, relation, target, when, may_lack=opens, hint=hint)
         new_target = None if to is None else store.entities.ensure(write, space, to, "concept")
-        return facts.change_fact(
+        change = facts.change_fact(
             store,
             write,
             space,
@@ -244,6 +244,9 @@ def change_fact(
             content=content,
             evidence=clean_content(evidence),
         )
+        if change.state is not None:
+            review.propose_ends(store, write, space, change.state, memory._actor)
+    return change
 
 
 @operation(
