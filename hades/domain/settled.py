@@ -33,6 +33,7 @@ _THEN = (
     r"again|it|this|and|thanks|for good)\b)"
 )
 _LEFT = r"(?:has |have )?(left)(?=\s*[.!]?\s*$|\s(?:us|the (?:company|team|project|firm))\b)"
+_CUE = re.compile(rf"\b(?:{_DONE}|no longer|left)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b")
 _UNSURE_BEFORE = re.compile(
     r"\b(?:not|never|cannot|can|could|will|would|should|shall|must|may|might|if|when|whenever|"
@@ -55,7 +56,7 @@ _BACK = re.compile(
 
 def settled(topic: str, text: str) -> str:
     """The word by which a note settles its topic (`fixed`, `no longer`); empty: it does not."""
-    if len(text) > NOTE_CHARACTERS_AT_MOST or _BACK.search(text):
+    if len(text) > NOTE_CHARACTERS_AT_MOST or not _CUE.search(text) or _BACK.search(text):
         return ""
     says = _pattern(topic)
     for sentence in sentences(text):

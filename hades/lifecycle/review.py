@@ -37,22 +37,24 @@ def propose_ends(store: Store, write: Write, space: int, state: State, actor: st
         if edge.relation.casefold().replace(" ", "_").replace("-", "_") in blocked
     ]
     found += store.edges.find(space, EdgeFilter(node=node, direction="out", relation=BLOCKS), NOW)
-    waiting = [
-        {**one.fields, "at": None}
+    waiting = {
+        tuple(one.fields.get(name) for name in ("source", "relation", "target"))
         for one in (store.proposals.find(space, "waiting", 0, None) if found else ())
         if one.kind == "unrelate"
-    ]
+    }
     for edge in found:
-        ends = {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
+        source, relation, target = edge.source.name, edge.relation, edge.target.name
         # What was said to be blocked later than the note was not settled by it.
-        if edge.valid_from < state.valid_from and {**ends, "at": None} not in waiting:
-            store.proposals.add(
-                write,
-                space,
-                actor,
-                "unrelate",
-                {**ends, "at": iso(state.valid_from)},
-                confidence=CONFIDENCE,
-                threshold=DEFAULT_THRESHOLD,
-                why=f"{state.id} says “{word}”",
-            )
+        if edge.valid_from >= state.valid_from or (source, relation, target) in waiting:
+            continue
+        ends = {"source": source, "relation": relation, "target": target}
+        store.proposals.add(
+            write,
+            space,
+            actor,
+            "unrelate",
+            {**ends, "at": iso(state.valid_from)},
+            confidence=CONFIDENCE,
+            threshold=DEFAULT_THRESHOLD,
+            why=f"{state.id} says “{word}”",
+        )
