@@ -34,6 +34,17 @@ def test_a_proposal_is_listed_approved_and_rejected(path: Path) -> None:
     )
 
 
+def test_a_note_that_settles_its_topic_shows_what_waits_for_review(path: Path) -> None:
+    _hades(path, "relate", "project/a", "blocked_by", "bugs/y")
+    assert "review" not in _hades(path, "remember", "bugs/y", "Crash on save.").output
+    said = _hades(path, "remember", "bugs/y", "Fixed in 1.2.").output
+    assert "remembered bugs/y@2" in said
+    assert "end project/a --[blocked_by]--> bugs/y" in said
+    assert "bugs/y@2 says “fixed”" in _hades(path, "review", "list").output
+    assert "applied" in _hades(path, "review", "approve", "1").output
+    assert "no edges" in _hades(path, "edges", "project/a").output
+
+
 def test_what_one_is_sure_of_is_applied_at_once(path: Path) -> None:
     _hades(path, "relate", "Ann", "knows", "Bob")
     said = _hades(path, "propose", "Ann", "--alias", "Annie", "--confidence", "0.9").output

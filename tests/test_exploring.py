@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -32,6 +33,92 @@ def test_a_part_of_the_graph_has_nodes_and_the_edges_among_them(memory: hades.Me
     cut = memory.subgraph("Ann", hops=3, limit=2)
     assert (len(cut.nodes), cut.left_out) == (2, 1)
     assert memory.subgraph("Bob", hops=0).edges == ()
+
+
+def test_neighbours_by_relation_direction_and_weight(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.relate("task/1", "blocked_by", "bug/7", weight=0.9, evidence="it crashes")
+    memory.relate("task/1", "owned_by", "Ann", weight=0.4)
+    memory.relate("bug/7", "found_by", "Ann")
+    memory.relate("task/2", "blocked_by", "bug/7", weight=0.5)
+    memory.relate("task/1", "mentions", "bug/7")
+    memory.remember("task/1", "Speed up the import. Ann knows why Bug Seven matters.")
+
+    def near(name: str, **chosen: Any) -> list[str]:
+        return [str(one.path) for one in memory.neighbours(name, **chosen)]
+
+    assert near("task/1", relation="owned_by") == ["task/1 --[owned_by]--> Ann"]
+    assert near("task/1", relation=["owned_by", "blocked_by"]) == [
+        'task/1 --[blocked_by; "it crashes"]--> bug/7',
+        "task/1 --[owned_by]--> Ann",
+    ]
+    assert near("bug/7", direction="out") == ["bug/7 --[found_by]--> Ann"]
+    assert near("bug/7", direction="in", relation="blocked_by") == [
+        'bug/7 <--[blocked_by; "it crashes"]-- task/1',
+        "bug/7 <--[blocked_by]-- task/2",
+    ]
+    assert near("bug/7", least_weight=0.6, relation=["blocked_by", "found_by"], limit=1) == [
+        "bug/7 --[found_by]--> Ann"
+    ]
+    assert near("task/1", least_weight=0.6) == ["task/1 --[mentions]--> bug/7"]
+    far = memory.neighbours("task/2", relation="blocked_by", hops=2)
+    assert [(one.node.name, one.hops, one.score) for one in far] == [
+        ("bug/7", 1, 0.5),
+        ("task/1", 2, 0.45),
+    ]
+    assert far[1].path.rationale == "task/2 leads to task/1 by way of bug/7"
+    assert near("task/1", relation="no such") == near("Ann", direction="out") == []
+    clock.tick(60)
+    memory.unrelate("task/1", "blocked_by")
+    assert near("task/1", relation="blocked_by") == []
+    then = memory.at("2024-01-01T00:00:30").neighbours("task/1", relation="blocked_by")
+    assert [one.node.name for one in then] == ["bug/7"]
+
+
+def test_edges_that_texts_state_are_followed_by_relation(
+    memory: hades.Memory, tmp_path: Path
+) -> None:
+    (tmp_path / "tool.py").write_text("import os\n\n\ndef run():\n    return os.name\n")
+    memory.ingest(tmp_path / "tool.py", prefix="code")
+    relations = {edge.relation for edge in memory.edges()}
+    assert "imports" in relations
+    (edge,) = memory.edges(relation="imports")
+    (near,) = memory.neighbours(edge.source.name, relation="imports", direction="out")
+    assert near.node.name == edge.target.name
+    assert near.path.steps[0].chunk
+
+
+def test_what_is_chosen_of_the_neighbours_is_checked(memory: hades.Memory) -> None:
+    memory.relate("a", "knows", "b")
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"direction": "up"}, "direction"),
+        ({"least_weight": 2}, "least weight"),
+        ({"relation": ["knows", ""]}, "relation"),
+    ]
+    for chosen, said in wrong:
+        with pytest.raises(hades.InvalidInput, match=said):
+            memory.neighbours("a", **chosen)
+        with pytest.raises(hades.InvalidInput, match=said):
+            memory.subgraph("a", **chosen)
+
+
+def test_a_part_of_the_graph_along_some_edges(memory: hades.Memory) -> None:
+    memory.relate("Ann", "knows", "Bob", weight=0.5)
+    memory.relate("Ann", "likes", "Bob")
+    memory.relate("Bob", "knows", "Cyd")
+    memory.relate("Ann", "knows", "Cyd", weight=0.4)
+    memory.relate("Dan", "knows", "Ann")
+    drawn = memory.subgraph("Ann", relation="knows", direction="out")
+    assert [(node.name, node.hops) for node in drawn.nodes] == [("Ann", 0), ("Bob", 1), ("Cyd", 1)]
+    told = {(str(edge.source), edge.relation, str(edge.target)) for edge in drawn.edges}
+    assert told == {("Ann", "knows", "Bob"), ("Bob", "knows", "Cyd"), ("Ann", "knows", "Cyd")}
+    strong = memory.subgraph("Ann", least_weight=0.45, hops=2)
+    assert [node.name for node in strong.nodes] == ["Ann", "Bob", "Dan", "Cyd"]
+    assert len(strong.edges) == 4
+    cut = memory.subgraph("Ann", relation="knows", limit=2)
+    assert ([node.name for node in cut.nodes], cut.left_out) == (["Ann", "Dan"], 2)
+    assert memory.subgraph("Ann", relation="no such").edges == ()
 
 
 def test_texts_that_mention_the_same_are_joined(memory: hades.Memory) -> None:

@@ -121,6 +121,65 @@ def test_times_mean_what_they_meant_when_it_was_proposed(
     assert memory.edges()[0].valid_from.isoformat() == "2024-05-09T00:00:00+00:00"
 
 
+def test_what_a_fixed_bug_blocked_is_put_up_for_review(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("bugs/y", "Crash on save")
+    blocked = memory.relate("project/a", "blocked_by", "bugs/y")
+    memory.relate("design/x", "rejected because", "bugs/y")
+    memory.relate("bugs/y", "blocks", "release/2")
+    memory.relate("bugs/y", "found_by", "Ann")
+    memory.relate("guide", "describes", "bugs/y")
+    clock.set("2024-02-01")
+    memory.remember("bugs/y", "Seen with large files. Not fixed yet.")
+    assert memory.proposals() == []
+    clock.set("2024-02-10")
+    state = memory.remember("bugs/y", "Fixed in 1.2, the buffer was too small.")
+    assert state.version == 3
+    waiting = memory.proposals()
+    assert [one.fields for one in waiting] == [
+        {"source": source, "relation": relation, "target": target, "at": "2024-02-10T00:00:00Z"}
+        for source, relation, target in (
+            ("project/a", "blocked_by", "bugs/y"),
+            ("design/x", "rejected because", "bugs/y"),
+            ("bugs/y", "blocks", "release/2"),
+        )
+    ]
+    assert {(one.kind, one.status, one.why) for one in waiting} == {
+        ("unrelate", "waiting", "bugs/y@3 says “fixed”")
+    }
+    assert len(memory.edges("bugs/y")) == 5
+    clock.set("2024-03-01")
+    memory.remember("bugs/y", "Fixed in 1.2, confirmed by two customers.")
+    assert memory.proposals() == waiting
+    memory.approve(waiting[0].id)
+    memory.reject(waiting[1].id, "another bug was the reason too")
+    ended = memory.edge(blocked.id)[-1]
+    assert ended.valid_to is not None
+    assert ended.valid_to.isoformat() == "2024-02-10T00:00:00+00:00"
+    assert [e.relation for e in memory.edges("bugs/y", direction="in")] == [
+        "rejected because", "describes"
+    ]  # fmt: skip
+
+
+def test_only_what_the_note_can_have_settled_is_put_up_for_review(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.set_inverse("stuck_on", "enabled_by")
+    memory.relate("a", "stuck_on", "bugs/y")
+    clock.tick()
+    memory.remember("bugs/y", "It is fixed.")
+    memory.relate("later", "blocked_by", "bugs/y")
+    assert [one.fields["source"] for one in memory.proposals()] == ["a"]
+    clock.tick()
+    memory.remember("bugs/y", "Crashes again.")
+    memory.remember("bugs/y", "Fixed in 0.9.", valid_from="2023")
+    memory.relate("other", "waits_for", "permit")
+    clock.tick()
+    memory.change_fact("permit", "asked_of", to="the city", content="The permit is approved.")
+    assert [one.fields["source"] for one in memory.proposals()] == ["a", "other"]
+
+
 def test_spaces_do_not_see_each_others_proposals(memory: hades.Memory) -> None:
     memory.create_space("work")
     wish = memory.in_space("work").propose("Ann", "knows", "Bob", confidence=0.5)

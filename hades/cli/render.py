@@ -323,6 +323,8 @@ def proposals(console: Console, found: list[Proposal]) -> None:
 def _proposed(proposal: Proposal) -> str:
     """What is proposed, on one line."""
     said = proposal.fields
+    if proposal.kind == "unrelate":
+        return f"end {said['source']} --[{said['relation']}]--> {said['target']}, {said['at'][:10]}"
     if proposal.kind == "relate":
         ends = f"{said['source']} --[{said['relation']}]--> {said['target']}"
         why = " ".join(str(said.get("evidence") or "").split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from hades.cli.commands import call, extended
 from hades.cli.invocation import Invocation
 from hades.errors import InvalidInput
 from hades.operations.declare import OPERATIONS
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _REMEMBER, _GET, _RECALL = (OPERATIONS[name] for name in ("remember", "get", "recall"))
 
@@ -34,10 +37,19 @@ def remember(
     with invocation.opened(create=True) as memory, invocation.progress() as progress:
         before = memory.change
         state = call(_REMEMBER, memory, given, progress)
-        news = "remembered" if memory.change > before else "nothing new in"
-    from hades.cli.render import clean
+        is_news = memory.change > before
+        own = f"{state.id} says "
+        waiting = [one for one in memory.proposals() if one.why.startswith(own)] if is_news else []
+    from hades.cli import render
 
-    invocation.show(state, lambda out: out.print(f"{news} [bold]{clean(state.id)}[/]"))
+    def show(out: Console) -> None:
+        news = "remembered" if is_news else "nothing new in"
+        out.print(f"{news} [bold]{render.clean(state.id)}[/]")
+        if waiting:
+            out.print("what may have ended with it waits for `hades review`:")
+            render.proposals(out, waiting)
+
+    invocation.show(state, show)
 
 
 @extended(app, _GET)

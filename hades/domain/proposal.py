@@ -18,7 +18,7 @@ class Proposal:
 
     id: int
     kind: str
-    """`relate`, `remember`, `alias` or `kind`."""
+    """`relate`, `unrelate`, `remember`, `alias` or `kind`."""
     fields: Mapping[str, Any]
     """What is proposed: the arguments of that method."""
     confidence: float
@@ -31,4 +31,4 @@ class Proposal:
     decided_by: str | None = None
     decided_at: datetime | None = None
     why: str = ""
-    """Why it was applied or rejected."""
+    """Why it was proposed, while it waits; then why it was applied or rejected."""

@@ -63,6 +63,12 @@ def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
     return tuple(sorted({clean_name(tag, "tag") for tag in tags}))
 
 
+def clean_direction(direction: str) -> None:
+    """Refuse what is no direction of edges."""
+    if direction not in ("out", "in", "both"):
+        raise InvalidInput(f"A direction is out, in or both, not {direction!r}.")
+
+
 def clean_metadata(
     metadata: Mapping[str, Any] | None, bytes_at_most: int | None = METADATA_BYTES_AT_MOST
 ) -> dict[str, Any] | None:

@@ -6,10 +6,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.graph import Edge, FactChange, RelationChange
-from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_share
+from hades.domain.rules import (
+    clean_content,
+    clean_direction,
+    clean_metadata,
+    clean_name,
+    clean_number,
+    clean_share,
+)
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.lifecycle import facts
+from hades.lifecycle import facts, review
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     Evidence,
@@ -24,9 +31,10 @@ from hades.operations.parameters import (
     ValidTo,
     Weight,
     When,
+    WhichWay,
 )
 from hades.store.edge_pages import FIRST, NO_LIMIT, Place, edge_place, edges_after
-from hades.store.records import Direction, EdgeDraft, EdgeFilter
+from hades.store.records import EdgeDraft, EdgeFilter
 
 if TYPE_CHECKING:
     from hades.memory import Memory, View
@@ -44,9 +52,7 @@ def edges(
     ] = None,
     *,
     relation: Annotated[str | None, Param("Of this relation.", flag="--relation/-r")] = None,
-    direction: Annotated[
-        Direction, Param("out, in or both.", flag="--direction", choices=("out", "in", "both"))
-    ] = "both",
+    direction: WhichWay = "both",
     all: Annotated[bool, Param("Also those that no longer hold or not yet.", flag="--all")] = False,
     after: Annotated[Place | None, Param("Only edges after this place.")] = None,
     limit: PageLimit = None,
@@ -59,8 +65,7 @@ def edges(
     `all=True` also gives those that no longer hold or do not hold yet. `limit` and
     `after` (`edge_place` of the last edge seen) page through a long list.
     """
-    if direction not in ("out", "in", "both"):
-        raise InvalidInput(f"A direction is out, in or both, not {direction!r}.")
+    clean_direction(direction)
     if relation is not None:
         clean_name(relation, "relation")
     clean_number(limit, "limit")
@@ -226,7 +231,7 @@ def change_fact(
         hint = "" if to else " To open one, give `to`."
         closing = _holding(memory, subject, relation, target, when, may_lack=opens, hint=hint)
         new_target = None if to is None else store.entities.ensure(write, space, to, "concept")
-        return facts.change_fact(
+        change = facts.change_fact(
             store,
             write,
             space,
@@ -239,6 +244,9 @@ def change_fact(
             content=content,
             evidence=clean_content(evidence),
         )
+        if change.state is not None:
+            review.propose_ends(store, write, space, change.state, memory._actor)
+    return change
 
 
 @operation(

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.answer import Neighbour, Path, Subgraph, WorkingSet
-from hades.domain.rules import clean_name, clean_number
+from hades.domain.rules import clean_direction, clean_name, clean_number, clean_share
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
-from hades.operations.parameters import HOPS_AT_MOST, TOKENS_AT_MOST, Hops, Limit, Name, TopicName
+from hades.operations.parameters import (
+    HOPS_AT_MOST,
+    TOKENS_AT_MOST,
+    Hops,
+    LeastWeight,
+    Limit,
+    Name,
+    Relations,
+    TopicName,
+    WhichWay,
+)
+from hades.store.records import Direction
 
 if TYPE_CHECKING:
     from hades.memory import View
+    from hades.recall.edge_walk import EdgeChoice
 
 BUDGET_TOKENS = 2_000
 BUDGET_TOKENS_AT_LEAST = 50
@@ -38,15 +51,31 @@ def paths(
 
 
 @operation("GET", "/neighbours/{name}", command="neighbours", asks=True)
-def neighbours(view: View, name: Name, limit: Limit = 20, *, hops: Hops = 1) -> list[Neighbour]:
-    """What a topic or entity is joined with in the graph, nearest first."""
+def neighbours(
+    view: View,
+    name: Name,
+    limit: Limit = 20,
+    *,
+    hops: Hops = 1,
+    relation: Relations = None,
+    direction: WhichWay = "both",
+    least_weight: LeastWeight = 0.0,
+) -> list[Neighbour]:
+    """What a topic or entity is joined with in the graph, nearest first.
+
+    `relation` (one or several), `direction` (of each edge, as it is met) and `least_weight`
+    choose edges: then only these are followed, as `edges` lists them, and no mentions in texts.
+    """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
-    from hades.recall import neighbourhood
+    chosen = _choice(relation, direction, least_weight)
+    from hades.recall import edge_walk, neighbourhood
 
     view._bring_up_to_date(None)
     node = view._named_node(name)
     with view._engine.query_context(view._where()) as query:
+        if chosen is not None:
+            return edge_walk.neighbours(query, node, chosen, limit=limit, hops=hops)
         return neighbourhood.neighbours(query, node, limit=limit, hops=hops)
 
 
@@ -58,20 +87,27 @@ def subgraph(
         int, Param("So many edges away at most.", flag="--hops", least=0, most=HOPS_AT_MOST)
     ] = 1,
     limit: Limit = 100,
+    relation: Relations = None,
+    direction: WhichWay = "both",
+    least_weight: LeastWeight = 0.0,
 ) -> Subgraph:
     """The part of the graph around some topics or entities, to be drawn.
 
-    At most `limit` nodes, nearest first, with every edge among them.
+    At most `limit` nodes, nearest first, with every edge among them. `relation`,
+    `direction` and `least_weight` choose edges as for `neighbours`.
     """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops")
     if not names:
         raise InvalidInput("Name at least one topic or entity to draw around.")
-    from hades.recall import neighbourhood
+    chosen = _choice(relation, direction, least_weight)
+    from hades.recall import edge_walk, neighbourhood
 
     view._bring_up_to_date(None)
     nodes = [view._named_node(name) for name in names]
     with view._engine.query_context(view._where()) as query:
+        if chosen is not None:
+            return edge_walk.subgraph(query, nodes, chosen, limit=limit, hops=hops)
         return neighbourhood.subgraph(query, nodes, limit=limit, hops=hops)
 
 
@@ -106,3 +142,19 @@ def working_memory(
         near = neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
     with view._store.snapshot():
         return gather(view._store, where, topic, near, budget)
+
+
+def _choice(
+    relation: Iterable[str] | None, direction: Direction, least_weight: float
+) -> EdgeChoice | None:
+    """Which edges are to be followed; None: all that joins things."""
+    from hades.recall.edge_walk import EdgeChoice
+
+    clean_direction(direction)
+    least = clean_share(least_weight, "least weight") or 0.0
+    several = [relation] if isinstance(relation, str) else relation or ()
+    if not isinstance(several, Iterable):
+        raise InvalidInput(f"The relation is a name or a list of names, not {relation!r}.")
+    relations = tuple(dict.fromkeys(clean_name(one, "relation") for one in several))
+    chosen = EdgeChoice(relations, direction, least)
+    return None if chosen == EdgeChoice() else chosen

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from hades.domain.times import TimeLike
 from hades.domain.topics import TOPIC_KINDS
 from hades.operations.declare import Param
+from hades.store.records import Direction
 
 CONTENT_CHARACTERS_AT_MOST = 16 * 2**20
 TEXT_CHARACTERS_AT_MOST = 100_000
@@ -25,6 +26,16 @@ Name = Annotated[str, Param("The topic or entity.", example="design/approach_x")
 EntityName = Annotated[str, Param("The entity.", example="Tim Burton")]
 Relation = Annotated[
     str, Param("The relation, such as rejected_because.", example="rejected_because")
+]
+Relations = Annotated[
+    Iterable[str] | None,
+    Param("Along edges of this relation; may be repeated.", flag="--relation/-r"),
+]
+WhichWay = Annotated[
+    Direction, Param("out, in or both.", flag="--direction", choices=("out", "in", "both"))
+]
+LeastWeight = Annotated[
+    float, Param("Along edges of at least this weight, 0 to 1.", flag="--least-weight", least=0)
 ]
 Content = Annotated[
     str,

@@ -246,6 +246,7 @@ def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) 
 def _apply(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
     methods: dict[str, Callable[..., object]] = {
         "relate": memory.relate,
+        "unrelate": memory.unrelate,
         "remember": memory.remember,
         "alias": memory.add_alias,
         "kind": memory.set_kind,

@@ -16,7 +16,7 @@ from hades.domain.rules import (
 from hades.domain.times import TimeLike
 from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import NotFound
-from hades.lifecycle import facts
+from hades.lifecycle import facts, review
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
@@ -155,7 +155,9 @@ def remember(
 
     Tags, metadata and importance carry over from the state before unless given.
     `valid_from` says since when it is true (default: now). `expect_version` makes
-    it a Conflict when somebody else wrote first (0: the topic must be new).
+    it a Conflict when somebody else wrote first (0: the topic must be new). Where a note
+    says that its topic is fixed, done or gone, what was blocked by it is put up for review
+    (`proposals`).
     """
     draft = Draft(
         content=clean_content(content),
@@ -170,6 +172,8 @@ def remember(
     with memory._write("remember") as write:
         state, appended = memory._store.topics.add(write, memory._space_id, topic, draft)
         write.cancelled = not appended
+        if appended:
+            review.propose_ends(memory._store, write, memory._space_id, state, memory._actor)
     return state
 
 

@@ -128,15 +128,7 @@ class PathWriter:
             edge, forward = self._edge(two, one), False
         if edge is None:
             return self._stated_by_a_text(one, two), MENTIONED, 1
-        step = Step(
-            edge.relation,
-            self._node(two),
-            edge.weight,
-            forward,
-            _shortened(edge.evidence),
-            edge.provenance.chunk if edge.provenance else "",
-        )
-        return step, edge.belief, 1
+        return step_along(edge, self._node(two), forward=forward), edge.belief, 1
 
     def _stated_by_a_text(self, one: int, two: int) -> Step:
         """What a text that is there states of two nodes; else a topic is what it is about."""
@@ -207,6 +199,13 @@ class PathWriter:
 
     def _snippet(self, chunk: int, entity: int) -> str:
         return snippet(self._chunk(chunk).text, str(self._node(entity)))
+
+
+def step_along(edge: Edge, target: Node, *, forward: bool) -> Step:
+    """An edge as a step to one of its ends."""
+    chunk = edge.provenance.chunk if edge.provenance else ""
+    snippet = _shortened(edge.evidence)
+    return Step(edge.relation, target, edge.weight, forward, snippet, chunk)
 
 
 def snippet(text: str, name: str) -> str:

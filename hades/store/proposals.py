@@ -36,6 +36,7 @@ class Proposals:
         *,
         confidence: float,
         threshold: float,
+        why: str = "",
     ) -> int:
         """A new proposal, waiting; its number."""
         return self._database.insert(
@@ -49,6 +50,7 @@ class Proposals:
             actor=self._database.actor_id(by),
             at=write.at,
             change=write.change,
+            why=why or None,
         )
 
     def get(self, space: int, proposal: int) -> Proposal:

@@ -92,3 +92,8 @@ def test_asked_about_something_unknown(shell: Shell) -> None:
 def test_paths_and_neighbours(shell: Shell) -> None:
     assert "rejected_because" in shell("paths", "design/approach_x", "bugs/bug_y")
     assert "bugs/bug_y" in shell("neighbours", "design/approach_x")
+    chosen = ("-r", "rejected_because", "-r", "fixed_by", "--direction", "out")
+    near = shell("neighbours", "design/approach_x", *chosen, "--least-weight", "0.5")
+    assert "--[rejected_because" in near
+    assert "@1#0" not in near
+    assert "no neighbours" in shell("neighbours", "bugs/bug_y", *chosen)

@@ -112,7 +112,9 @@ def test_questions_are_an_entry_to_the_graph(client: httpx.Client) -> None:
                nodes { hops node { name } } edges { relation source { name } } leftOut }
              paths(source: "design/approach_x", target: "refactoring/q1") {
                text steps { relation forward } belief { low high } }
-             node(name: "bugs/bug_y") { neighbours { hops node { name } path { text } } }
+             node(name: "bugs/bug_y") { neighbours { hops node { name } path { text } }
+               chosen: neighbours(relation: ["no_such"], direction: "in", leastWeight: 0.5) {
+                 hops } }
              topic(name: "design/approach_x") { workingMemory(budget: 300) {
                tokens items { why state { id } } } }
              whenChanged(name: "design/approach_x", before: "rejected_because") {
@@ -128,6 +130,7 @@ def test_questions_are_an_entry_to_the_graph(client: httpx.Client) -> None:
     assert {"node": {"name": "design/approach_x"}, "hops": 0} in space["subgraph"]["nodes"]
     assert space["paths"][0]["steps"][0] == {"relation": "viable_after_fix", "forward": True}
     assert "Ann" in {one["node"]["name"] for one in space["node"]["neighbours"]}
+    assert space["node"]["chosen"] == []
     assert space["topic"]["workingMemory"]["items"][0] == {
         "why": "latest", "state": {"id": "design/approach_x@2"}
     }  # fmt: skip

@@ -173,6 +173,12 @@ def test_the_graph_is_explored(ask: Asker) -> None:
     assert paths[0]["steps"][-1]["target"]["name"] == "refactoring/q1"
     near = ask.get(f"{S}/neighbours/design/approach_x").json()["items"]
     assert "refactoring/q1" in {one["node"]["name"] for one in near}
+    chosen = "relation=viable_after_fix&relation=fixed_by&direction=out&least_weight=0.5"
+    near = ask.get(f"{S}/neighbours/design/approach_x?{chosen}").json()["items"]
+    assert [one["path"]["steps"][0]["relation"] for one in near] == ["viable_after_fix"]
+    assert ask.get(f"{S}/neighbours/design/approach_x?direction=up").status_code == 422
+    drawn = ask.get(f"{S}/subgraph?names=design/approach_x&{chosen}").json()
+    assert [edge["relation"] for edge in drawn["edges"]] == ["viable_after_fix"]
     drawn = ask.get(f"{S}/subgraph?names=design/approach_x&names=lunch&hops=1").json()
     assert {"design/approach_x", "lunch"} <= {node["name"] for node in drawn["nodes"]}
     mind = ask.get(f"{S}/working-memory/design/approach_x?budget=300").json()

@@ -130,7 +130,7 @@ async def change_fact(
 ) -> CallToolResult:
     """End a fact and state what holds instead, in one step, linked to each other.
 
-    For what moved, was decided otherwise, fixed or replaced.
+    For what moved, was decided otherwise, fixed or replaced. Where none held, `to` opens one.
     """
     options = given(to=to, new_relation=new_relation, content=content, evidence=evidence, at=at)
     done = await call.write(
