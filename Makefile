@@ -33,7 +33,7 @@ bench: $(PEERS)  ## measure; compare with peers, installed first, in the same ru
 fuzz: $(READY)  ## call every endpoint of the server with thousands of right and wrong requests
 	PYTHONPATH=tests:tests/serve $(BIN)/python tests/serve/fuzzing.py $(or $(EXAMPLES),60)
 
-eval: $(READY)  ## answer every question set there is (HADES_DATA); report in eval-report/
+eval: $(READY)  ## answer every question set there is (evals/, HADES_DATA); report in eval-report/
 	$(BIN)/python tools/evaluate.py
 
 docs: $(READY)  ## write the generated reference pages anew

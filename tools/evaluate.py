@@ -1,8 +1,10 @@
 """Measure every question set there is, and write the reports: run by `make eval`.
 
-Sets are the folders of HADES_DATA, else of `../shared/data` beside this checkout. Questions
-are split in halves by a hash of their id; a question is ranked by weights learned from the
-other half of all sets, so no number here is of a question the ranker has seen.
+Sets are the folders below `evals` in this checkout, and below HADES_DATA, else `../shared/data`
+beside this checkout. Questions about a corpus or conversations are split in halves by a hash of
+their id; a question is ranked by weights learned from the other half of all such sets, so no
+number here is of a question the ranker has seen. The other kinds are asked with the ranker in
+the package.
 """
 
 from __future__ import annotations
@@ -12,38 +14,50 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hades.evals.sets import LADDER_KINDS, QUESTIONS, kind_of
+
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "eval-report"
-
-
 COMMAND = [sys.executable, "-c", "from hades.cli import main; main()"]
+NOTES = "10,30,100,all"
+"""Everyday sets are also cut to small memories."""
 
 
 def main() -> int:
     data = Path(os.environ.get("HADES_DATA") or ROOT.parent / "shared" / "data")
+    folders = [*sets_in(ROOT / "evals"), *sets_in(data)]
     if not data.is_dir():
-        print(f"Nothing to measure: {data} is not there. Set HADES_DATA to a folder of sets.")
-        return 0
-    folders = sorted(path for path in data.iterdir() if (path / "questions.jsonl").is_file())
-    for path in sorted(data.iterdir()):
-        if path.is_dir() and path not in folders:
-            print(f"{path.name}: skipped, it has no questions.jsonl\n", flush=True)
+        print(f"Public sets: skipped, {data} is not there. Set HADES_DATA to a folder of sets.\n")
     REPORT.mkdir(exist_ok=True)
-    held_out = [train(folders, fold) for fold in (0, 1)]
+    ladders = [one for one in folders if kind_of(one) in LADDER_KINDS]
+    held_out = [train(ladders, fold) for fold in (0, 1)] if ladders else []
     if None in held_out:
         return 1
     failed = False
     for folder in folders:
         runs: list[tuple[Path, list[str]]] = [(REPORT, [])]
-        if (folder / "triples.jsonl").is_file():
-            runs.append((REPORT / "with-triples", ["--triples"]))
+        if folder in ladders:
+            runs = [(REPORT, ["--held-out", *map(str, held_out)])]
+            if (folder / "triples.jsonl").is_file():
+                runs.append((REPORT / "with-triples", ["--triples", *runs[0][1]]))
+        elif kind_of(folder) == "everyday":
+            runs = [(REPORT, ["--notes", NOTES])]
         for report, options in runs:
             # A process each, so that one set's memory is not resident while another is timed.
-            asked = [str(folder), "--report", str(report), "--held-out", *map(str, held_out)]
-            done = subprocess.run([*COMMAND, "eval", *asked, *options], cwd=ROOT)
+            asked = [str(folder), "--report", str(report), *options]
+            done = subprocess.run([*COMMAND, "eval", *asked], cwd=ROOT)
             failed = failed or done.returncode != 0
             print(flush=True)
     return int(failed)
+
+
+def sets_in(data: Path) -> list[Path]:
+    """Every folder below that is a set; those beside them that hold none are named."""
+    found = {one.parent for one in data.rglob(QUESTIONS) if kind_of(one.parent)}
+    for path in sorted(data.iterdir()) if data.is_dir() else []:
+        if path.is_dir() and not any(one.is_relative_to(path) for one in found):
+            print(f"{path.name}: skipped, there is no set in it\n", flush=True)
+    return sorted(found)
 
 
 def train(folders: list[Path], fold: int) -> Path | None:

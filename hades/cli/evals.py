@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,14 +15,26 @@ from hades.cli.invocation import Invocation, command, console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.evals import AnswerScores, Measured
+    from hades.evals import AnswerScores, ByType, Measured
+
+OPTIONS_OF = {
+    "corpus": ("systems", "triples", "held-out", "answers"),
+    "turns": ("systems", "triples", "held-out", "answers"),
+    "everyday": ("notes", "live", "show"),
+    "facts": ("live", "show"),
+    "sessions": ("show",),
+}
+"""Options that only some kinds of sets have."""
 
 
 @command(app, "eval", of_memory=False)
 def evaluate(
     invocation: Invocation,
     folder: Annotated[
-        Path, typer.Argument(help="A set: corpus.jsonl or turns.jsonl, and questions.jsonl.")
+        Path,
+        typer.Argument(
+            help="A set: questions.jsonl, and corpus, turns, events, facts or sessions.jsonl."
+        ),
     ],
     questions: Annotated[
         Path | None, typer.Option("--questions", help="Other questions about the same corpus.")
@@ -52,14 +65,33 @@ def evaluate(
     answers: Annotated[
         bool, typer.Option("--answers", help="Measure `ask` instead: do its sentences answer?")
     ] = False,
+    notes: Annotated[
+        str | None,
+        typer.Option("--notes", help="Cut everyday sets to memories of so many: 10,30,100,all."),
+    ] = None,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Ask each question at its moment, before later events."),
+    ] = False,
+    show: Annotated[
+        str | None, typer.Option("--show", help="Also the misses of a type of question, or `all`.")
+    ] = None,
 ) -> None:
-    """Measure how well the questions of a set are answered, system by system.
+    """Measure how well the questions of a set are answered, by system or type of question.
 
-    The set's memory is made once and kept in the cache (HADES_CACHE).
+    The memory of a corpus or of turns is made once and kept in the cache (HADES_CACHE).
     """
     from hades.errors import InvalidInput
-    from hades.evals import load_set, measure, measure_answers, open_set
+    from hades.evals import (
+        load_set,
+        measure,
+        measure_answers,
+        measure_everyday,
+        measure_sessions,
+        open_set,
+    )
     from hades.evals.measure import chosen_systems
+    from hades.evals.sets import LADDER_KINDS
     from hades.recall.ranker import Ranker
     from hades.settings import load_settings
 
@@ -71,7 +103,25 @@ def evaluate(
         eval_set = eval_set.half(fold)
     if limit is not None:
         eval_set = eval_set.first(limit)
+    given = {"systems": systems, "triples": triples, "held-out": held_out, "answers": answers}
+    given |= {"notes": notes, "live": live, "show": show}
+    for name in (name for name, value in given.items() if value):
+        if name not in OPTIONS_OF[eval_set.kind]:
+            raise InvalidInput(f"--{name} is not for sets of the kind {eval_set.kind}.")
     settings = load_settings()
+    if eval_set.kind not in LADDER_KINDS:
+        sizes = _sizes(notes)
+        with invocation.progress() as progress:
+            options: dict[str, Any] = {"encoder": settings.encoder, "on_progress": progress}
+            if eval_set.kind == "sessions":
+                by_type = measure_sessions(eval_set, **options)
+            else:
+                by_type = measure_everyday(eval_set, sizes, live=live, **options)
+        misses = {"misses": by_type.misses(show)} if show else {}
+        invocation.show({**by_type.plain(), **misses}, lambda out: show_by_type(by_type, show, out))
+        if report is not None:
+            _write(by_type, report)
+        return
     with (
         invocation.progress() as progress,
         open_set(
@@ -99,14 +149,24 @@ def _named(systems: str | None) -> list[str]:
     return [one.strip() for one in (systems or "").split(",") if one.strip()]
 
 
-def _write(measured: Measured, folder: Path) -> None:
+def _sizes(notes: str | None) -> list[int | None]:
+    from hades.errors import InvalidInput
+
+    words = [one.strip() for one in (notes or "all").split(",")]
+    if wrong := next((one for one in words if not re.fullmatch("all|[0-9]{1,9}", one)), None):
+        raise InvalidInput(f"--notes takes numbers and `all`, such as 10,30,all, not {wrong!r}.")
+    return [None if one == "all" else int(one) for one in words]
+
+
+def _write(measured: Measured | ByType, folder: Path) -> None:
+    from hades.evals.measure import Measured
     from hades.evals.picture import can_draw
     from hades.evals.report import write_report
 
     out = console(stderr=True)
     for path in write_report(measured, folder):
         out.print(f"wrote {path}", markup=False)
-    if not can_draw():
+    if isinstance(measured, Measured) and not can_draw():
         sys.stderr.write("No picture was drawn: pip install '.[eval]' for one.\n")
 
 
@@ -135,6 +195,21 @@ def show_measured(measured: Measured, out: Console) -> None:
             "–" if scores.ece is None else f"{scores.ece:.3f}",
         )
     out.print(rows)
+
+
+def show_by_type(measured: ByType, misses_of: str | None, out: Console) -> None:
+    """A table by type of question for each size or system; shares in per cent."""
+    from hades.cli import render
+    from hades.evals.by_type import cell
+
+    for one in measured.misses(misses_of) if misses_of else []:
+        out.print(render.printable(str(one)), markup=False)
+    for name, rows in measured.tables().items():
+        out.print(f"[bold]{render.clean(measured.dataset)}[/]: {name}")
+        shown = render.table("type", "n", *measured.columns)
+        for of, row in rows.items():
+            shown.add_row(render.clean(of), *(cell(*one) for one in row.items()))
+        out.print(shown)
 
 
 def show_answers(told: AnswerScores, out: Console) -> None:

@@ -106,8 +106,8 @@ def _ask(question: Question, opened: OpenSet) -> AskedOnce:
     texts = [one.text for one in found.sentences]
     recalled = [passage.chunk.text for passage in found.recall.passages]
     return AskedOnce(
-        held=_held(question.answer, texts),
-        reachable=_held(question.answer, recalled),
+        held=_held(question.answers, texts),
+        reachable=_held(question.answers, recalled),
         cited=len(cited & question.gold) / len(question.gold),
         sentences=len(texts),
         tokens=sum(count_tokens(texts)) if texts else 0,
@@ -116,10 +116,9 @@ def _ask(question: Question, opened: OpenSet) -> AskedOnce:
     )
 
 
-def _held(wanted: str, texts: Iterable[str]) -> bool | None:
-    if wanted.strip().casefold() in _UNSAID_ANSWERS:
-        return None
-    return any(says(text, wanted) for text in texts)
+def _held(answers: Iterable[str], texts: Iterable[str]) -> bool | None:
+    wanted = [one for one in answers if one.strip().casefold() not in _UNSAID_ANSWERS]
+    return any(says(text, one) for text in texts for one in wanted) if wanted else None
 
 
 def _without_gold(found: Answer, ids: list[str], question: Question, opened: OpenSet) -> Answer:

@@ -21,7 +21,7 @@ from types import TracebackType
 
 from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
-from hades.evals.sets import CORPUS, TRIPLES, EvalSet, Question, read_rows
+from hades.evals.sets import CORPUS, LADDER_KINDS, TRIPLES, EvalSet, Question, read_rows
 from hades.memory import DEFAULT_SPACE, Memory, View
 from hades.memory import open as open_memory
 from hades.recall.ranker import Ranker
@@ -97,6 +97,8 @@ def open_set(
     With `triples` the set's own facts are in it too: edges between entities, which are
     also mentioned in the passage each fact was read in.
     """
+    if eval_set.kind not in LADDER_KINDS:
+        raise InvalidInput(f"The set {eval_set.name!r} has no corpus: it is of {eval_set.kind}.")
     if triples and not eval_set.triples.is_file():
         raise InvalidInput(f"The set {eval_set.name!r} has no {TRIPLES}.")
     folder = cache / "evals" / f"{eval_set.name}-{_key(eval_set, triples, encoder)}"

@@ -1,4 +1,4 @@
-"""Reports: what was measured as a Markdown page, its data as JSON, the ladder as a picture."""
+"""Reports: what was measured as a Markdown page, its data as JSON, a ladder as a picture."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hades.errors import Unavailable
+from hades.evals.by_type import ByType, cell
 from hades.evals.measure import METRICS, Measured, Scores
 from hades.evals.picture import draw_ladder
 from hades.evals.published import published
@@ -14,11 +15,11 @@ from hades.evals.published import published
 _UNKNOWN = "–"
 
 
-def write_report(measured: Measured, folder: Path) -> list[Path]:
-    """Write `NAME.md`, `NAME.json` and, where matplotlib is there, `NAME.svg` and `NAME.png`."""
+def write_report(measured: Measured | ByType, folder: Path) -> list[Path]:
+    """Write `NAME.md` and `NAME.json`; of a ladder, where matplotlib is there, also pictures."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        pictures = draw_ladder(measured, folder)
+        pictures = draw_ladder(measured, folder) if isinstance(measured, Measured) else []
         page, data = (folder / f"{measured.dataset}.{kind}" for kind in ("md", "json"))
         page.write_text(to_markdown(measured, pictures), encoding="utf-8")
         data.write_text(json.dumps(measured.plain(), indent=2) + "\n", encoding="utf-8")
@@ -27,9 +28,19 @@ def write_report(measured: Measured, folder: Path) -> list[Path]:
     return [page, data, *pictures]
 
 
-def to_markdown(measured: Measured, pictures: Sequence[Path] = ()) -> str:
-    """The page: what was measured, the ladder, what others reached."""
+def to_markdown(measured: Measured | ByType, pictures: Sequence[Path] = ()) -> str:
+    """The page: what was measured, the ladder or the tables by type, what others reached."""
+    if isinstance(measured, ByType):
+        return "\n".join(_tables_by_type(measured)) + "\n"
     return "\n".join(_lines(measured, pictures)) + "\n"
+
+
+def _tables_by_type(measured: ByType) -> Iterator[str]:
+    yield f"# {measured.dataset}\n\nShares in per cent."
+    for name, rows in measured.tables().items():
+        yield f"\n## {name}\n"
+        shown = ([of, *(cell(*one) for one in row.items())] for of, row in rows.items())
+        yield from _table(["type", "n", *measured.columns], shown)
 
 
 def _lines(measured: Measured, pictures: Sequence[Path]) -> Iterator[str]:

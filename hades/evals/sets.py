@@ -1,39 +1,63 @@
 """Question sets as they lie in a folder.
 
-`corpus.jsonl` has a passage a line, `{id, title, text}`, or `turns.jsonl` a turn of a
-conversation a line, `{id, conversation, session, when, speaker, text}`. `questions.jsonl`
-has `{id, question, gold: [ids]}`, for turns the conversation it is about, and the `answer`
-where somebody knows it.
+What kind a set is shows in its first file; `questions.jsonl` stands beside it. `corpus.jsonl`
+has a passage a line, `{id, title, text}`, `turns.jsonl` a turn of a conversation,
+`{id, conversation, session, when, speaker, text}`, and a question `{id, question, gold: [ids]}`,
+for turns the conversation it is about, and the `answer` where somebody knows it. The kinds
+that are measured by type of question (`events.jsonl`, `facts.jsonl`, `sessions.jsonl`) say in
+`docs/evaluation.md` what their lines have.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hades.domain.times import parse_time, to_micros
 from hades.errors import InvalidInput
 
-CORPUS, TURNS = "corpus.jsonl", "turns.jsonl"
-QUESTIONS, TRIPLES = "questions.jsonl", "triples.jsonl"
+CORPUS, QUESTIONS, TRIPLES = "corpus.jsonl", "questions.jsonl", "triples.jsonl"
+FILES = {
+    "turns": "turns.jsonl",
+    "corpus": CORPUS,
+    "everyday": "events.jsonl",
+    "facts": "facts.jsonl",
+    "sessions": "sessions.jsonl",
+}
+"""The kinds of sets, each with the file it is known by."""
+LADDER_KINDS = ("corpus", "turns")
+"""Kinds that are measured system by system; the others by type of question."""
+_DATED = ("everyday", "facts")
+"""Kinds whose questions are asked at a moment; some of them want nothing to be found."""
 LOST_NAMED_AT_MOST = 5
 """Enough to see what is wrong: usually ids of another corpus, or written another way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the ids of the passages, or turns, that answer it."""
+    """A question and the ids of what answers it."""
 
     id: str
     text: str
     gold: frozenset[str]
     conversation: str | None = None
     """The conversation it is about; None where the set has none."""
-    answer: str = ""
-    """The answer itself, where the set tells it."""
+    answers: tuple[str, ...] = ()
+    """What an answer may say, any of these, where the set tells it."""
+    type: str = ""
+    """What is hard about it, in the set's own words; empty where it does not say."""
+    asked_at: int = 0
+    """When it is asked, in microseconds since 1970."""
+    as_of: str | None = None
+    """The time the caller passes, if one is passed."""
+    stale: frozenset[str] = frozenset()
+    """Ids of what was right once and is not now."""
+    history: tuple[tuple[str, str], ...] = ()
+    """The sessions it may look at, each with its date."""
 
     @property
     def fold(self) -> int:
@@ -69,17 +93,19 @@ class EvalSet:
 
     name: str
     folder: Path
+    kind: str
+    """One of FILES."""
     questions: tuple[Question, ...]
 
     @property
     def is_conversations(self) -> bool:
         """Whether it holds turns rather than passages."""
-        return (self.folder / TURNS).is_file()
+        return self.kind == "turns"
 
     @property
     def corpus(self) -> Path:
-        """The file of passages or turns."""
-        return self.folder / (TURNS if self.is_conversations else CORPUS)
+        """The file of what is asked about: passages, turns, events, facts, sessions."""
+        return self.folder / FILES[self.kind]
 
     @property
     def triples(self) -> Path:
@@ -119,18 +145,27 @@ def load_set(folder: str | Path, questions: str | Path | None = None) -> EvalSet
     folder = Path(folder).expanduser().resolve()
     if not folder.is_dir():
         raise InvalidInput(f"There is no folder {folder} with a question set.")
-    if not any((folder / name).is_file() for name in (CORPUS, TURNS)):
-        raise InvalidInput(f"{folder} has neither {CORPUS} nor {TURNS}: it is no question set.")
+    kind = kind_of(folder)
+    if kind is None:
+        raise InvalidInput(f"{folder} has none of {', '.join(FILES.values())}: it is no set.")
     path = folder / QUESTIONS if questions is None else Path(questions).expanduser()
     if not path.is_file():
         raise InvalidInput(f"There is no file of questions at {path}.")
-    asked = tuple(_questions(path))
+    asked = tuple(
+        question
+        for where, row in read_rows(path)
+        if (question := _question(where, row, kind)).gold or kind in _DATED
+    )
     if not asked:
-        raise InvalidInput(f"{path} has no question with a gold passage.")
-    loaded = EvalSet(folder.name, folder, asked)
-    if loaded.is_conversations and (lost := next((q for q in asked if not q.conversation), None)):
+        raise InvalidInput(f"{path} has no question, or no question with a gold passage.")
+    if kind == "turns" and (lost := next((q for q in asked if not q.conversation), None)):
         raise InvalidInput(f"The question {lost.id!r} does not say which conversation it is about.")
-    return loaded
+    return EvalSet(folder.name, folder, kind, asked)
+
+
+def kind_of(folder: Path) -> str | None:
+    """The kind of set a folder holds; None where it holds none."""
+    return next((kind for kind, name in FILES.items() if (folder / name).is_file()), None)
 
 
 def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -149,19 +184,38 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield where, row
 
 
-def _questions(path: Path) -> Iterator[Question]:
-    """Every question of a file that can be answered from its corpus."""
-    for where, row in read_rows(path):
-        text, gold = row.get("question"), row.get("gold")
-        if not isinstance(text, str) or not text.strip() or not isinstance(gold, list):
-            raise InvalidInput(f"{where} needs a question and a list of gold ids.")
-        if not gold:
-            continue  # nothing could be found, so nothing can be measured
-        about = row.get("conversation")
-        yield Question(
-            id=str(row.get("id", where)),
-            text=text,
-            gold=frozenset(map(str, gold)),
-            conversation=None if about is None else str(about),
-            answer=str(row.get("answer", "")),
-        )
+def moment(where: str, row: Mapping[str, Any], name: str) -> int:
+    """The time a line has under a name, in microseconds since 1970."""
+    try:
+        return to_micros(parse_time(str(row[name]), 0))
+    except (KeyError, InvalidInput) as error:
+        raise InvalidInput(f"{where} needs a time as {name!r}, such as 2025-02-03.") from error
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """A value of a line as texts: a list of them, a single one, or none."""
+    some = value if isinstance(value, list) else [value]
+    return tuple(str(one) for one in some if one not in (None, ""))
+
+
+def _question(where: str, row: Mapping[str, Any], kind: str) -> Question:
+    text, gold = row.get("question"), row.get("gold", [] if kind == "facts" else None)
+    if not isinstance(text, str) or not text.strip() or not isinstance(gold, list):
+        raise InvalidInput(f"{where} needs a question and a list of gold ids.")
+    about = row.get("conversation")
+    try:
+        history = tuple((str(one["session"]), str(one["date"])) for one in row.get("haystack", ()))
+    except (TypeError, KeyError) as error:
+        raise InvalidInput(f"{where} needs a haystack of sessions, each with a date.") from error
+    return Question(
+        id=str(row.get("id", where)),
+        text=text,
+        gold=frozenset(map(str, gold)),
+        conversation=None if about is None else str(about),
+        answers=texts(row.get("answer")),
+        type=str(row.get("type", "")),
+        asked_at=moment(where, row, "asked_at") if kind in _DATED else 0,
+        as_of=str(row["as_of"]) if row.get("as_of") else None,
+        stale=frozenset(texts(row.get("stale"))),
+        history=history,
+    )

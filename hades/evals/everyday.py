@@ -1,0 +1,194 @@
+"""Everyday sets: notes and facts as they were written over a year, and what is asked of them.
+
+Sets of told facts (`facts.jsonl`) have no notes: what counts is what `ask` says. A set of notes
+can be cut to a small memory: some topics at random, with all that was written of them, and the
+questions they answer.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from hades.domain.answer import Answer
+from hades.errors import InvalidInput
+from hades.evals import metrics
+from hades.evals.by_type import ByType, Outcome
+from hades.evals.replay import SetEvent, holds, plain_words, read_events, replay, said
+from hades.evals.sets import EvalSet, Question
+from hades.memory import View
+from hades.store.records import Progress
+
+COLUMNS = {
+    "everyday": ("hit1", "r5", "stale", "answered", "hybrid", "bm25", "words"),
+    "facts": ("answered", "first", "words"),
+}
+WORDS_READ = 60
+"""An answer that begins later than this is none."""
+WORDS_READ_OF_MANY = 150
+"""The same, for the notes that are asked for in lists."""
+_MANY = ("list", "window")
+_NOTHING_KNOWN = "unknown"
+"""The type of question that nothing in the memory answers."""
+QUESTIONS_ENOUGH = 120
+"""Small memories are drawn until so many questions have been asked, all of them together."""
+DRAWS_AT_MOST = 20
+
+Draw = tuple[Sequence[SetEvent], Sequence[Question]]
+
+
+def measure_everyday(
+    eval_set: EvalSet,
+    sizes: Sequence[int | None] = (None,),
+    *,
+    encoder: str = "minilm",
+    live: bool = False,
+    on_progress: Progress | None = None,
+) -> ByType:
+    """Ask every question of the whole set (None), or of memories of so many notes."""
+    events = read_events(eval_set.corpus)
+    tables = {}
+    for size in sizes:
+        asked: list[Outcome] = []
+        for some, questions in draws(events, eval_set.questions, size):
+            first = first_by_bm25(some)
+            for question, view in replay(
+                some, questions, encoder=encoder, live=live, on_progress=on_progress
+            ):
+                if eval_set.kind == "facts":
+                    asked.append(_told(question, view.ask(question.text)))
+                else:
+                    asked.append(_noted(question, view, first(question.text)))
+        tables["all" if size is None else f"{size:,} notes"] = asked
+    return ByType(eval_set.name, eval_set.kind, COLUMNS[eval_set.kind], tables)
+
+
+def _noted(question: Question, view: View, by_bm25: str | None) -> Outcome:
+    answer, gold = view.ask(question.text), question.gold
+    found = _versions(one.id for one in answer.recall.passages)
+    words = {"words": float(len(said(answer).split()))}
+    if question.type == _NOTHING_KNOWN:
+        silent = bool(answer.shortfall)
+        return Outcome(question, {"answered": silent, **words}, not silent, found[:5], str(answer))
+    read = said(answer, WORDS_READ_OF_MANY if question.type in _MANY else WORDS_READ)
+    before = next((rank for rank, id_ in enumerate(found) if id_ in gold), len(found))
+    hybrid = _versions(one.chunk.id for one in view.rank(question.text, 1, system="hybrid"))
+    values = {
+        "hit1": bool(gold.intersection(found[:1])),
+        "r5": metrics.recall_at(5, found, gold) if gold else 0.0,
+        "stale": not question.stale.isdisjoint(found[:before]),
+        "answered": holds(read, question.answers),
+        "hybrid": bool(gold.intersection(hybrid)),
+        "bm25": by_bm25 in gold,
+        **words,
+    }
+    missed = not (values["hit1"] and values["answered"])
+    return Outcome(question, values, missed, found[:5], str(answer))
+
+
+def _versions(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.rsplit("#", 1)[0] for one in ids))
+
+
+def _told(question: Question, answer: Answer) -> Outcome:
+    values = {
+        "answered": holds(said(answer, WORDS_READ), question.answers),
+        "first": any(holds(one.text, question.answers) for one in answer.sentences[:1]),
+        "words": len(said(answer).split()),
+    }
+    return Outcome(question, values, not values["answered"], said=str(answer))
+
+
+# Small memories
+
+
+def draws(
+    events: Sequence[SetEvent], questions: Sequence[Question], notes: int | None
+) -> Iterator[Draw]:
+    """Memories of at most so many notes, as many as it takes to ask enough questions."""
+    if notes is not None and notes < 1:
+        raise InvalidInput(f"A memory has at least one note, not {notes}.")
+    if notes is None or notes >= sum(1 for one in events if one.content):
+        yield events, questions
+        return
+    asked = 0
+    for seed in range(DRAWS_AT_MOST):
+        some, kept = draw(events, questions, notes, seed)
+        if kept:
+            yield some, kept
+        asked += len(kept)
+        if asked >= QUESTIONS_ENOUGH:
+            return
+    if not asked:
+        raise InvalidInput(f"No question of this set can be answered from {notes} notes.")
+
+
+def draw(events: Sequence[SetEvent], questions: Sequence[Question], notes: int, seed: int) -> Draw:
+    """A memory of at most so many notes, and the questions that it answers.
+
+    Half of the notes are of topics that some questions, chosen at random, need; the others are
+    of any topics. A topic brings all its events. Of the questions that nothing answers the
+    same share is kept as of the others.
+    """
+    chance = random.Random(seed)
+    written = Counter(one.topic for one in events if one.content)
+    kept: set[str] = set()
+
+    def keep(topics: Iterable[str], room: int) -> None:
+        wanted = kept.union(topics)
+        if sum(written[one] for one in wanted) <= room:
+            kept.update(wanted)
+
+    for question in chance.sample(questions, len(questions)):
+        keep(_topics(question), notes // 2)
+    for topic in chance.sample(sorted(written), len(written)):
+        keep([topic], notes)
+    answered = [one for one in questions if one.gold and _topics(one) <= kept]
+    share = len(answered) / max(1, sum(1 for one in questions if one.gold))
+    unknown = [one for one in questions if not one.gold and chance.random() < share]
+    chosen = {one.id for one in (*answered, *unknown)}
+    return (
+        [one for one in events if one.topic in kept],
+        [one for one in questions if one.id in chosen],
+    )
+
+
+def _topics(question: Question) -> set[str]:
+    return {one.rsplit("@", 1)[0] for one in question.gold}
+
+
+# To compare with
+
+
+def first_by_bm25(events: Sequence[SetEvent]) -> Callable[[str], str | None]:
+    """What plain BM25 (k1 = 1.2, b = .75) over current notes and their names finds first."""
+    versions: Counter[str] = Counter()
+    current: dict[str, tuple[str, Counter[str]]] = {}
+    for event in events:
+        if event.op == "forget":
+            current.pop(event.topic, None)
+        elif event.content:
+            versions[event.topic] += 1
+            words = plain_words(f"{event.topic} {event.content}").split()
+            current[event.topic] = f"{event.topic}@{versions[event.topic]}", Counter(words)
+    notes = list(current.values())
+    holding = Counter(word for _, bag in notes for word in bag)
+    mean_length = sum(bag.total() for _, bag in notes) / max(1, len(notes))
+
+    def score(bag: Counter[str], words: Iterable[str]) -> float:
+        norm = 1.2 * (0.25 + 0.75 * bag.total() / mean_length)
+        return sum(
+            math.log(1 + (len(notes) - holding[word] + 0.5) / (holding[word] + 0.5))
+            * (2.2 * bag[word] / (bag[word] + norm))
+            for word in words
+            if word in bag
+        )
+
+    def first(question: str) -> str | None:
+        words = plain_words(question).split()
+        best = max(notes, key=lambda note: score(note[1], words), default=None)
+        return None if best is None else best[0]
+
+    return first

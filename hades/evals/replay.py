@@ -1,0 +1,158 @@
+"""Events written down again, each at its own moment, into a memory that is thrown away.
+
+Notes (`events.jsonl`) and told facts (`facts.jsonl`) are replayed alike. The memory's clock is
+held: it stands at the moment of an event, and later at the moment a question is asked.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hades.domain.answer import Answer
+from hades.errors import InvalidInput, NotFound
+from hades.evals.sets import Question, moment, read_rows, texts
+from hades.memory import Memory, View
+from hades.memory import open as open_memory
+from hades.store.records import Progress
+
+_NEEDED = {
+    "remember": ("topic", "content"),
+    "relate": ("topic", "relation", "target"),
+    "change_fact": ("topic", "relation"),
+    "forget": ("topic",),
+}
+"""By operation, the fields it cannot do without."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetEvent:
+    """Something that was written: a note, a fact, a change of either."""
+
+    at: int
+    """When, in microseconds since 1970."""
+    op: str
+    """remember, relate, change_fact or forget."""
+    topic: str
+    """What it is about; the source of a fact."""
+    content: str = ""
+    relation: str = ""
+    target: str = ""
+    tags: tuple[str, ...] = ()
+    valid_from: str | None = None
+    valid_to: str | None = None
+
+
+def read_events(path: Path) -> list[SetEvent]:
+    """The events of a file, in their order there."""
+    return [_event(where, row) for where, row in read_rows(path)]
+
+
+def _event(where: str, row: Mapping[str, Any]) -> SetEvent:
+    op = row.get("op")
+    if op not in _NEEDED:
+        raise InvalidInput(f"{where} needs an op: {', '.join(_NEEDED)}.")
+    # A fact says source and target; notes say topic, and `to` for where a changed one leads.
+    fields = {
+        "topic": row.get("topic") or row.get("source") or "",
+        "target": row.get("target") or row.get("to") or "",
+        **{name: row.get(name) or "" for name in ("content", "relation")},
+    }
+    if missing := next((name for name in _NEEDED[op] if not fields[name]), None):
+        raise InvalidInput(f"{where} is a {op} without {missing!r}.")
+    return SetEvent(
+        at=moment(where, row, "at"),
+        op=op,
+        tags=texts(row.get("tags")),
+        valid_from=row.get("valid_from") or None,
+        valid_to=row.get("valid_to") or None,
+        **{name: str(value) for name, value in fields.items()},
+    )
+
+
+def replay(
+    events: Sequence[SetEvent],
+    questions: Sequence[Question],
+    *,
+    encoder: str,
+    live: bool = False,
+    on_progress: Progress | None = None,
+) -> Iterator[tuple[Question, View]]:
+    """Every question, and what it may be asked of: a memory that the events were written into.
+
+    Questions are asked when all is written, in their order, the clock never going back. With
+    `live` each is asked at its own moment, when only what came before it is written.
+    """
+    waiting, clock = deque(events), HeldClock()
+    if live:
+        questions = sorted(questions, key=lambda one: one.asked_at)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_memory(Path(folder, "set.hades"), encoder=encoder, clock=clock) as memory,
+    ):
+        for number, question in enumerate(questions, start=1):
+            while waiting and (not live or waiting[0].at <= question.asked_at):
+                clock.now = max(clock.now + 1, waiting[0].at)
+                _write(memory, waiting.popleft())
+                if on_progress is not None:
+                    on_progress("writing", len(events) - len(waiting), len(events))
+            clock.now = max(clock.now, question.asked_at)
+            yield question, memory.at(question.as_of) if question.as_of else memory
+            if on_progress is not None:
+                on_progress("asking", number, len(questions))
+
+
+@dataclass(slots=True)
+class HeldClock:
+    """A clock that stands where it was set."""
+
+    now: int = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def _write(memory: Memory, event: SetEvent) -> None:
+    about, content, since = event.topic, event.content, event.valid_from
+    if event.op == "remember":
+        memory.remember(about, content, tags=event.tags, valid_from=since)
+    elif event.op == "forget":
+        memory.forget(about)
+    elif event.op == "relate":
+        memory.relate(
+            about, event.relation, event.target, valid_from=since, valid_to=event.valid_to
+        )
+    else:
+        to = event.target or None
+        try:
+            memory.change_fact(about, event.relation, to=to, content=content or None, at=since)
+        except NotFound:  # nothing holds yet: the fact begins here
+            if to:
+                memory.relate(about, event.relation, to, valid_from=since)
+            if content:
+                memory.remember(about, content)
+
+
+def said(answer: Answer, words: int | None = None) -> str:
+    """What the sentences of an answer say, or their first words."""
+    return " ".join(" ".join(one.text for one in answer.sentences).split()[:words])
+
+
+def holds(text: str, answers: Iterable[str]) -> bool:
+    """Whether a text says one of the answers, in whatever case and punctuation.
+
+    >>> holds("It runs on Rack-4.", ["rack 4", "rack 5"]), holds("", [])
+    (True, False)
+    """
+    told = plain_words(text)
+    return any(plain_words(one) in told for one in answers)
+
+
+def plain_words(text: str) -> str:
+    """A text as its words in small letters, one blank between them."""
+    return " ".join(re.findall(r"\w+", text.lower()))
