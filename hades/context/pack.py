@@ -1,7 +1,7 @@
 """Packing: what was found, as a text a model reads within a hard budget of tokens.
 
-The question stands first, then the paths with the most reliable last (PathRAG), then the
-passages with the best at both ends, where models read most carefully. What does not fit
+The question stands first, then told facts, then the paths with the most reliable last
+(PathRAG), then the passages with the best at both ends, where models read most carefully. What does not fit
 goes, least reliable first, and each time a note says so.
 """
 
@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hades.context.tokens import ELLIPSIS, BuiltIn, Tokenizer, cut, cut_words, load_tokenizer
-from hades.domain.answer import Citation, Note, Passage, Path
+from hades.domain.answer import Citation, Fact, Note, Passage, Path
 from hades.domain.graph import Reason
+from hades.domain.names import spoken
 
 STAGE = "pack"
 PATH_TOKENS_AT_MOST = 120
@@ -27,14 +28,14 @@ PART_TOKENS_AT_LEAST = 24
 HEAD_CHARACTERS_AT_MOST = 160
 """Of a topic's name and of a heading, in the head line of a passage."""
 
-_QUESTION, _PATHS, _PASSAGES = "Question: ", "Paths:", "Passages:"
+_QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passages:"
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
     """A context and what it is made of; `passages` and `paths` are best first.
 
-    Passage [n] and path (Pn) of the context are the n-th of these.
+    Passage [n], fact [Fn] and path (Pn) of the context are the n-th of these.
     """
 
     context: str
@@ -42,6 +43,7 @@ class Packed:
     evidence_tokens: int
     """Of these, the tokens of passages and paths: without question, heads and titles."""
     citations: tuple[Citation, ...]
+    facts: tuple[Fact, ...]
     passages: tuple[Passage, ...]
     paths: tuple[Path, ...]
     notes: tuple[Note, ...]
@@ -60,9 +62,9 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A path as it will stand in the context."""
+    """A path or a fact as it will stand in the context."""
 
-    path: Path
+    told: Path | Fact
     text: str
     tokens: int
 
@@ -75,17 +77,32 @@ def pack(
     budget: int,
     passages_at_most: int,
     paths_at_most: int,
+    facts: Sequence[Fact] = (),
     tokenizer: Tokenizer | None = None,
 ) -> Packed:
-    """The context for a question; `passages` come best first, paths in any order."""
+    """The context for a question; `facts` and `passages` come best first, paths in any order."""
     counter = tokenizer or load_tokenizer()
     notes: list[Note] = []
     asked = _question(question, budget, counter, notes)
-    room = budget - sum(counter.count([asked, _PATHS, _PASSAGES]))
+    room = budget - sum(counter.count([asked, _FACTS, _PATHS, _PASSAGES]))
+    told = _facts(facts, int(budget * LEDGER_SHARE_AT_MOST), counter, notes)
     lines = _ledger(paths, paths_at_most, budget, counter, notes)
-    room -= sum(line.tokens for line in lines)
+    room -= sum(line.tokens for line in (*told, *lines))
     blocks = _fill(passages, passages_at_most, room, counter, notes)
-    return _fitted(asked, lines, blocks, budget, counter, notes)
+    return _fitted(_Parts(asked, told, lines, blocks), budget, counter, notes)
+
+
+def _facts(facts: Sequence[Fact], room: int, counter: Tokenizer, notes: list[Note]) -> list[_Line]:
+    """The facts that fit, best first."""
+    texts = [f"[F{number}] {' '.join(fact.text.split())}" for number, fact in enumerate(facts, 1)]
+    lines: list[_Line] = []
+    for fact, text, tokens in zip(facts, texts, counter.count(texts), strict=True):
+        room -= tokens
+        if room < 0:
+            notes.append(Note(Reason.EVICTED, STAGE, f"{len(facts) - len(lines)} facts"))
+            break
+        lines.append(_Line(fact, text, tokens))
+    return lines
 
 
 def _question(question: str, budget: int, counter: Tokenizer, notes: list[Note]) -> str:
@@ -143,7 +160,7 @@ def _line(forms: Sequence[_Line], room: int, counter: Tokenizer) -> _Line | None
     if shortest.tokens <= PATH_TOKENS_AT_MOST or room < PATH_TOKENS_AT_MOST:
         return None
     text = cut_words(shortest.text, PATH_TOKENS_AT_MOST, counter)
-    return _Line(shortest.path, text, counter.count([text])[0])
+    return _Line(shortest.told, text, counter.count([text])[0])
 
 
 def _fill(
@@ -202,6 +219,10 @@ def _head(number: int, passage: Passage) -> str:
     head = f"{where}, {passage.valid_from:%Y-%m-%d}"
     if passage.valid_to is not None:
         head += f" to {passage.valid_to:%Y-%m-%d}"
+    if passage.superseded:
+        head += ", superseded since"
+    if heading == spoken(topic):
+        return head
     return f"{head} · {heading[:HEAD_CHARACTERS_AT_MOST]}" if heading else head
 
 
@@ -209,65 +230,71 @@ def _lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first}–{last}"
 
 
-def _fitted(
-    asked: str,
-    lines: list[_Line],
-    blocks: list[_Block],
-    budget: int,
-    counter: Tokenizer,
-    notes: list[Note],
-) -> Packed:
+@dataclass(slots=True)
+class _Parts:
+    """What a context is made of."""
+
+    asked: str
+    facts: list[_Line]
+    paths: list[_Line]
+    blocks: list[_Block]
+
+
+def _fitted(parts: _Parts, budget: int, counter: Tokenizer, notes: list[Note]) -> Packed:
     """The context; where a tokenizer counts a whole higher than its parts, more must go."""
-    context = _composed(asked, lines, blocks)
-    tokens = _counted(context, asked, lines, blocks, counter)
+    context = _composed(parts)
+    tokens = _counted(context, parts, counter)
     while tokens > budget:
-        if lines:
-            gone = lines.pop()
-            notes.append(Note(Reason.EVICTED, STAGE, f"a path, {gone.tokens} tokens"))
-        elif blocks:
-            last = blocks.pop()
-            notes.append(Note(Reason.EVICTED, STAGE, f"a passage, {last.text_tokens} tokens"))
+        for name, what in (("paths", "path"), ("blocks", "passage"), ("facts", "fact")):
+            held = getattr(parts, name)
+            if held:
+                held.pop()
+                notes.append(Note(Reason.EVICTED, STAGE, f"a {what}"))
+                break
         else:
-            asked = cut_words(asked, budget, counter)
-        context = _composed(asked, lines, blocks)
-        tokens = _counted(context, asked, lines, blocks, counter)
+            parts.asked = cut_words(parts.asked, budget, counter)
+        context = _composed(parts)
+        tokens = _counted(context, parts, counter)
         if not context:
             break
+    lines = (*parts.facts, *parts.paths)
     return Packed(
         context=context,
         tokens=tokens,
-        evidence_tokens=sum(x.tokens for x in lines) + sum(x.text_tokens for x in blocks),
-        citations=_citations(lines, blocks),
-        passages=tuple(block.passage for block in blocks),
-        paths=tuple(line.path for line in lines),
+        evidence_tokens=sum(x.tokens for x in lines) + sum(x.text_tokens for x in parts.blocks),
+        citations=_citations(parts),
+        facts=tuple(line.told for line in parts.facts if isinstance(line.told, Fact)),
+        passages=tuple(block.passage for block in parts.blocks),
+        paths=tuple(line.told for line in parts.paths if isinstance(line.told, Path)),
         notes=tuple(notes),
     )
 
 
-def _counted(
-    context: str, asked: str, lines: list[_Line], blocks: list[_Block], counter: Tokenizer
-) -> int:
+def _counted(context: str, parts: _Parts, counter: Tokenizer) -> int:
     """The tokens of a context: its parts' where they add up, since counting is the dearest part."""
     if not counter.additive:
         return counter.count([context])[0]
-    titles = [_PATHS] * bool(lines) + [_PASSAGES] * bool(blocks)
-    parts = [line.tokens for line in lines]
-    parts += [block.head_tokens + block.text_tokens for block in blocks]
-    return sum(counter.count([asked, *titles])) + sum(parts)
+    titles = [_FACTS] * bool(parts.facts) + [_PATHS] * bool(parts.paths)
+    titles += [_PASSAGES] * bool(parts.blocks)
+    tokens = [line.tokens for line in (*parts.facts, *parts.paths)]
+    tokens += [block.head_tokens + block.text_tokens for block in parts.blocks]
+    return sum(counter.count([parts.asked, *titles])) + sum(tokens)
 
 
-def _composed(asked: str, lines: list[_Line], blocks: list[_Block]) -> str:
-    parts = [asked] if asked else []
-    if lines:
-        parts.append("\n".join([_PATHS, *(line.text for line in reversed(lines))]))
-    if blocks:
+def _composed(parts: _Parts) -> str:
+    made = [parts.asked] if parts.asked else []
+    if parts.facts:
+        made.append("\n".join([_FACTS, *(line.text for line in parts.facts)]))
+    if parts.paths:
+        made.append("\n".join([_PATHS, *(line.text for line in reversed(parts.paths))]))
+    if parts.blocks:
         # Best, third, fifth … sixth, fourth, second: the strongest at both ends.
-        ordered = blocks[::2] + blocks[1::2][::-1]
-        parts += [_PASSAGES, *(f"{block.head}\n{block.text}" for block in ordered)]
-    return "\n\n".join(parts)
+        ordered = parts.blocks[::2] + parts.blocks[1::2][::-1]
+        made += [_PASSAGES, *(f"{block.head}\n{block.text}" for block in ordered)]
+    return "\n\n".join(made)
 
 
-def _citations(lines: list[_Line], blocks: list[_Block]) -> tuple[Citation, ...]:
+def _citations(parts: _Parts) -> tuple[Citation, ...]:
     cited = [
         Citation(
             number=number,
@@ -278,13 +305,19 @@ def _citations(lines: list[_Line], blocks: list[_Block]) -> tuple[Citation, ...]
             line=block.passage.line,
             end_line=_end_line(block),
         )
-        for number, block in enumerate(blocks, start=1)
+        for number, block in enumerate(parts.blocks, start=1)
     ]
-    cited += [
-        Citation(number=number, kind="path", nodes=tuple(node.name for node in line.path.nodes))
-        for number, line in enumerate(lines, start=1)
-    ]
+    for kind, lines in (("fact", parts.facts), ("path", parts.paths)):
+        cited += [
+            Citation(number=number, kind=kind, nodes=_nodes(line.told))
+            for number, line in enumerate(lines, start=1)
+        ]
     return tuple(cited)
+
+
+def _nodes(told: Path | Fact) -> tuple[str, ...]:
+    nodes = told.nodes if isinstance(told, Path) else (told.edge.source, told.edge.target)
+    return tuple(node.name for node in nodes)
 
 
 def _end_line(block: _Block) -> int:

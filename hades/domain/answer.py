@@ -100,6 +100,8 @@ class Passage:
     belief: Interval
     valid_to: datetime | None = None
     """Until when it held; None: it holds."""
+    superseded: bool = False
+    """Whether a later version of its topic says anew what it says of the question."""
 
     @property
     def id(self) -> str:
@@ -353,6 +355,8 @@ class Recall:
     """As known when; None: now."""
     facts: tuple[Fact, ...] = ()
     """What was told by edges and is meant, best first."""
+    notes: bool = False
+    """Whether most of what was found are notes."""
     time: TimeWords | None = None
     """The time that was read in the words of the question, and how it was understood."""
 

@@ -10,8 +10,10 @@ from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall
 from hades.domain.graph import Reason
 from hades.graph.arrays import Ints
+from hades.models.encoder import Encoder
 from hades.recall import belief, history
 from hades.recall.conveyance import conveyance
+from hades.recall.facts import find_facts
 from hades.recall.pathways import Pathways
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
@@ -19,13 +21,26 @@ from hades.store.records import PlacedChunk
 
 
 def answer(
-    run: Run, retrieved: Retrieved, intent: Intent, evidence: str, mode: Mode, space: str
+    run: Run,
+    retrieved: Retrieved,
+    intent: Intent,
+    evidence: str,
+    mode: Mode,
+    space: str,
+    encoder: Encoder,
 ) -> Recall:
     """The answer object for what was found."""
     numbers: dict[str, int] = {}
     chosen = _passages(run, retrieved, numbers)
     paths = _paths(run, retrieved, chosen, numbers)
-    chosen += history.earlier(run, retrieved, chosen, intent)
+    with run.stage("facts", run.plan.retriever.timeout_ms) as stage:
+        facts = find_facts(
+            *(retrieved.query, retrieved.question, retrieved.vector, retrieved.asks),
+            *(encoder, run.plan.facts),
+        )
+        stage.found = len(facts)
+    if not retrieved.are_notes:  # of notes every version was a candidate
+        chosen += history.earlier(run, retrieved, chosen, intent)
     with run.stage("pack") as stage:
         plan = run.plan
         packed = pack(
@@ -35,6 +50,7 @@ def answer(
             budget=plan.budget.tokens,
             passages_at_most=plan.final_context + plan.history,
             paths_at_most=plan.paths,
+            facts=facts,
         )
         run.notes += packed.notes
         stage.found = len(packed.passages)
@@ -45,6 +61,7 @@ def answer(
         for passage in packed.passages
         if passage.id in numbers
     ]
+    moments += [belief.of_probability(fact.score) for fact in packed.facts]
     as_of = retrieved.query.as_of
     return Recall(
         question=retrieved.question,
@@ -65,6 +82,9 @@ def answer(
         conveyance=_conveyance(run, packed, coverage),
         valid=as_of.valid,
         known=as_of.known,
+        facts=packed.facts,
+        notes=retrieved.are_notes,
+        time=retrieved.asks.words,
     )
 
 
@@ -147,6 +167,7 @@ def _passage(
         retrievers=retrievers,
         belief=belief.interval(belief.of_probability(float(retrieved.belief[place]))),
         valid_to=found.valid_to,
+        superseded=number in retrieved.superseded,
     )
 
 

@@ -89,7 +89,9 @@ class RecallEngine:
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
                 asks = self.time(where, query, asked, made.retriever.time_words)
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
-            return answering.answer(run, found, intent, evidence, chosen, where.space_name)
+            return answering.answer(
+                *(run, found, intent, evidence, chosen, where.space_name, self.finder.encoder)
+            )
 
     def rank(
         self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None

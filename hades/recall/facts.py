@@ -14,6 +14,7 @@ from hades.domain.names import STOP_WORDS, name_parts, spoken
 from hades.domain.statement import statement
 from hades.graph.arrays import Floats32
 from hades.index.words import stems
+from hades.models.encoder import Encoder
 from hades.recall import belief
 from hades.recall.query_context import QueryContext
 from hades.recall.terms import QuestionTerms, terms_of
@@ -25,7 +26,9 @@ COSINE, SAID, BOTH, RELATION, CUE, CONSTANT = 6.2, 1.7, 1.5, 0.6, 0.75, -5.7
 """Weights of what speaks for a fact: nearness in meaning, the share of the better said end's
 name, of the other end's, of the relation, and an other end of the kind asked for. Learnt on half
 of the questions of `evals/facts`."""
-BELIEF_AT_LEAST = 0.1
+ENDED = 1.5
+"""What speaks for a fact that no longer holds, where the past is asked for."""
+CHANCE_AT_LEAST = 0.04
 """What is less likely to be meant is not worth a line."""
 DERIVED = "similar_to"
 """A relation that nobody told."""
@@ -36,11 +39,16 @@ def find_facts(
     question: str,
     vector: Floats32 | None,
     asked: TimeAsked,
+    encoder: Encoder,
     limit: int,
 ) -> list[Fact]:
     """The facts a question may mean, best first."""
     if vector is None or not len(query.indexes.facts) or not limit:
         return []
+    if asked.words is not None:
+        # Which facts are of that time is known: its words would only find dates.
+        question = question.replace(asked.words.said, " ")
+        vector = encoder.encode([question])[0]
     ids = _near(query, vector, asked)
     edges = query.store.edges.read(query.space, list(ids), query.as_of)
     read = [_Read(edge, ids[one]) for one, edge in edges.items() if edge.relation != DERIVED]
@@ -50,8 +58,9 @@ def find_facts(
     said = set(stems(question))
     found = []
     for one in read:
-        chance = one.chance(terms, said, rarity)
-        if chance >= BELIEF_AT_LEAST:
+        past = (1 if one.edge.valid_to else -1) * ENDED if asked.is_past else 0.0
+        chance = one.chance(terms, said, rarity, past)
+        if chance >= CHANCE_AT_LEAST:
             text = statement(one.edge)
             held = belief.interval(belief.of_probability(chance))
             found.append(Fact(one.edge, text, round(chance, 6), held))
@@ -84,7 +93,9 @@ class _Read:
         edge = self.edge
         return {word for end in (edge.source.name, edge.target.name) for word in _name(end)}
 
-    def chance(self, terms: QuestionTerms, said: set[str], rarity: dict[str, float]) -> float:
+    def chance(
+        self, terms: QuestionTerms, said: set[str], rarity: dict[str, float], past: float
+    ) -> float:
         """How likely it is what the question means."""
         ends = [self.edge.source.name, self.edge.target.name]
         shares = [_share(_name(end), said, rarity) for end in ends]
@@ -92,7 +103,7 @@ class _Read:
         # The cue looks for names inside a sentence: a first word may have its capital anyway.
         cue = terms.wanted is not None and bool(terms.wanted.search(f"is {other}"))
         relation = _share(_name(self.edge.relation), said, {})
-        logit = CONSTANT + COSINE * self.near + SAID * max(shares) + BOTH * min(shares)
+        logit = CONSTANT + past + COSINE * self.near + SAID * max(shares) + BOTH * min(shares)
         return 1 / (1 + math.exp(-(logit + RELATION * relation + CUE * cue)))
 
 

@@ -190,15 +190,17 @@ def in_topic_order(
     terms: list[str],
     intent: Intent,
     asks: TimeAsked,
-) -> Floats:
-    """Scores where a later version that says it anew stands above the earlier one.
+) -> tuple[Floats, set[int]]:
+    """Scores where a later version that says it anew stands above the earlier one, and which
+    earlier ones there are.
 
     What it says of the question is compared: the earlier version's best sentence, and the
     later one's that is nearest to it and to the question. Where the past is asked for, the
     earlier one stands above; of what happened in a window both are wanted.
     """
+    anew: set[int] = set()
     if vector is None or asks.wants_happenings:
-        return scores
+        return scores, anew
     made, back = scores.copy(), asks.is_past
     bias = ANEW_WHY * (intent is Intent.WHY) + ANEW_TIMED * asks.is_timed
     place = {int(number): row for row, number in enumerate(notes.numbers)}
@@ -211,10 +213,11 @@ def in_topic_order(
             if other is None or not said[row].is_said_anew(said[other], bias, newest=newest):
                 continue
             if not back:
+                anew.add(int(notes.numbers[row]))
                 made[other] = max(made[other], made[row] + _ABOVE)
             elif newest or asks.kind is TimeKind.ORIGIN:
                 made[row] = max(made[row], made[other] + _ABOVE)
-    return made
+    return made, anew
 
 
 class _Sentences:

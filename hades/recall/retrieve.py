@@ -72,6 +72,9 @@ class Retrieved:
     """By retriever: what a passage must score to be among its best."""
     naming: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     """The passages that say a name of the question."""
+    are_notes: bool = False
+    superseded: set[int] = field(default_factory=set)
+    """The versions of notes that a later one says anew, by number."""
     beam: tuple[BeamPath, ...] = ()
     beamed: list[int] = field(default_factory=list)
     """What the beam came to."""
@@ -159,7 +162,7 @@ def _late(stage: Stage, retriever: str) -> bool:
 
 
 def _vector(stage: Stage, query: QueryContext, encoded: Callable[[], Encoded]) -> Floats32 | None:
-    if not len(query.indexes.vectors):
+    if not len(query.indexes.vectors) and not len(query.indexes.facts):
         stage.note(Reason.NO_EMBEDDINGS)
         return None
     vector, why = encoded()
@@ -265,12 +268,13 @@ def _rank_notes(
         *(retrieved.terms, intent, holds),
     )
     ranked = ranker.rank(found)
-    scores = in_topic_order(
+    scores, retrieved.superseded = in_topic_order(
         *(query, notes, ranked.scores, retrieved.vector, retrieved.terms, intent, retrieved.asks)
     )
     order = np.lexsort((notes.numbers, -scores))[:limit]
     retrieved.numbers, retrieved.scores = notes.numbers[order], scores[order]
     retrieved.belief, retrieved.features = ranked.belief[order], found[order]
+    retrieved.are_notes = True
 
 
 def _by_parts(retrieved: Retrieved, parts: int, by_words: bool) -> list[int]:
