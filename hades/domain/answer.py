@@ -357,6 +357,8 @@ class Recall:
     """What was told by edges and is meant, best first."""
     notes: bool = False
     """Whether most of what was found are notes."""
+    wants: Wants = Wants.STATE
+    """Whether it asks how something is, what happened, or for a date."""
     time: TimeWords | None = None
     """The time that was read in the words of the question, and how it was understood."""
 

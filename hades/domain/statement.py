@@ -24,16 +24,17 @@ def _when(edge: Edge) -> str:
     known = begins.year > 1
     if ends is None:
         word = "since" if begins <= edge.recorded_at else "from"
-        return f"{word} {_day(begins)}" if known else ""
+        return f"{word} {day(begins)}" if known else ""
     if not known:
-        return f"until {_day(ends)}"
+        return f"until {day(ends)}"
     if begins.date() == ends.date():
-        return f"on {_day(ends)}"
-    first = _day(begins)
+        return f"on {day(ends)}"
+    first = day(begins)
     if begins.year == ends.year:
         first = first.removesuffix(f" {begins.year}")
-    return f"from {first} to {_day(ends)}"
+    return f"from {first} to {day(ends)}"
 
 
-def _day(moment: datetime) -> str:
+def day(moment: datetime) -> str:
+    """`3 May 2025`."""
     return f"{moment.day} {moment:%B} {moment.year}"

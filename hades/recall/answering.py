@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hades.context.pack import Packed, pack
-from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall
+from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall, Wants
 from hades.domain.graph import Reason
 from hades.graph.arrays import Ints
 from hades.models.encoder import Encoder
@@ -62,7 +62,7 @@ def answer(
         if passage.id in numbers
     ]
     moments += [belief.of_probability(fact.score) for fact in packed.facts]
-    as_of = retrieved.query.as_of
+    as_of, asks = retrieved.query.as_of, retrieved.asks
     return Recall(
         question=retrieved.question,
         intent=intent,
@@ -84,7 +84,8 @@ def answer(
         known=as_of.known,
         facts=packed.facts,
         notes=retrieved.are_notes,
-        time=retrieved.asks.words,
+        wants=Wants.HAPPENINGS if asks.wants_happenings else asks.wants,
+        time=asks.words,
     )
 
 

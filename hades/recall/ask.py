@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
 from hades.domain.names import without_parenthesis, words
 from hades.domain.sentences import sentences
+from hades.recall import told
 from hades.recall.terms import QuestionName, QuestionTerms, said, stem, terms_of
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ def answer(
     recall: Recall, encoder: Encoder | None = None, at_most: int = SENTENCES_AT_MOST
 ) -> Answer:
     """The best few sentences of a recall, each with the number of its passage."""
+    if recall.notes or (recall.facts and not recall.passages):
+        return told.answer(recall)
     terms = terms_of(recall.question)
     unsaid = _unsaid(terms.names, recall.passages)
     if unsaid and len(unsaid) == len(terms.names):

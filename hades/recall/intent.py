@@ -152,6 +152,20 @@ def _links(question: str) -> list[str]:
     return links if len(links) > own else []
 
 
+_LIST = re.compile(
+    r"^(?:and |so )?(?:which|what) (?!does|was|has|is|this|goes|keeps)\w{3,}(?<![su])s\b|"
+    r"^(?:which|what) \w+ \w{3,}(?<![isu])s (?:are|were|do|did|have|can|could|will)\b|"
+    r"^all\b|\b(?:list|name) (?:all|every|the|our|my)\b|\ball (?:the|our|my|of)\b|"
+    r"^(?:who|which) of (?:us|the|our|them)\b|^list\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_list(question: str) -> bool:
+    """Whether several things are asked for: `which servers run Postgres 14`."""
+    return _LIST.search(_read(question)) is not None
+
+
 EXECUTION_PASSAGES, EXECUTION_TOKENS = 5, 5_000
 PLANNING_PASSAGES, PLANNING_TOKENS = 10, 10_000
 BRAINSTORMING_PASSAGES, BRAINSTORMING_TOKENS = 20, 20_000

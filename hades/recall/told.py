@@ -1,0 +1,151 @@
+"""Answers from what was noted and told: short texts, given whole, each under its name.
+
+A note is short enough to be read, and half a note misleads: what it says may hang on a reason or
+a date beside it. So the best notes and facts are given as they stand, as many as sixty words
+hold; of a long one, the sentences that say most of the question. A list names each item once, and
+what happened is told in the order of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hades.domain.answer import Answer, Fact, Passage, Recall, Sentence, Wants
+from hades.domain.names import name_parts
+from hades.domain.sentences import sentences
+from hades.domain.statement import day
+from hades.recall.intent import asks_for_list
+from hades.recall.terms import QuestionTerms, said, terms_of
+
+WORDS, LIST_WORDS = 60, 150
+WHOLE_WORDS, ITEM_WORDS = 45, 20
+"""A note of so many words is given whole, as an answer or as an item of a list."""
+FACT_MEANT = 0.3
+"""From here on a fact is what the question means, whatever else it names."""
+SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.2, 0.05
+"""What is believed less than this share of the best is not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A note or a fact that may be told."""
+
+    text: str
+    belief: float
+    number: int
+    kind: str
+    topic: str
+    when: datetime
+
+
+def answer(recall: Recall) -> Answer:
+    """What was noted and told that answers a question, best first."""
+    terms = terms_of(recall.question)
+    happened = recall.wants is Wants.HAPPENINGS
+    many = happened or asks_for_list(recall.question)
+    room = LIST_WORDS if many else WORDS
+    units = list(_units(recall, terms, ITEM_WORDS if many else WHOLE_WORDS))
+    units.sort(key=lambda unit: -unit.belief)
+    unsaid = _unsaid(recall, units)
+    if unsaid:
+        return Answer(recall.question, (), recall, tuple(unsaid))
+    least = units[0].belief * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST) if units else 0.0
+    chosen: list[_Unit] = []
+    for unit in units:
+        words = len(unit.text.split())
+        if unit.belief < least or (chosen and words > room):
+            continue
+        chosen.append(unit)
+        room -= words
+    if happened:
+        chosen.sort(key=lambda unit: (unit.when, unit.topic))
+    told = (Sentence(one.text, round(one.belief, 4), one.number, one.kind) for one in chosen)
+    return Answer(recall.question, tuple(told), recall)
+
+
+def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
+    """Names of the question that nothing found says, and numbers that the best of it lacks.
+
+    Of all simple signs that a question cannot be answered these two tell most: 102 is not 103.
+    """
+    asked = (
+        recall.question if recall.time is None else recall.question.replace(recall.time.said, " ")
+    )
+    terms = terms_of(asked)
+    passages = [
+        f"{one.chunk.text} {one.chunk.heading} {one.chunk.topic}" for one in recall.passages
+    ]
+    told = [_said(text) for text in (*passages, *(fact.text for fact in recall.facts))]
+    if units and units[0].kind == "fact" and units[0].belief >= FACT_MEANT:
+        missing = []  # it names its subject: another word for the relation is none
+    else:
+        missing = [one.text for one in terms.names if not any(one.stands_in(text) for text in told)]
+    best = _said(units[0].text) if units else frozenset()
+    numbers = [one for one in terms.weights if any(sign.isdigit() for sign in one)]
+    lacking = [one for one in numbers if one not in best]
+    return list(dict.fromkeys((*missing, *lacking)))
+
+
+def _said(text: str) -> frozenset[str]:
+    return said(" ".join((text, *name_parts(text))))
+
+
+def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
+    dated = recall.wants is not Wants.STATE
+    for number, fact in enumerate(recall.facts, start=1):
+        yield _fact(fact, number)
+    for number, passage in enumerate(recall.passages, start=1):
+        if not passage.superseded:
+            yield _note(passage, number, terms, whole, dated)
+
+
+def _fact(fact: Fact, number: int) -> _Unit:
+    edge = fact.edge
+    return _Unit(fact.text, fact.score, number, "fact", edge.source.name, edge.valid_from)
+
+
+def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
+    """A note under its name: all of it when it is short, else the sentences that fit best."""
+    chunk = passage.chunk
+    text = " ".join(chunk.text.split())
+    if len(text.split()) > whole:
+        text = _best(sentences(chunk.text), terms, whole)
+    when = ""
+    if passage.valid_to is not None:
+        when = f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
+    elif dated:
+        when = f" ({day(passage.valid_from)})"
+    return _Unit(
+        f"{chunk.topic}: {text}{when}",
+        passage.belief.mean,
+        number,
+        "passage",
+        chunk.topic,
+        passage.valid_from,
+    )
+
+
+def _best(parts: Sequence[str], terms: QuestionTerms, most: int) -> str:
+    """The sentences that say most of a question, and what stands beside them, in their order."""
+
+    def says(at: int) -> float:
+        own = said(parts[at])
+        worth = sum(weight for term, weight in terms.weights.items() if term in own)
+        return worth + terms.is_answered_in_kind(parts[at])
+
+    worth = [says(at) for at in range(len(parts))]
+    kept: set[int] = set()
+    words = 0
+    # What stands beside a good sentence is worth half as much.
+    beside = [
+        max((worth[n] for n in (at - 1, at + 1) if 0 <= n < len(parts)), default=0.0)
+        for at in range(len(parts))
+    ]
+    for at in sorted(range(len(parts)), key=lambda at: -(worth[at] + beside[at] / 2)):
+        length = len(parts[at].split())
+        if not kept or words + length <= most:
+            kept.add(at)
+            words += length
+    return " ".join(" ".join(parts[at].split()) for at in sorted(kept))
