@@ -179,31 +179,31 @@ class View:
         return self._engine.finder
 
     def _where(
-        self, tag: str | None = None, kind: str | None = None, glob: str | None = None
+        self,
+        tag: str | None = None,
+        kind: str | None = None,
+        glob: str | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
     ) -> Where:
+        """What a question may look at, checked."""
         from hades.recall.search import Where
 
-        return Where(self._space_id, self._space, self.as_of, tag, kind, glob)
-
-    def _ready(
-        self,
-        question: str,
-        tag: str | None,
-        kind: str | None,
-        glob: str | None,
-        on_progress: Progress | None,
-        *,
-        degrades: bool = False,
-    ) -> None:
-        """Check what was asked, then index what was remembered since."""
-        clean_content(question)
-        if not question.strip():
-            raise InvalidInput("Ask something: the question is empty.")
         for pattern in (tag, glob):
             if pattern is not None:
                 clean_name(pattern, "pattern")
         if kind is not None and kind not in TOPIC_KINDS:
             raise InvalidInput(f"There is no kind {kind!r}: {', '.join(TOPIC_KINDS)}.")
+        times = self._time(since), self._time(until)
+        return Where(self._space_id, self._space, self.as_of, tag, kind, glob, *times)
+
+    def _ready(
+        self, question: str, on_progress: Progress | None, *, degrades: bool = False
+    ) -> None:
+        """Check what was asked, then index what was remembered since."""
+        clean_content(question)
+        if not question.strip():
+            raise InvalidInput("Ask something: the question is empty.")
         self._bring_up_to_date(on_progress, degrades=degrades)
 
     def _bring_up_to_date(self, on_progress: Progress | None, *, degrades: bool = False) -> None:

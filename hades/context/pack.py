@@ -1,8 +1,8 @@
 """Packing: what was found, as a text a model reads within a hard budget of tokens.
 
 The question stands first, then told facts, then the paths with the most reliable last
-(PathRAG), then the passages with the best at both ends, where models read most carefully. What does not fit
-goes, least reliable first, and each time a note says so.
+(PathRAG), then the passages with the best at both ends, where models read most carefully.
+What does not fit goes, least reliable first, and each time a note says so.
 """
 
 from __future__ import annotations

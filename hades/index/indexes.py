@@ -14,6 +14,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
-from hades.domain.times import FOREVER, AsOf
+from hades.domain.times import FOREVER, AsOf, to_micros
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.index.array_store import locked, write_json
 from hades.index.columns import Columns
@@ -281,6 +282,18 @@ class Indexes(Derived):
         starts[at], ends[at] = rows["valid_from"][own], rows["valid_to"][own]
         return starts, ends
 
+    def begun(
+        self, mask: Flags, as_of: AsOf, since: datetime | None, until: datetime | None
+    ) -> Flags:
+        """Which chunks of a mask began to hold in a window."""
+        numbers = np.flatnonzero(mask)
+        starts = self.spans(numbers, as_of)[0]
+        first = 0 if since is None else to_micros(since)
+        last = FOREVER if until is None else to_micros(until)
+        found = np.zeros(len(mask), np.bool_)
+        found[numbers[(starts >= first) & (starts < last)]] = True
+        return found
+
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known); an open end is later than any of them."""
         valid, known = self._store.moment(as_of)
@@ -331,7 +344,7 @@ class Indexes(Derived):
         *,
         earlier: bool = False,
     ) -> list[tuple[int, float]]:
-        """The best chunks by words: (chunk, score); `earlier`: of earlier versions of notes, too."""
+        """The best chunks by words: (chunk, score); `earlier` versions of notes, too."""
         valid, known = self.moment(as_of)
         return self.words.best(question, TimeFilter(space, valid, known, earlier), limit, topics)
 

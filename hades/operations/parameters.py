@@ -101,4 +101,10 @@ Budget = Annotated[
     int | None,
     Param("Tokens of the context at most.", flag="--budget/-b", least=50, most=TOKENS_AT_MOST),
 ]
+Since = Annotated[
+    TimeLike | None, Param("What began at or after this time.", flag="--since", characters=100)
+]
+Until = Annotated[
+    TimeLike | None, Param("What began before this time.", flag="--until", characters=100)
+]
 When = Annotated[TimeLike | None, Param("When; else now.", flag="--when", characters=100)]

@@ -14,9 +14,11 @@ from hades.operations.parameters import (
     Budget,
     Limit,
     Question,
+    Since,
     Tag,
     TopicGlob,
     TopicKind,
+    Until,
 )
 from hades.store.records import Progress
 
@@ -58,22 +60,26 @@ def search(
     tag: Tag = None,
     kind: TopicKind = None,
     glob: TopicGlob = None,
+    since: Since = None,
+    until: Until = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
     """The passages that fit a question best, at the time asked about.
 
     `retriever` is `meaning`, `words` or `names`; by default meaning and words together.
     `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
-    the topics. What was remembered since the last search is indexed first, unless this
-    memory is open for reading only: then it waits for a writer, and `pending` counts it.
+    the topics; `since` and `until` leave what began to hold in that time. What was
+    remembered since the last search is indexed first, unless this memory is open for
+    reading only: then it waits for a writer, and `pending` counts it.
     """
     from hades.recall.search import chosen_retrievers
 
     clean_number(limit, "limit", least=1)
     retrievers = chosen_retrievers(retriever)
-    view._ready(question, tag, kind, glob, on_progress)
+    where = view._where(tag, kind, glob, since, until)
+    view._ready(question, on_progress)
     return view._finder.search(
-        view._where(tag, kind, glob),
+        where,
         question,
         limit=limit,
         retrievers=retrievers,
@@ -92,19 +98,24 @@ def recall(
     tag: Tag = None,
     kind: TopicKind = None,
     glob: TopicGlob = None,
+    since: Since = None,
+    until: Until = None,
     on_progress: Progress | None = None,
 ) -> Recall:
     """The few passages and paths that answer a question, packed for a model.
 
     `budget` is the most tokens the context may have. `mode` is `execution` (5 passages),
     `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
-    changes caps, budgets and stages: see `docs/answers.md`. Everything that was trimmed
+    changes caps, budgets and stages: see `docs/answers.md`. A time in the words of the
+    question narrows notes and told facts to it, unless `since`, `until` or `at` say
+    another; `time` in the answer tells how it was understood. Everything that was trimmed
     or done another way is in the answer's `reasons`.
     """
     clean_number(budget, "budget", least=50)
-    view._ready(question, tag, kind, glob, on_progress, degrades=True)
+    where = view._where(tag, kind, glob, since, until)
+    view._ready(question, on_progress, degrades=True)
     return view._engine.recall(
-        view._where(tag, kind, glob),
+        where,
         question,
         budget=budget,
         mode=mode,
@@ -124,6 +135,8 @@ def ask(
     tag: Tag = None,
     kind: TopicKind = None,
     glob: TopicGlob = None,
+    since: Since = None,
+    until: Until = None,
     on_progress: Progress | None = None,
 ) -> Answer:
     """The sentences that answer a question, each with the passage it stands in."""
@@ -138,6 +151,8 @@ def ask(
         tag=tag,
         kind=kind,
         glob=glob,
+        since=since,
+        until=until,
         on_progress=on_progress,
     )
     has_encoder = all(note.reason is not Reason.ENCODER_FAILED for note in found.reasons)
@@ -156,6 +171,8 @@ def rank(
     tag: Tag = None,
     kind: TopicKind = None,
     glob: TopicGlob = None,
+    since: Since = None,
+    until: Until = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
     """Passages in the order of one system of the evaluation ladder, without a budget.
@@ -163,13 +180,14 @@ def rank(
     The systems are `dense`, `words`, `hybrid`, `ppr`, `paths`, `tiers` and `full`.
     """
     clean_number(limit, "limit", least=1)
-    view._ready(question, tag, kind, glob, on_progress)
-    return view._engine.rank(view._where(tag, kind, glob), question, system, limit, on_progress)
+    where = view._where(tag, kind, glob, since, until)
+    view._ready(question, on_progress)
+    return view._engine.rank(where, question, system, limit, on_progress)
 
 
 def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
     """The candidates for a question and the features a ranker sees of them."""
-    view._ready(question, None, None, None, None)
+    view._ready(question, None)
     return view._engine.examine(view._where(), question)
 
 

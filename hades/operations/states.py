@@ -13,7 +13,6 @@ from hades.domain.rules import (
     clean_share,
     clean_tags,
 )
-from hades.domain.times import TimeLike
 from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import NotFound
 from hades.lifecycle import facts, review
@@ -28,9 +27,11 @@ from hades.operations.parameters import (
     Metadata,
     Name,
     PageLimit,
+    Since,
     Tag,
     Tags,
     TopicName,
+    Until,
     ValidFrom,
     Version,
 )
@@ -101,12 +102,8 @@ def topics(
     glob: Glob = None,
     *,
     tag: Tag = None,
-    since: Annotated[
-        TimeLike | None, Param("Changed at or after this time.", flag="--since", characters=100)
-    ] = None,
-    until: Annotated[
-        TimeLike | None, Param("Changed before this time.", flag="--until", characters=100)
-    ] = None,
+    since: Since = None,
+    until: Until = None,
     after: Annotated[str | None, Param("Only names after this one.", flag="--after")] = None,
     limit: PageLimit = None,
 ) -> list[Topic]:

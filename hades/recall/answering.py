@@ -34,10 +34,7 @@ def answer(
     chosen = _passages(run, retrieved, numbers)
     paths = _paths(run, retrieved, chosen, numbers)
     with run.stage("facts", run.plan.retriever.timeout_ms) as stage:
-        facts = find_facts(
-            *(retrieved.query, retrieved.question, retrieved.vector, retrieved.asks),
-            *(encoder, run.plan.facts),
-        )
+        facts = find_facts(stage, retrieved, encoder, run.plan.facts)
         stage.found = len(facts)
     if not retrieved.are_notes:  # of notes every version was a candidate
         chosen += history.earlier(run, retrieved, chosen, intent)

@@ -8,8 +8,8 @@ Each stage is a file of its own here; this one puts them in order, within the pl
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path as FilePath
 from typing import Any, Literal
@@ -28,7 +28,7 @@ from hades.recall.pathways import flowing
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranker, Table, shipped_ranker
-from hades.recall.run import Clock, Run
+from hades.recall.run import Clock, Run, Stage
 from hades.recall.search import Finder, Where
 from hades.recall.signals import scaled
 from hades.recall.time_asked import TimeAsked, time_asked
@@ -87,7 +87,7 @@ class RecallEngine:
                 stage.found = int(query.mask.sum())
                 if len(asked) < len(question):
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
-                asks = self.time(where, query, asked, made.retriever.time_words)
+                asks = self.time(where, query, asked, made.retriever.time_words, stage)
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
             return answering.answer(
                 *(run, found, intent, evidence, chosen, where.space_name, self.finder.encoder)
@@ -129,7 +129,7 @@ class RecallEngine:
         query: QueryContext,
         question: str,
         limit: int,
-        encoded: Callable[[], retrieve.Encoded] | None = None,
+        encoded: retrieve.Encoding | None = None,
         intent: Intent = Intent.LOOKUP,
         asks: TimeAsked | None = None,
     ) -> retrieve.Retrieved:
@@ -146,7 +146,12 @@ class RecallEngine:
         return found
 
     def time(
-        self, where: Where, query: QueryContext, question: str, read: bool = True
+        self,
+        where: Where,
+        query: QueryContext,
+        question: str,
+        read: bool = True,
+        stage: Stage | None = None,
     ) -> TimeAsked:
         """The time a question asks about; an event it speaks of is looked up among the notes."""
         asked = time_asked(
@@ -163,8 +168,14 @@ class RecallEngine:
         if asked.wants is not Wants.HAPPENINGS or not query.notes.any():
             return asked
         mask = query.mask & query.notes
-        near = scaled(query.cosine(self.finder.encoder.encode([words.event])[0]), mask)
-        both = np.where(mask, near + scaled(query.words(words.event), mask), -1.0)
+        both = scaled(query.words(words.event), mask)
+        run = stage.run if stage else Run(UNHURRIED)
+        encoded = retrieve.encoding(run, self.finder.encoder, words.event)
+        with suppress(TimeoutError):  # then words alone must find it
+            vector = encoded(stage.seconds_left if stage else _UNHURRIED_MS) if encoded else None
+            if vector is not None and vector[0] is not None:
+                both = both + scaled(query.cosine(vector[0]), mask)
+        both = np.where(mask, both, -1.0)
         best = np.array([int(both.argmax())], np.int64)
         return asked.since_event(int(query.indexes.spans(best, query.as_of)[0][0]))
 

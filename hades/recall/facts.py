@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ from hades.index.words import stems
 from hades.models.encoder import Encoder
 from hades.recall import belief
 from hades.recall.query_context import QueryContext
+from hades.recall.retrieve import Retrieved, encoding
+from hades.recall.run import Stage
 from hades.recall.terms import QuestionTerms, terms_of
 from hades.recall.time_asked import TimeAsked
 
@@ -34,21 +37,19 @@ DERIVED = "similar_to"
 """A relation that nobody told."""
 
 
-def find_facts(
-    query: QueryContext,
-    question: str,
-    vector: Floats32 | None,
-    asked: TimeAsked,
-    encoder: Encoder,
-    limit: int,
-) -> list[Fact]:
+def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int) -> list[Fact]:
     """The facts a question may mean, best first."""
+    query, question, asked = retrieved.query, retrieved.question, retrieved.asks
+    vector = retrieved.vector
     if vector is None or not len(query.indexes.facts) or not limit:
         return []
     if asked.words is not None:
         # Which facts are of that time is known: its words would only find dates.
         question = question.replace(asked.words.said, " ")
-        vector = encoder.encode([question])[0]
+        encoded = encoding(stage.run, encoder, question)
+        with suppress(TimeoutError):
+            found = encoded(stage.seconds_left) if encoded else (None, "")
+            vector = vector if found[0] is None else found[0]
     ids = _near(query, vector, asked)
     edges = query.store.edges.read(query.space, list(ids), query.as_of)
     read = [_Read(edge, ids[one]) for one, edge in edges.items() if edge.relation != DERIVED]
@@ -56,16 +57,16 @@ def find_facts(
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
     terms = terms_of(question)
     said = set(stems(question))
-    found = []
+    facts = []
     for one in read:
         past = (1 if one.edge.valid_to else -1) * ENDED if asked.is_past else 0.0
         chance = one.chance(terms, said, rarity, past)
         if chance >= CHANCE_AT_LEAST:
             text = statement(one.edge)
             held = belief.interval(belief.of_probability(chance))
-            found.append(Fact(one.edge, text, round(chance, 6), held))
-    found.sort(key=lambda fact: (-fact.score, fact.edge.id))
-    return found[:limit]
+            facts.append(Fact(one.edge, text, round(chance, 6), held))
+    facts.sort(key=lambda fact: (-fact.score, fact.edge.id))
+    return facts[:limit]
 
 
 def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, float]:

@@ -25,7 +25,7 @@ from hades.recall.time_asked import TimeAsked
 from hades.store.records import PlacedChunk
 
 NOTE_FEATURES: tuple[str, ...] = (
-    *("cosine", "sentence", "cue", "coverage", "words", "numbers"),
+    *("cosine", "sentence", "cue", "second_hop", "coverage", "words", "numbers"),
     *("name_coverage", "name_said", "holds", "repeated", "first"),
     *("why_holds", "when_holds", "why_repeated", "when_repeated"),
     *("near", "missing"),
@@ -104,10 +104,12 @@ def note_features(
     terms: list[str],
     intent: Intent,
     holds: Floats,
+    second: Floats,
 ) -> Floats32:
     """One row a candidate, in the order of NOTE_FEATURES, each from 0 to 1 within a question.
 
-    `holds` tells of each candidate whether it was so at the time that is asked about.
+    `holds` tells of each candidate whether it was so at the time that is asked about, `second`
+    how near each chunk is to the question and the strongest passages together.
     """
     at, asked = notes.numbers, terms_of(question)
     rarity = np.array([query.indexes.words.rarity(term) for term in terms])
@@ -131,6 +133,7 @@ def note_features(
         "cosine": minmax(signals.cosine[at]),
         "sentence": minmax(best),
         "cue": minmax(cued),
+        "second_hop": minmax(second[at]),
         "coverage": has_term @ weight,
         "words": minmax(signals.words[at]),
         "numbers": has_term[:, digits].mean(1) if digits.any() else np.zeros(len(at)),
@@ -217,6 +220,8 @@ def in_topic_order(
                 made[other] = max(made[other], made[row] + _ABOVE)
             elif newest or asks.kind is TimeKind.ORIGIN:
                 made[row] = max(made[row], made[other] + _ABOVE)
+    if asks.kind is TimeKind.PAST:  # of equals, what held last
+        made[order] += np.arange(len(order)) * _ABOVE / len(order) / 2
     return made, anew
 
 

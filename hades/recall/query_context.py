@@ -55,7 +55,7 @@ class QueryContext:
             return self
         narrowed = np.flatnonzero(self.mask & self.notes if asked.words else self.mask)
         kept = asked.candidates(self.indexes.spans(narrowed, self.as_of)[0])
-        if not kept.any():
+        if not kept.any() and asked.words:
             return None
         mask = self.mask.copy()
         mask[narrowed[~kept]] = False

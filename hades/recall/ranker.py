@@ -1,11 +1,11 @@
 """The ranker: four small logistic models, chosen by what the candidates are.
 
-`notes`: most candidates are notes, which have features of their own. `turns`: most candidates are turns of conversations. `linked`: the question names a title, or
-candidates mention each other's titles: all features count. `plain`: neither: the order of
-meaning and words, corrected by a second hop. The first and the last are shrunk towards the
-order of meaning and words. Features are standardised within the candidates
-of one question, so a model learned on one corpus reads another. The weights are a readable
-file (`ranker.json`); `hades train-ranker` makes it.
+`notes`: most candidates are notes, which have features of their own. `turns`: most are turns
+of conversations. `linked`: the question names a title, or candidates mention each other's
+titles: all features count. `plain`: neither: the order of meaning and words, corrected by a
+second hop. `turns` and `plain` are shrunk towards the order of meaning and words. Features are
+standardised within the candidates of one question, so a model learned on one corpus reads
+another. The weights are a readable file (`ranker.json`); `hades train-ranker` makes it.
 """
 
 from __future__ import annotations

@@ -84,7 +84,11 @@ Encoded = tuple[Floats32 | None, str]
 """A question as a vector, or why there is none."""
 
 
-def encoding(run: Run, encoder: Encoder, question: str) -> Callable[[], Encoded] | None:
+Encoding = Callable[[float], Encoded]
+"""Waits at most so many seconds for a question's vector."""
+
+
+def encoding(run: Run, encoder: Encoder, question: str) -> Encoding | None:
     """Begin to encode a question: it takes as long as all that is looked up meanwhile."""
     if "meaning" not in run.plan.retriever.retrievers:
         return None
@@ -95,13 +99,13 @@ def encoding(run: Run, encoder: Encoder, question: str) -> Callable[[], Encoded]
         except HadesError as error:
             return None, str(error)
 
-    return run.in_background(encode)
+    return run.in_background(encode, left_behind=True)
 
 
 def find_seeds(
     run: Run,
     query: QueryContext,
-    encoded: Callable[[], Encoded] | None,
+    encoded: Encoding | None,
     question: str,
     asks: TimeAsked,
 ) -> Retrieved:
@@ -161,11 +165,15 @@ def _late(stage: Stage, retriever: str) -> bool:
     return False
 
 
-def _vector(stage: Stage, query: QueryContext, encoded: Callable[[], Encoded]) -> Floats32 | None:
+def _vector(stage: Stage, query: QueryContext, encoded: Encoding) -> Floats32 | None:
     if not len(query.indexes.vectors) and not len(query.indexes.facts):
         stage.note(Reason.NO_EMBEDDINGS)
         return None
-    vector, why = encoded()
+    try:
+        vector, why = encoded(stage.seconds_left)
+    except TimeoutError:
+        stage.stop(Reason.TIMEOUT, "without meaning: the encoder takes longer")
+        return None
     if vector is None:
         stage.note(Reason.ENCODER_FAILED, why)
     return vector
@@ -223,7 +231,7 @@ def rank(
             # Earlier versions are candidates among notes only.
             numbers = numbers[retrieved.query.graph.visible[numbers]]
         elif plan.on and not _late(stage, "the ranker"):
-            _rank_notes(retrieved, ranker, numbers, limit, intent)
+            _rank_notes(retrieved, ranker, numbers, second, limit, intent)
             stage.cut += len(numbers) - len(retrieved.numbers)
             return
         few = len(numbers) < RANKED_FROM_CANDIDATES
@@ -258,14 +266,19 @@ def rank(
 
 
 def _rank_notes(
-    retrieved: Retrieved, ranker: Ranker, numbers: Ints, limit: int, intent: Intent
+    retrieved: Retrieved,
+    ranker: Ranker,
+    numbers: Ints,
+    second: Floats,
+    limit: int,
+    intent: Intent,
 ) -> None:
     query = retrieved.query
     notes = read_notes(query, numbers)
     holds = retrieved.asks.fits(notes.starts, notes.ends, notes.first)
     found = note_features(
         *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
-        *(retrieved.terms, intent, holds),
+        *(retrieved.terms, intent, holds, second),
     )
     ranked = ranker.rank(found)
     scores, retrieved.superseded = in_topic_order(

@@ -46,6 +46,11 @@ class Stage:
         """Whether its time, or the whole question's, is up."""
         return self.run.clock() >= self.ends
 
+    @property
+    def seconds_left(self) -> float:
+        """How long it may still take."""
+        return max(0.0, self.ends - self.run.clock())
+
     def stop(self, reason: Reason, detail: str = "") -> None:
         """Say that it ended early."""
         self.early_stop = True
@@ -81,25 +86,29 @@ class Run:
     def __post_init__(self) -> None:
         self.started = self.clock()
 
-    def in_background(self, call: Callable[[], Result]) -> Callable[[], Result]:
+    def in_background(
+        self, call: Callable[[], Result], *, left_behind: bool = False
+    ) -> Callable[..., Result]:
         """Start a call in a thread; the function returned waits for its result.
 
         The encoder and the walks release the interpreter, so on a second core they cost a
         question next to nothing. Where no core is left the call is made when its result is
         wanted: threads that share a core take turns of milliseconds. So it is with a clock
-        of a test, which is asked in one order only.
+        of a test, which is asked in one order only. A call that may be `left_behind` always has
+        its thread: whoever waits says for how many seconds, and then gets a TimeoutError.
         """
-        if self.clock is not time.perf_counter or self.under_way + 1 >= cores():
-            return call
+        is_real = self.clock is time.perf_counter
+        if not is_real or (self.under_way + 1 >= cores() and not left_behind):
+            return lambda *_seconds: call()
         self.under_way += 1
         # A pool for one call: starting it takes 0.1 ms, and a fork inherits no dead threads.
         pool = ThreadPoolExecutor(1, thread_name_prefix="hades-recall")
         waiting = pool.submit(call)
         pool.shutdown(wait=False)
 
-        def wait() -> Result:
+        def wait(seconds: float | None = None) -> Result:
             try:
-                return waiting.result()
+                return waiting.result(seconds)
             finally:
                 self.under_way -= 1
 

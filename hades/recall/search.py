@@ -110,6 +110,8 @@ class Finder:
             topics = self.topics(where)
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
+            if where.since is not None or where.until is not None:
+                mask = mask & indexes.begun(mask, as_of, where.since, where.until)
             found: dict[str, dict[int, float]] = {}
             wanted = min(limit, len(indexes.chunks)) * OVERFETCH
             if "meaning" in retrievers:
@@ -117,7 +119,12 @@ class Finder:
                 found["meaning"] = dict(indexes.nearest(vector, mask, wanted))
             if "words" in retrievers:
                 best = indexes.saying(question, space, as_of, wanted, topics)
-                found["words"] = dict(best)
+                there = indexes.among(mask, [chunk for chunk, _ in best])
+                found["words"] = {
+                    chunk: score
+                    for (chunk, score), is_there in zip(best, there, strict=True)
+                    if is_there
+                }
             if "names" in retrievers:
                 known = indexes.moment(as_of)[1]
                 found["names"] = self._by_name(space, question, indexes, mask, known)
