@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 OPTIONS_OF = {
     "corpus": ("systems", "triples", "held-out", "answers"),
     "turns": ("systems", "triples", "held-out", "answers"),
-    "everyday": ("notes", "live", "show"),
-    "facts": ("live", "show"),
+    "everyday": ("notes", "show"),
+    "facts": ("show",),
     "sessions": ("show",),
 }
 """Options that only some kinds of sets have."""
@@ -69,10 +69,6 @@ def evaluate(
         str | None,
         typer.Option("--notes", help="Cut everyday sets to memories of so many: 10,30,100,all."),
     ] = None,
-    live: Annotated[
-        bool,
-        typer.Option("--live", help="Ask each question at its moment, before later events."),
-    ] = False,
     show: Annotated[
         str | None, typer.Option("--show", help="Also the misses of a type of question, or `all`.")
     ] = None,
@@ -104,7 +100,7 @@ def evaluate(
     if limit is not None:
         eval_set = eval_set.first(limit)
     given = {"systems": systems, "triples": triples, "held-out": held_out, "answers": answers}
-    given |= {"notes": notes, "live": live, "show": show}
+    given |= {"notes": notes, "show": show}
     for name in (name for name, value in given.items() if value):
         if name not in OPTIONS_OF[eval_set.kind]:
             raise InvalidInput(f"--{name} is not for sets of the kind {eval_set.kind}.")
@@ -116,7 +112,7 @@ def evaluate(
             if eval_set.kind == "sessions":
                 by_type = measure_sessions(eval_set, **options)
             else:
-                by_type = measure_everyday(eval_set, sizes, live=live, **options)
+                by_type = measure_everyday(eval_set, sizes, **options)
         misses = {"misses": by_type.misses(show)} if show else {}
         invocation.show({**by_type.plain(), **misses}, lambda out: show_by_type(by_type, show, out))
         if report is not None:

@@ -44,7 +44,6 @@ def measure_everyday(
     sizes: Sequence[int | None] = (None,),
     *,
     encoder: str = "minilm",
-    live: bool = False,
     on_progress: Progress | None = None,
 ) -> ByType:
     """Ask every question of the whole set (None), or of memories of so many notes."""
@@ -54,9 +53,7 @@ def measure_everyday(
         asked: list[Outcome] = []
         for some, questions in draws(events, eval_set.questions, size):
             first = first_by_bm25(some)
-            for question, view in replay(
-                some, questions, encoder=encoder, live=live, on_progress=on_progress
-            ):
+            for question, view in replay(some, questions, encoder=encoder, on_progress=on_progress):
                 if eval_set.kind == "facts":
                     asked.append(_told(question, view.ask(question.text)))
                 else:

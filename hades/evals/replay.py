@@ -80,23 +80,20 @@ def replay(
     questions: Sequence[Question],
     *,
     encoder: str,
-    live: bool = False,
     on_progress: Progress | None = None,
 ) -> Iterator[tuple[Question, View]]:
     """Every question, and what it may be asked of: a memory that the events were written into.
 
-    Questions are asked when all is written, in their order, the clock never going back. With
-    `live` each is asked at its own moment, when only what came before it is written.
+    Each is asked at its own moment, when only what came before it is written.
     """
     waiting, clock = deque(events), HeldClock()
-    if live:
-        questions = sorted(questions, key=lambda one: one.asked_at)
+    questions = sorted(questions, key=lambda one: one.asked_at)
     with (
         tempfile.TemporaryDirectory() as folder,
         open_memory(Path(folder, "set.hades"), encoder=encoder, clock=clock) as memory,
     ):
         for number, question in enumerate(questions, start=1):
-            while waiting and (not live or waiting[0].at <= question.asked_at):
+            while waiting and waiting[0].at <= question.asked_at:
                 clock.now = max(clock.now + 1, waiting[0].at)
                 _write(memory, waiting.popleft())
                 if on_progress is not None:

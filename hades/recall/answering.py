@@ -20,6 +20,10 @@ from hades.recall.run import Run, Stage
 from hades.store.records import PlacedChunk
 
 
+RELEVANT = 0.01
+"""A passage that is wanted less likely than this does not fill a large budget."""
+
+
 def answer(
     run: Run,
     retrieved: Retrieved,
@@ -28,10 +32,11 @@ def answer(
     mode: Mode,
     space: str,
     encoder: Encoder,
+    usual: int,
 ) -> Recall:
-    """The answer object for what was found."""
+    """The answer object for what was found; beyond `usual` passages only what is relevant."""
     numbers: dict[str, int] = {}
-    chosen = _passages(run, retrieved, numbers)
+    chosen = _passages(run, retrieved, numbers, usual)
     paths = _paths(run, retrieved, chosen, numbers)
     with run.stage("facts", run.plan.retriever.timeout_ms) as stage:
         facts = find_facts(stage, retrieved, encoder, run.plan.facts)
@@ -86,7 +91,7 @@ def answer(
     )
 
 
-def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int]) -> list[Passage]:
+def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: int) -> list[Passage]:
     """The best candidates as passages, without doubles; no more than the plan has room for."""
     with run.stage("read") as stage:
         wanted = run.plan.final_context
@@ -102,6 +107,8 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int]) -> list[P
                 doubles += 1
                 continue
             if len(made) >= wanted:
+                break
+            if len(made) >= usual and float(retrieved.belief[place]) < RELEVANT:
                 break
             texts.add(chunk.text.strip())
             made.append(

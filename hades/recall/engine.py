@@ -23,9 +23,15 @@ from hades.errors import InvalidInput
 from hades.index.graph_cache import GraphCache
 from hades.recall import answering, beaming, retrieve
 from hades.recall.features import FEATURES
-from hades.recall.intent import choose_mode, default_plan, read_intent
+from hades.recall.intent import (
+    PLANNING_PASSAGES,
+    asks_for_list,
+    choose_mode,
+    default_plan,
+    read_intent,
+)
 from hades.recall.pathways import flowing
-from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan
+from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranker, Table, shipped_ranker
 from hades.recall.run import Clock, Run, Stage
@@ -75,10 +81,13 @@ class RecallEngine:
         intent, evidence = read_intent(asked)
         chosen = choose_mode(asked) if mode is None else _mode(mode)
         made, notes = _usual_plan(intent, chosen)
+        if mode is None and asks_for_list(asked):
+            made, notes = make_plan(made, {"final_context": PLANNING_PASSAGES})
+        usual = made.final_context
+        if budget is not None:
+            made, notes = make_plan(made, sized(made, budget))
         if plan is not None:
             made, notes = make_plan(made, plan)
-        if budget is not None:
-            made, notes = make_plan(made, {"budget": {"tokens": budget}})
         run = Run(made, clock, list(notes))
         encoded = retrieve.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:
@@ -90,7 +99,16 @@ class RecallEngine:
                 asks = self.time(where, query, asked, made.retriever.time_words, stage)
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
             return answering.answer(
-                *(run, found, intent, evidence, chosen, where.space_name, self.finder.encoder)
+                *(
+                    run,
+                    found,
+                    intent,
+                    evidence,
+                    chosen,
+                    where.space_name,
+                    self.finder.encoder,
+                    usual,
+                )
             )
 
     def rank(

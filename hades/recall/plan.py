@@ -28,6 +28,9 @@ RETRIEVERS: tuple[RetrieverName, ...] = ("meaning", "words", "names")
 HOPS_AT_MOST = 5
 TOKENS_AT_MOST = 200_000
 LATENCY_MS_AT_MOST = 600_000
+PASSAGES_AT_MOST = 400
+TOKENS_A_PASSAGE, TOKENS_A_FACT = 250, 1_000
+"""A budget that says more than is usual makes room for one more passage, or fact, for each."""
 
 
 class _PlanPart(BaseModel):
@@ -62,7 +65,7 @@ class Reranker(_PlanPart):
     """The ranker over the candidates."""
 
     on: bool = True
-    m: int = Field(default=24, ge=1, le=24, description="passages ranked to the end")
+    m: int = Field(default=24, ge=1, le=PASSAGES_AT_MOST, description="passages ranked to the end")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
@@ -83,7 +86,9 @@ class Plan(_PlanPart):
     retriever: Retriever = Retriever()
     graph: Graph = Graph()
     reranker: Reranker = Reranker()
-    final_context: int = Field(default=6, ge=1, le=20, description="passages in the context")
+    final_context: int = Field(
+        default=6, ge=1, le=PASSAGES_AT_MOST, description="passages in the context"
+    )
     facts: int = Field(default=5, ge=0, le=50, description="told facts in the context")
     paths: int = Field(default=5, ge=0, le=20, description="paths in the context")
     history: int = Field(default=0, ge=0, le=20, description="earlier versions shown besides")
@@ -117,6 +122,17 @@ def make_plan(base: Plan, wanted: Plan | Mapping[str, Any] | None) -> tuple[Plan
     if not isinstance(wanted, Mapping):
         raise InvalidInput("A plan is an object such as {'graph': {'hops': 1}}.")
     return _consistent(Plan.model_validate(_merged(base.model_dump(), wanted)))
+
+
+def sized(plan: Plan, tokens: int) -> dict[str, Any]:
+    """What a budget of tokens changes in a plan: a larger one has room for more."""
+    passages = max(plan.final_context, min(tokens // TOKENS_A_PASSAGE, PASSAGES_AT_MOST))
+    return {
+        "budget": {"tokens": tokens, "docs_max": max(plan.budget.docs_max, 2 * passages)},
+        "reranker": {"m": max(plan.reranker.m, passages)},
+        "final_context": passages,
+        "facts": max(plan.facts, min(tokens // TOKENS_A_FACT, 50)) if plan.facts else 0,
+    }
 
 
 def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -127,12 +127,12 @@ def test_notes_are_measured_by_type_of_question(ovens: Path) -> None:
     assert (rows["unknown"]["hit1"], rows["unknown"]["answered"]) == (None, 1)
 
 
-def test_live_each_question_is_asked_before_what_came_later(ovens: Path) -> None:
-    rows = measure_everyday(load_set(ovens), live=True).tables()["all"]
+def test_each_question_is_asked_before_what_came_later(ovens: Path) -> None:
+    rows = measure_everyday(load_set(ovens)).tables()["all"]
     assert rows["name"]["hit1"] == 1, "in May oven 1 was not forgotten yet"
     seen = []
     for one, view in replay(
-        read_events(ovens / "events.jsonl"), load_set(ovens).questions, encoder="minilm", live=True
+        read_events(ovens / "events.jsonl"), load_set(ovens).questions, encoder="minilm"
     ):
         seen.append((one.id, sum(1 for _ in view.topics())))
     assert seen[0] == ("q4", 2)
