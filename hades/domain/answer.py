@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from hades.domain.graph import Edge, Node, Reason
-from hades.domain.topics import Chunk, State
+from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
 
 
 class Intent(StrEnum):
@@ -100,6 +100,9 @@ class Passage:
     belief: Interval
     valid_to: datetime | None = None
     """Until when it held; None: it holds."""
+    confidence: float = 1.0
+    importance: float = DEFAULT_IMPORTANCE
+    """Of its state, as it was remembered: both count in the order, confidence in the belief."""
     superseded: bool = False
     """Whether a later version of its topic says anew what it says of the question."""
 

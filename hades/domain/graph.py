@@ -94,6 +94,8 @@ class Mentioned:
 
 UNSURE = Belief()
 """Nothing known for or against."""
+TOLD = Belief(9.0, 1.0)
+"""Somebody said so: more than a mere mention in a text."""
 
 
 @dataclass(frozen=True, slots=True)

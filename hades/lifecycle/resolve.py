@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hades.domain.graph import Edge, Likeness, Resolution
+from hades.domain.graph import UNSURE, Edge, Likeness, Resolution
 from hades.domain.likeness import candidates, is_comparable, jaccard, numbers, same_spelling
 from hades.domain.names import name_key
 from hades.domain.times import NOW
@@ -216,6 +216,7 @@ class EntityResolver:
                     evidence=pair.why,
                     components={"sim": pair.score},
                     metadata={"by": ACTION},
+                    belief=UNSURE,
                 )
                 self.store.edges.add(write, self.space, draft)
 

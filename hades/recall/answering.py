@@ -19,7 +19,6 @@ from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 from hades.store.records import PlacedChunk
 
-
 RELEVANT = 0.01
 """A passage that is wanted less likely than this does not fill a large budget."""
 
@@ -170,8 +169,12 @@ def _passage(
         score=round(_score(retrieved, place), 6),
         parts={name: round(value, 6) for name, value in parts.items()},
         retrievers=retrievers,
-        belief=belief.interval(belief.of_probability(float(retrieved.belief[place]))),
+        belief=belief.interval(
+            belief.of_probability(float(retrieved.belief[place]) * found.confidence)
+        ),
         valid_to=found.valid_to,
+        confidence=found.confidence,
+        importance=found.importance,
         superseded=number in retrieved.superseded,
     )
 

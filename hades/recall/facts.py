@@ -63,7 +63,7 @@ def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int)
         chance = one.chance(terms, said, rarity, past)
         if chance >= CHANCE_AT_LEAST:
             text = statement(one.edge)
-            held = belief.interval(belief.of_probability(chance))
+            held = belief.interval(belief.of_probability(chance * one.edge.belief.mean))
             facts.append(Fact(one.edge, text, round(chance, 6), held))
     facts.sort(key=lambda fact: (-fact.score, fact.edge.id))
     return facts[:limit]

@@ -15,7 +15,7 @@ from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
-from hades.domain.topics import Chunk
+from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
 from hades.errors import Conflict, NotFound
 from hades.store.records import EMBEDDED, ChunkDraft, Pending, PlacedChunk, Write
 from hades.store.sqlite import Database
@@ -41,9 +41,10 @@ WHERE c.topic = (SELECT topic FROM states WHERE id = ?) AND p.retired_at IS NULL
 """
 _PLACED = f"""
 SELECT s.chunk, s.state, s.ordinal, s.start, s."end", s.heading, s.tokens, s.name, s.version,
-       s.valid_from, s.recorded_at, {NEXT}
+       s.valid_from, s.recorded_at, {NEXT}, s.confidence, s.importance
 FROM (
   SELECT p.*, c.heading, c.tokens, t.name, s.topic, s.version, s.valid_from, s.recorded_at,
+         s.confidence, s.importance,
          row_number() OVER (
            PARTITION BY p.chunk
            ORDER BY coalesce(s.retired_at <= :known, 0), s.valid_from DESC, s.version DESC,
@@ -268,6 +269,8 @@ class Chunks:
                 valid_from=from_micros(times[0]),
                 recorded_at=from_micros(times[1]),
                 valid_to=from_micros_or_none(times[2]),
+                confidence=times[3],
+                importance=DEFAULT_IMPORTANCE if times[4] is None else times[4],
             )
         return found
 

@@ -208,6 +208,8 @@ class Edges:
             valid_to=None if draft.valid_to is None else to_micros(draft.valid_to),
             recorded_at=write.at,
             change=write.change,
+            belief_a=draft.belief.a,
+            belief_b=draft.belief.b,
             evidence=draft.evidence or None,
             components=json_or_none(draft.components),
             metadata=json_or_none(draft.metadata),

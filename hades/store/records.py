@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from hades.domain.graph import NodeKind
-from hades.domain.topics import Chunk
+from hades.domain.graph import TOLD, Belief, NodeKind
+from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
 
 Direction = Literal["out", "in", "both"]
 Progress = Callable[[str, int, int], None]
@@ -53,6 +53,8 @@ class PlacedChunk:
     valid_from: datetime
     recorded_at: datetime
     valid_to: datetime | None
+    confidence: float = 1.0
+    importance: float = DEFAULT_IMPORTANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class EdgeDraft:
     evidence: str = ""
     components: Mapping[str, float] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    belief: Belief = TOLD
 
 
 @dataclass(frozen=True, slots=True)
