@@ -105,6 +105,8 @@ class Passage:
     """Of its state, as it was remembered: both count in the order, confidence in the belief."""
     superseded: bool = False
     """Whether a later version of its topic says anew what it says of the question."""
+    held: str = ""
+    """Of an earlier version of a note: what no later one says again; empty: see the text."""
 
     @property
     def id(self) -> str:

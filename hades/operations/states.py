@@ -14,7 +14,7 @@ from hades.domain.rules import (
     clean_tags,
 )
 from hades.domain.topics import Chunk, Diff, State, Topic
-from hades.errors import NotFound
+from hades.errors import InvalidInput, NotFound
 from hades.lifecycle import facts, review
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
@@ -135,6 +135,9 @@ def chunks(view: View, topic: TopicName, version: Version = None) -> list[Chunk]
     return view._store.chunks.chunks(view._space_id, topic, version)
 
 
+REMEMBERED_KINDS = ("note", "document")
+
+
 @operation("PUT", "/states/{topic}", role=Role.WRITER, own_route=True)
 def remember(
     memory: Memory,
@@ -147,12 +150,22 @@ def remember(
     importance: Importance = None,
     valid_from: ValidFrom = None,
     expect_version: ExpectVersion = None,
+    kind: Annotated[
+        str | None,
+        Param(
+            "note: adds to what it said before; document: replaces it.",
+            flag="--kind",
+            choices=REMEMBERED_KINDS,
+        ),
+    ] = None,
 ) -> State:
     """Write what is known of a topic now: a new state, unless nothing changed.
 
     Tags, metadata and importance carry over from the state before unless given.
     `valid_from` says since when it is true (default: now). `expect_version` makes
-    it a Conflict when somebody else wrote first (0: the topic must be new). Where a note
+    it a Conflict when somebody else wrote first (0: the topic must be new). A new version
+    of a `note` adds to it: what it does not say again still holds and is found. That of a
+    `document` replaces it. A topic is a note unless said. Where a note
     says that its topic is fixed, done or gone, what was blocked by it is put up for review
     (`proposals`).
     """
@@ -166,9 +179,12 @@ def remember(
         expect_version=clean_number(expect_version, "expected version"),
     )
     clean_name(topic)
+    if kind is not None and kind not in REMEMBERED_KINDS:
+        raise InvalidInput(f"What is remembered is {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
     with memory._write("remember") as write:
         state, appended = memory._store.topics.add(write, memory._space_id, topic, draft)
-        write.cancelled = not appended
+        changed = memory._store.topics.set_kind(write, memory._space_id, topic, kind)
+        write.cancelled = not appended and not changed
         if appended:
             review.propose_ends(memory._store, write, memory._space_id, state, memory._actor)
     return state

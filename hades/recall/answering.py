@@ -175,7 +175,8 @@ def _passage(
         valid_to=found.valid_to,
         confidence=found.confidence,
         importance=found.importance,
-        superseded=number in retrieved.superseded,
+        superseded=number in retrieved.superseded or not retrieved.held.get(number, "all"),
+        held=retrieved.held.get(number, ""),
     )
 
 

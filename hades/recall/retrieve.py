@@ -23,7 +23,7 @@ from hades.models.encoder import Encoder
 from hades.recall import candidates
 from hades.recall.intent import split_question
 from hades.recall.named import names_in
-from hades.recall.notes import are_notes, in_topic_order, note_features, read_notes
+from hades.recall.notes import are_notes, in_topic_order, note_features, read_notes, still_holds
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
@@ -80,6 +80,8 @@ class Retrieved:
     are_notes: bool = False
     superseded: set[int] = field(default_factory=set)
     """The versions of notes that a later one says anew, by number."""
+    held: dict[int, str] = field(default_factory=dict)
+    """Of earlier versions of notes: what of them no later one says again."""
     beam: tuple[BeamPath, ...] = ()
     beamed: list[int] = field(default_factory=list)
     """What the beam came to."""
@@ -294,6 +296,8 @@ def _rank_notes(
     retrieved.numbers, retrieved.scores = notes.numbers[order], scores[order]
     retrieved.belief, retrieved.features = ranked.belief[order], found[order]
     retrieved.are_notes = True
+    if not retrieved.asks.is_past and not retrieved.asks.wants_happenings:
+        retrieved.held = still_holds(notes)
 
 
 def _weight_of_state(note: PlacedChunk) -> float:

@@ -109,11 +109,13 @@ def _fact(fact: Fact, number: int) -> _Unit:
 def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
     """A note under its name: all of it when it is short, else the sentences that fit best."""
     chunk = passage.chunk
-    text = " ".join(chunk.text.split())
+    text = passage.held or " ".join(chunk.text.split())
     if len(text.split()) > whole:
-        text = _best(sentences(chunk.text), terms, whole)
+        text = _best(sentences(passage.held or chunk.text), terms, whole)
     when = ""
-    if passage.valid_to is not None:
+    if passage.held:
+        when = f" (noted {day(passage.valid_from)})"  # and not repeated since
+    elif passage.valid_to is not None:
         when = f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
     elif dated:
         when = f" ({day(passage.valid_from)})"

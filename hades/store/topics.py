@@ -263,6 +263,18 @@ class Topics:
         write.subject = topic_id << 3 | NodeKind.TOPIC
         return _state(topic, row._replace(valid_to=valid_to), content), True
 
+    def set_kind(self, write: Write, space: int, topic: str, kind: str | None) -> bool:
+        """Say what a topic is; whether that is news. Indexes hear of its chunks again."""
+        done = self._database.run(
+            "UPDATE topics SET kind = ?1 WHERE space = ?2 AND name = ?3 AND kind <> ?1",
+            *(kind, space, topic),
+        )
+        if done.rowcount:
+            self._database.run(
+                "UPDATE chunks SET change = ? WHERE topic = ?", write.change, self.id(space, topic)
+            )
+        return bool(done.rowcount)
+
     def _withdraw_plans(self, write: Write, topic_id: int, after: int) -> int:
         """Retire the states that have not come true yet; how many."""
         return self._database.run(
