@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
 from hades.domain.names import without_parenthesis, words
 from hades.domain.sentences import sentences
-from hades.recall import told
 from hades.recall.terms import QuestionName, QuestionTerms, said, stem, terms_of
+from hades.recall.told import from_notes, told_facts
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder
@@ -53,6 +53,11 @@ TITLE_WEIGHT, NAMED_WEIGHT = 0.2, 0.1
 """For a second sentence in a passage that is called what the first names, or that only
 names it too. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both is much the same."""
 
+SMALL_TALK_WORDS = 6
+_SMALL_TALK = re.compile(
+    r"(?:hi|hey|hello|thanks|thank you|wow|ok|okay|sure|great|cool|bye|good (?:morning|evening))\b",
+    re.IGNORECASE,
+)
 _NAME = r"[A-Z](?!['’])[\w'’.-]*"  # not the I of I'm
 _NAMES = re.compile(rf"{_NAME}(?:\s+(?:(?:of|the|de|von|van|and)\s+)?{_NAME})*")
 
@@ -102,10 +107,10 @@ def answer(
 ) -> Answer:
     """The best few sentences of a recall, each with the number of its passage."""
     if recall.notes or (recall.facts and not recall.passages):
-        return told.answer(recall)
+        return from_notes(recall)
     terms = terms_of(recall.question)
     unsaid = _unsaid(terms.names, recall.passages)
-    if unsaid and len(unsaid) == len(terms.names):
+    if unsaid and len(unsaid) == len(terms.names) and not told_facts(recall):
         return Answer(recall.question, (), recall, tuple(name.text for name in unsaid))
     read: dict[str, _Read] = {}
     for number, passage in enumerate(recall.passages, start=1):
@@ -120,7 +125,9 @@ def answer(
         replies += _in_two_steps(ranked, terms, recall)
     chosen = _chosen(replies, at_most, one_each=compares)
     found = (Sentence(_shown(one.text), round(score, 4), one.number) for score, one in chosen)
-    return Answer(recall.question, tuple(found), recall, tuple(name.text for name in unsaid))
+    told = told_facts(recall)
+    missing = () if told else tuple(name.text for name in unsaid)
+    return Answer(recall.question, (*told, *found)[:at_most], recall, missing)
 
 
 def _unsaid(names: Sequence[QuestionName], passages: Sequence[Passage]) -> list[QuestionName]:
@@ -139,6 +146,8 @@ def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read
         told = said(plain)
         # A title, a question, or what only says the question again answers nothing.
         if text.startswith("#") or plain.endswith(("?", ":")) or terms.only_repeated_by(told):
+            continue
+        if _SMALL_TALK.match(plain) and len(plain.split()) <= SMALL_TALK_WORDS:
             continue
         cue = 1.0 if terms.is_answered_in_kind(plain) else 0.0
         yield _Read(plain, number, told, around, _coverage(terms, told, around), cue)

@@ -24,6 +24,8 @@ WHOLE_WORDS, ITEM_WORDS = 45, 20
 """A note of so many words is given whole, as an answer or as an item of a list."""
 FACT_MEANT = 0.3
 """From here on a fact is what the question means, whatever else it names."""
+FACT_ALONE, FACTS_SAID = 0.5, 2
+"""Beside documents, only facts that are this likely meant, and so many of them, are said."""
 SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.2, 0.05
 """What is believed less than this share of the best is not told."""
 
@@ -40,7 +42,16 @@ class _Unit:
     when: datetime
 
 
-def answer(recall: Recall) -> Answer:
+def told_facts(recall: Recall) -> tuple[Sentence, ...]:
+    """The told facts that a question means, said."""
+    return tuple(
+        Sentence(fact.text, fact.score, number, "fact")
+        for number, fact in enumerate(recall.facts, start=1)
+        if fact.score >= FACT_ALONE
+    )[:FACTS_SAID]
+
+
+def from_notes(recall: Recall) -> Answer:
     """What was noted and told that answers a question, best first."""
     terms = terms_of(recall.question)
     happened = recall.wants is Wants.HAPPENINGS
@@ -109,7 +120,7 @@ def _fact(fact: Fact, number: int) -> _Unit:
 def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
     """A note under its name: all of it when it is short, else the sentences that fit best."""
     chunk = passage.chunk
-    text = passage.held or " ".join(chunk.text.split())
+    text = passage.held or _on_one_line(chunk.text)
     if len(text.split()) > whole:
         text = _best(sentences(passage.held or chunk.text), terms, whole)
     when = ""
@@ -127,6 +138,13 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
         chunk.topic,
         passage.valid_from,
     )
+
+
+def _on_one_line(text: str) -> str:
+    """A text without its line breaks, unless they belong to it, as in code."""
+    if "```" in text or any(line.startswith(("    ", "\t")) for line in text.splitlines()):
+        return text.strip()
+    return " ".join(text.split())
 
 
 def _best(parts: Sequence[str], terms: QuestionTerms, most: int) -> str:
