@@ -225,6 +225,11 @@ def _passage(number: int, passage: Passage) -> dict[str, Any]:
     }
 
 
+def cited_facts(found: Recall) -> list[str]:
+    """The facts of a recall as lines, each with what to cite."""
+    return [one_line(f"[{_edge(one.edge)}] {one.text}") for one in found.facts]
+
+
 def recalled_paths(found: Recall) -> list[dict[str, Any]]:
     """The paths of a recall, with the nodes to cite."""
     nodes = {one.number: list(one.nodes) for one in found.citations if one.kind == "path"}
