@@ -124,7 +124,9 @@ def test_a_batch_needs_the_role_of_each_of_its_writes(client: hades.Memory, serv
 
 def test_what_nothing_found_says_is_told_over_the_wire_too(client: hades.Memory) -> None:
     client.remember("design/approach_x", "Approach X is viable.")
-    assert str(client.ask("Is approach X viable?")) == "design/approach_x: Approach X is viable. [1]"
+    assert (
+        str(client.ask("Is approach X viable?")) == "design/approach_x: Approach X is viable. [1]"
+    )
     unknown = client.ask("Is approach Y viable?")
     assert (unknown.sentences, unknown.unsaid) == ((), ("approach Y",))
     assert str(unknown) == "Nothing found says anything of “approach Y”."
