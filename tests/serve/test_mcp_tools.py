@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -173,6 +174,8 @@ def test_a_time_in_words_is_told_as_understood_and_can_be_overridden(story: Exec
     assert "lunch@1#0" in cited
     assert "refactoring/q1@1#0" not in cited
     assert "time" not in answer.structured_content
+    none = text_of(call(story, "recall", {"question": "What happened in May 2020?"}))
+    assert re.search(r"(?i)nothing [a-z ]+ that time", none)
 
 
 def test_recall_gives_passages_and_paths_with_their_nodes(story: Executor) -> None:

@@ -50,6 +50,7 @@ WHAT_IS_MISSING = {
     Reason.NOT_INDEXED: "not all that was written can be found yet",
     Reason.ENCODER_FAILED: "nothing was found by meaning, only by words and names",
     Reason.CUT_QUESTION: "the question was shortened",
+    Reason.NOTHING_KNOWN: "nothing is known of that time",
 }
 """The reasons a reader must know, in plain words; the others are for engineers."""
 
@@ -181,7 +182,7 @@ def _time(found: Recall) -> list[str]:
 def _nothing_fits(found: Recall) -> str:
     reasons = {note.reason for note in found.reasons}
     if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
-        return nothing(past=found.valid is not None or found.known is not None)
+        return nothing(past=any((found.valid, found.known, found.time)))
     fits = "Nothing that is remembered fits: ask in other words, or see `topics`."
     return "\n".join([fits, *_missing(found.reasons)])
 
