@@ -215,12 +215,14 @@ class View:
         with suppress(*((Unavailable,) if degrades else ())):
             self._index_pending(on_progress)
 
+    def _is_behind(self) -> bool:
+        """Whether states or facts were written that questions do not find yet."""
+        waiting = self._store.edges.waiting
+        return bool(self.pending or waiting(self._finder.encoder.model))
+
     def _index_pending(self, on_progress: Progress | None) -> None:
         """Cut, embed and link what was remembered since, where this may be written."""
-        if self._store.read_only or not (
-            self._store.chunks.pending_count(self._space_id)
-            or self._store.edges.waiting(self._finder.encoder.model)
-        ):
+        if self._store.read_only or not self._is_behind():
             return
         from hades.ingest.pipeline import Pipeline
         from hades.ingest.summary import Summary

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.markup import escape
+
 from hades.cli.render import clean, flat, printable, table
 from hades.domain.answer import (
     Answer,
+    Fact,
     Interval,
     Neighbour,
     Note,
     Passage,
     Path,
     Recall,
+    Sentence,
     StageReport,
     Subgraph,
     WorkingSet,
 )
 from hades.domain.graph import Node
+from hades.domain.names import own_heading
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,11 +33,14 @@ BAR_CHARACTERS = 32
 
 
 def recall(console: Console, found: Recall, *, explain: bool = False) -> None:
-    """A recall: the passages, the paths, and what a user should know about them."""
+    """A recall: facts, passages and paths, and what a user should know about them."""
     _head(console, found, explain=explain)
+    _time(console, found)
+    for number, fact in enumerate(found.facts, start=1):
+        _fact(console, number, fact, explain=explain)
     for number, passage in enumerate(found.passages, start=1):
         _passage(console, number, passage, explain=explain)
-    if not found.passages:
+    if not found.passages and not found.facts:
         console.print("nothing found")
     if found.paths:
         console.print("[bold]paths[/]")
@@ -50,6 +58,12 @@ def _head(console: Console, found: Recall, *, explain: bool) -> None:
         kind = f"[bold]{found.intent.value}[/] [dim]({clean(found.evidence)})[/]"
         cost = f"{kind}, {found.mode.value}  {cost}"
     console.print(cost)
+
+
+def _time(console: Console, found: Recall) -> None:
+    """How the time in the words of a question was understood, where there is one."""
+    if found.time is not None:
+        console.print(f"[cyan]{flat(str(found.time))}[/]")
 
 
 def _reasons(console: Console, notes: Sequence[Note], *, explain: bool = False) -> None:
@@ -77,13 +91,27 @@ def _held(passage: Passage) -> str:
     return since if passage.valid_to is None else f"{since} to {passage.valid_to:%Y-%m-%d}"
 
 
+def _fact(console: Console, number: int, fact: Fact, *, explain: bool) -> None:
+    told = [f"belief {_sure(fact.belief, explain=explain)}"]
+    if explain:
+        told = [f"score {fact.score:.3f}", _edge(fact), *told]
+    console.print(f"[bold]F{number}[/]  {flat(fact.text)}  [dim]{'  '.join(told)}[/]")
+
+
+def _edge(fact: Fact) -> str:
+    """The edge that tells a fact, and why it holds."""
+    edge = fact.edge
+    return f"edge {edge.id}" + (f"  {flat(edge.evidence)}" if edge.evidence else "")
+
+
 def _passage(console: Console, number: int, passage: Passage, *, explain: bool) -> None:
     told = [f"belief {_sure(passage.belief, explain=explain)}", _held(passage)]
+    told += ["superseded"] if passage.superseded else []
     if explain:
         told = [f"score {passage.score:.3f}", " ".join(passage.retrievers), *told]
     console.print(f"[bold]{number}. {_place(passage)}[/]  [dim]{'  '.join(told)}[/]")
-    if passage.chunk.heading:
-        console.print(f"   [cyan]{clean(passage.chunk.heading)}[/]")
+    if heading := own_heading(passage.chunk.topic, passage.chunk.heading):
+        console.print(f"   [cyan]{clean(heading)}[/]")
     text = " ".join(passage.chunk.text.split())
     shown = text[:TEXT_CHARACTERS_SHOWN]
     console.print("   " + clean(shown + (" …" if len(text) > len(shown) else "")))
@@ -145,20 +173,29 @@ def working_set(console: Console, found: WorkingSet) -> None:
 
 
 def answer(console: Console, found: Answer) -> None:
-    """The sentences that answer, then the places they stand in."""
+    """The sentences that answer, then the facts they are and the places they stand in."""
     for sentence in found.sentences:
-        console.print(f"{flat(sentence.text)} [dim]\\[{sentence.citation}][/]")
+        console.print(f"{flat(sentence.text)} [dim]{escape(sentence.label)}[/]")
     if found.shortfall:
         console.print(flat(found.shortfall))
-    if not found.sentences:
-        return
-    console.print()
-    for number in sorted({sentence.citation for sentence in found.sentences}):
-        passage = found.recall.passages[number - 1]
-        console.print(
-            f"[dim]\\[{number}] {_place(passage)}  {_held(passage)}  "
-            f"belief {_sure(passage.belief)}[/]"
-        )
+    if found.sentences or found.recall.time:
+        console.print()
+    _time(console, found.recall)
+    for one in sorted({s.label: s for s in found.sentences}.values(), key=_by_kind):
+        console.print(f"[dim]{escape(one.label)} {_source(one, found.recall)}[/]")
+
+
+def _by_kind(sentence: Sentence) -> tuple[str, int]:
+    return sentence.kind, sentence.citation
+
+
+def _source(sentence: Sentence, found: Recall) -> str:
+    """The fact or passage a sentence was read in."""
+    if sentence.kind == "fact":
+        fact = found.facts[sentence.citation - 1]
+        return f"{_edge(fact)}  belief {_sure(fact.belief)}"
+    passage = found.passages[sentence.citation - 1]
+    return f"{_place(passage)}  {_held(passage)}  belief {_sure(passage.belief)}"
 
 
 def _explain(console: Console, found: Recall) -> None:

@@ -19,7 +19,7 @@ from hades.domain.graph import (
     RelationChange,
     Resolution,
 )
-from hades.domain.names import one_line
+from hades.domain.names import one_line, own_heading
 from hades.domain.proposal import Proposal
 from hades.domain.statement import statement
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
@@ -228,8 +228,8 @@ def hits(console: Console, found: list[Hit]) -> None:
         retrievers = "  ".join(f"{one} {score:.3g}" for one, score in hit.retrievers.items())
         where = f"{clean(hit.chunk.topic)}:{hit.line}"
         console.print(f"[bold]{number}. {where}[/]  {hit.score:.3f}  [dim]{retrievers}[/]")
-        if hit.chunk.heading:
-            console.print(f"   [cyan]{clean(hit.chunk.heading)}[/]")
+        if heading := own_heading(hit.chunk.topic, hit.chunk.heading):
+            console.print(f"   [cyan]{clean(heading)}[/]")
         text = " ".join(hit.chunk.text.split())
         console.print("   " + clean(text[:300] + (" …" if len(text) > 300 else "")))
     if not found:
@@ -275,9 +275,8 @@ def chunks(console: Console, found: list[Chunk]) -> None:
     rows = table("passage", "characters", "tokens", "heading", "text")
     for one in found:
         text = flat(one.text)[:TEXT_CHARACTERS_SHOWN]
-        rows.add_row(
-            str(one.ordinal), f"{one.start}–{one.end}", str(one.tokens), clean(one.heading), text
-        )
+        heading = clean(own_heading(one.topic, one.heading))
+        rows.add_row(str(one.ordinal), f"{one.start}–{one.end}", str(one.tokens), heading, text)
     console.print(rows if found else "no passages: it is not indexed yet")
 
 

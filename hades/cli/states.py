@@ -78,7 +78,7 @@ def recall(
         bool, typer.Option("--context", help="Print only the text for a model.")
     ] = False,
 ) -> None:
-    """What is known about a question: passages, paths, how sure, and why these."""
+    """What is known about a question: facts, passages, paths, how sure, and why these."""
     with invocation.asked() as (view, progress):
         found = call(_RECALL, view, given, progress)
     from hades.cli import answers, render

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hades.context.tokens import ELLIPSIS, BuiltIn, Tokenizer, cut, cut_words, load_tokenizer
 from hades.domain.answer import Citation, Fact, Note, Passage, Path
 from hades.domain.graph import Reason
-from hades.domain.names import spoken
+from hades.domain.names import own_heading
 
 STAGE = "pack"
 PATH_TOKENS_AT_MOST = 120
@@ -210,19 +210,17 @@ def _cut(block: _Block, room: int, counter: Tokenizer, notes: list[Note]) -> _Bl
 
 def _head(number: int, passage: Passage) -> str:
     """Where a passage stands: topic, version, lines, date and heading."""
-    topic, heading = (
-        " ".join(text.split()) for text in (passage.chunk.topic, passage.chunk.heading)
-    )
+    chunk = passage.chunk
+    topic = " ".join(chunk.topic.split())
+    heading = " ".join(own_heading(chunk.topic, chunk.heading).split())
     if len(topic) > HEAD_CHARACTERS_AT_MOST:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
-    where = f"[{number}] {topic}@{passage.chunk.version}, {_lines(passage.line, passage.end_line)}"
+    where = f"[{number}] {topic}@{chunk.version}, {_lines(passage.line, passage.end_line)}"
     head = f"{where}, {passage.valid_from:%Y-%m-%d}"
     if passage.valid_to is not None:
         head += f" to {passage.valid_to:%Y-%m-%d}"
     if passage.superseded:
         head += ", superseded since"
-    if heading == spoken(topic):
-        return head
     return f"{head} · {heading[:HEAD_CHARACTERS_AT_MOST]}" if heading else head
 
 

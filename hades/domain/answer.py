@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from hades.domain.graph import Edge, Node, Reason
+from hades.domain.statement import moment_words, window_words
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
 
 
@@ -54,7 +55,7 @@ class TimeKind(StrEnum):
 class TimeWords:
     """A time as it was said and as it was understood: `since` <= t < `until`, in UTC.
 
-    With an `event` both ends are None: its time has to be looked up.
+    With an `event` both ends are None until its time is looked up.
     """
 
     kind: TimeKind
@@ -62,6 +63,22 @@ class TimeWords:
     since: datetime | None = None
     until: datetime | None = None
     event: str = ""
+
+    def __str__(self) -> str:
+        """`in March: 1 to 31 March 2025`."""
+        return f"{self.said}: {self._understood}"
+
+    @property
+    def _understood(self) -> str:
+        if self.kind is TimeKind.ORIGIN:
+            return "the first version"
+        if self.since is None and self.until is None:
+            is_past = self.kind in (TimeKind.PAST, TimeKind.BEFORE)
+            return "what no longer holds" if is_past else "not narrowed to a time"
+        if self.since is None or self.until is None or self.kind is TimeKind.SINCE:
+            until = "" if self.until is None else f"before {moment_words(self.until)}"
+            return until if self.since is None else f"since {moment_words(self.since)}"
+        return window_words(self.since, self.until)
 
 
 class Wants(StrEnum):
@@ -247,7 +264,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What a part of the context rests on: a passage or a path, by its number there."""
+    """What a part of the context rests on: a passage, fact or path, by its number there."""
 
     number: int
     kind: str
@@ -370,7 +387,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence that answers, with the passage it was read in."""
+    """A sentence that answers, with the passage or fact it was read in."""
 
     text: str
     score: float

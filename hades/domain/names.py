@@ -184,6 +184,16 @@ def spoken(name: str) -> str:
     return " ".join(_NAME_JOINTS.sub(" ", name).split())
 
 
+def own_heading(topic: str, heading: str) -> str:
+    """A heading without the topic's name, which stands before a note's own headings.
+
+    >>> own_heading("server/db07", "server db07"), own_heading("server/db07", "server db07 > Disks")
+    ('', 'Disks')
+    """
+    name = spoken(topic)
+    return "" if heading == name else heading.removeprefix(f"{name} > ")
+
+
 def fact_words(source: str, relation: str, target: str) -> str:
     """A fact as it is embedded and searched.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, time, timedelta
 
 from hades.domain.graph import Edge
 
@@ -38,3 +38,24 @@ def _when(edge: Edge) -> str:
 def day(moment: datetime) -> str:
     """`3 May 2025`."""
     return f"{moment.day} {moment:%B} {moment.year}"
+
+
+def moment_words(moment: datetime) -> str:
+    """`3 May 2025`, with the time of day where it is not the beginning of one."""
+    return day(moment) + (f" {moment:%H:%M}" if moment.time() != time.min else "")
+
+
+def window_words(since: datetime, until: datetime) -> str:
+    """`1 to 31 March 2025`: the days of a window that ends before `until`, with both ends.
+
+    One that does not begin and end with a day is said with its times of day.
+    """
+    if since.time() != time.min or until.time() != time.min:
+        return f"{moment_words(since)} to {moment_words(until)}"
+    last = until - timedelta(days=1)
+    first = day(since)
+    for same in (f" {last.year}", f" {last:%B}"):
+        if not first.endswith(same):
+            break
+        first = first.removesuffix(same)
+    return day(last) if since.date() == last.date() else f"{first} to {day(last)}"

@@ -102,7 +102,7 @@ def _ask(question: Question, opened: OpenSet) -> AskedOnce:
     found = view.ask(question.text)
     ms = 1000 * (time.perf_counter() - start)
     ids = [opened.id_of(passage.chunk) for passage in found.recall.passages]
-    cited = {ids[one.citation - 1] for one in found.sentences}
+    cited = {ids[one.citation - 1] for one in found.sentences if one.kind == "passage"}
     texts = [one.text for one in found.sentences]
     recalled = [passage.chunk.text for passage in found.recall.passages]
     return AskedOnce(

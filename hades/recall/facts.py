@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hades.domain.answer import Fact
-from hades.domain.graph import Edge
+from hades.domain.graph import Edge, NodeKind
 from hades.domain.names import STOP_WORDS, name_parts, spoken
 from hades.domain.statement import statement
 from hades.graph.arrays import Floats32
@@ -52,7 +52,7 @@ def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int)
             vector = vector if found[0] is None else found[0]
     ids = _near(query, vector, asked)
     edges = query.store.edges.read(query.space, list(ids), query.as_of)
-    read = [_Read(edge, ids[one]) for one, edge in edges.items() if edge.relation != DERIVED]
+    read = [_NearFact(edge, ids[one]) for one, edge in edges.items() if edge.relation != DERIVED]
     spread = Counter(word for one in read for word in one.words)
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
     terms = terms_of(question)
@@ -76,6 +76,9 @@ def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, 
     held = rows["space"] == query.space
     held &= (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
     held &= asked.admits(rows["valid_from"], rows["valid_to"])
+    if query.topics is not None:  # of filtered topics only what is told of them
+        nodes = np.array(query.topics, np.int64) << 3 | NodeKind.TOPIC
+        held &= np.isin(rows["source"], nodes) | np.isin(rows["target"], nodes)
     all_ids = np.unique(facts.chunks)
     mask = np.isin(all_ids, rows["id"][held])
     numbers, near = facts.nearest(vector, np.searchsorted(all_ids, facts.chunks), mask, CANDIDATES)
@@ -83,7 +86,7 @@ def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _NearFact:
     """A fact with how near it is."""
 
     edge: Edge

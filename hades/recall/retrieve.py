@@ -234,13 +234,15 @@ def rank(
         if not len(numbers):
             stage.note(Reason.NOTHING_FOUND)
             return
-        if not are_notes(retrieved.query, numbers):
-            # Earlier versions are candidates among notes only.
-            numbers = numbers[retrieved.query.graph.visible[numbers]]
-        elif plan.on and not _late(stage, "the ranker"):
-            _rank_notes(retrieved, ranker, numbers, second, limit, intent)
+        retrieved.are_notes = are_notes(retrieved.query, numbers)
+        if retrieved.are_notes and not _late(stage, "earlier versions"):
+            if not plan.on:
+                stage.note(Reason.SWITCHED_OFF)
+            _rank_notes(retrieved, ranker if plan.on else None, numbers, second, limit, intent)
             stage.cut += len(numbers) - len(retrieved.numbers)
             return
+        # Earlier versions are candidates among notes only.
+        numbers = numbers[retrieved.query.graph.visible[numbers]]
         few = len(numbers) < RANKED_FROM_CANDIDATES
         if plan.on and not few and not _late(stage, "the ranker"):
             retrieved.features = candidates.read(
@@ -274,7 +276,7 @@ def rank(
 
 def _rank_notes(
     retrieved: Retrieved,
-    ranker: Ranker,
+    ranker: Ranker | None,
     numbers: Ints,
     second: Floats,
     limit: int,
@@ -287,7 +289,7 @@ def _rank_notes(
         *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
         *(retrieved.terms, intent, holds, second),
     )
-    ranked = ranker.rank(found)
+    ranked = ranker.rank(found) if ranker else _unranked(retrieved.signals, notes.numbers)
     said = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
     scores, retrieved.superseded = in_topic_order(
         *(query, notes, said, retrieved.vector, retrieved.terms, intent, retrieved.asks)
@@ -295,7 +297,6 @@ def _rank_notes(
     order = np.lexsort((notes.numbers, -scores))[:limit]
     retrieved.numbers, retrieved.scores = notes.numbers[order], scores[order]
     retrieved.belief, retrieved.features = ranked.belief[order], found[order]
-    retrieved.are_notes = True
     if not retrieved.asks.is_past and not retrieved.asks.wants_happenings:
         retrieved.held = still_holds(notes)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hades.domain.answer import Answer, Fact, Passage, Recall, Sentence, Wants
+from hades.domain.answer import Answer, Fact, Passage, Recall, Sentence, TimeKind, Wants
 from hades.domain.names import name_parts
 from hades.domain.sentences import sentences
 from hades.domain.statement import day
@@ -40,6 +40,7 @@ class _Unit:
     kind: str
     topic: str
     when: datetime
+    ended: bool = False
 
 
 def told_facts(recall: Recall) -> tuple[Sentence, ...]:
@@ -58,6 +59,8 @@ def from_notes(recall: Recall) -> Answer:
     many = happened or asks_for_list(recall.question)
     room = LIST_WORDS if many else WORDS
     units = list(_units(recall, terms, ITEM_WORDS if many else WHOLE_WORDS))
+    if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
+        units = [unit for unit in units if unit.ended] or units
     units.sort(key=lambda unit: -unit.belief)
     unsaid = _unsaid(recall, units)
     if unsaid:
@@ -114,7 +117,10 @@ def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
 
 def _fact(fact: Fact, number: int) -> _Unit:
     edge = fact.edge
-    return _Unit(fact.text, fact.score, number, "fact", edge.source.name, edge.valid_from)
+    return _Unit(
+        *(fact.text, fact.score, number, "fact", edge.source.name, edge.valid_from),
+        ended=edge.valid_to is not None,
+    )
 
 
 def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
@@ -137,6 +143,7 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
         "passage",
         chunk.topic,
         passage.valid_from,
+        ended=passage.valid_to is not None,
     )
 
 

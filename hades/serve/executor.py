@@ -264,7 +264,7 @@ class Executor:
 
         def run(checked: bool) -> Result:
             memory = self._reading if space is None else self._reading.in_space(space)
-            if checked and memory.pending:
+            if checked and memory._is_behind():
                 raise _NotIndexed
             if valid is None and known is None:
                 return call(memory)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,10 +124,41 @@ def test_a_batch_needs_the_role_of_each_of_its_writes(client: hades.Memory, serv
 
 def test_what_nothing_found_says_is_told_over_the_wire_too(client: hades.Memory) -> None:
     client.remember("design/approach_x", "Approach X is viable.")
-    assert str(client.ask("Is approach X viable?")) == "Approach X is viable. [1]"
+    assert (
+        str(client.ask("Is approach X viable?")) == "design/approach_x: Approach X is viable. [1]"
+    )
     unknown = client.ask("Is approach Y viable?")
     assert (unknown.sentences, unknown.unsaid) == ((), ("approach Y",))
     assert str(unknown) == "Nothing found says anything of “approach Y”."
+
+
+def test_a_question_is_answered_alike_here_and_there(
+    client: hades.Memory, server: Server, path: Path
+) -> None:
+    client.remember("server/db07", "It runs PostgreSQL 15.", valid_from="2025-01-10")
+    client.remember("server/db07", "It runs PostgreSQL 16.", valid_from="2025-05-03")
+    client.relate("server/db07", "runs_on", "rack 2", valid_from="2024-06-01")
+    client.change_fact("server/db07", "runs_on", to="rack 4", at="2025-05-03")
+    client.warm()
+    asked = (
+        ("Where does db07 run?", {}),
+        ("Where did db07 run in March 2025?", {}),
+        ("What changed at db07?", {"since": "2025-05", "until": "2025-06"}),
+    )
+    remote = [client.ask(question, **options) for question, options in asked]
+    with hades.open(path, read_only=True) as memory:
+        memory.warm()
+        local = [memory.ask(question, **options) for question, options in asked]
+    for here, there in zip(local, remote, strict=True):
+        assert replace(there, recall=here.recall) == here
+        spent = {name: getattr(here.recall, name) for name in ("ms", "telemetry", "conveyance")}
+        assert replace(there.recall, **spent) == here.recall
+    now, then, changed = remote
+    assert str(now).startswith("server/db07 runs on rack 4, since 3 May 2025 [F1]")
+    assert str(then).startswith("server/db07 runs on rack 2, from 1 June 2024 to 3 May 2025 [F1]")
+    assert str(then.recall.time) == "in March 2025: 1 to 31 March 2025"
+    assert changed.recall.wants is hades.Wants.HAPPENINGS
+    assert any(one.superseded for one in client.recall("Which PostgreSQL has db07?").passages)
 
 
 def test_a_question_inside_a_batch_is_refused_as_in_a_memory(client: hades.Memory) -> None:

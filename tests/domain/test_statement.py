@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from hades.domain.answer import TimeKind, TimeWords
 from hades.domain.graph import Edge, Node
 from hades.domain.statement import statement
 
@@ -44,13 +45,31 @@ def test_a_plan_that_came_true_is_from_its_day_on_or_since() -> None:
     assert statement(edge("x", "2025-05-03", recorded="2025-06-01")).endswith("since 3 May 2025")
 
 
+@pytest.mark.parametrize(
+    ("kind", "since", "until", "understood"),
+    [
+        ("during", "2025-03-01", "2025-04-01", "1 to 31 March 2025"),
+        ("during", "2025-04-01", "2025-07-01", "1 April to 30 June 2025"),
+        ("during", "2024-12-01", "2025-03-01", "1 December 2024 to 28 February 2025"),
+        ("during", "2025-03-12", "2025-03-13", "12 March 2025"),
+        ("during", "2025-03-12T14:30", "2025-03-13", "12 March 2025 14:30 to 13 March 2025"),
+        ("since", "2025-03-12", "2025-03-20T10:00", "since 12 March 2025"),
+        ("before", None, "2025-06-01", "before 1 June 2025"),
+        ("origin", None, None, "the first version"),
+        ("past", None, None, "what no longer holds"),
+        ("before", None, None, "what no longer holds"),
+        ("during", None, None, "not narrowed to a time"),
+    ],
+)
+def test_a_time_is_said_as_it_was_understood(
+    kind: str, since: str | None, until: str | None, understood: str
+) -> None:
+    assert str(TimeWords(TimeKind(kind), "then", day(since), day(until))) == f"then: {understood}"
+
+
 def test_relations_are_said_as_words() -> None:
-<<<<<<< HEAD
-    said = {name: statement(edge(name, "2025-01-01"), dated=False) for name in ("is-part_of", "_a__b-")}
-=======
     said = {
         name: statement(edge(name, "2025-01-01"), dated=False) for name in ("is-part_of", "_a__b-")
     }
->>>>>>> edges
     assert said["is-part_of"] == "server/db07 is part of rack 4"
     assert said["_a__b-"] == "server/db07 a b rack 4"

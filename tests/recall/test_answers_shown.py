@@ -8,15 +8,16 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 
 import pytest
-from making import passage, path, recall
+from making import LIKELY, SPRING, passage, path, recall
 from rich.console import Console
 from typer.testing import CliRunner
 
 import hades
 from hades.cli import answers, app
 from hades.cli.commands import read_json
-from hades.domain.answer import Answer, Neighbour, Note, Sentence
-from hades.domain.graph import Node, Reason
+from hades.domain.answer import Answer, Fact, Neighbour, Note, Sentence
+from hades.domain.graph import Edge, Node, Reason
+from hades.domain.statement import statement
 
 FOUND = recall(
     "Why was X rejected?",
@@ -96,6 +97,21 @@ def test_an_answer_names_its_places() -> None:
     ]
     none = Answer("Why?", (), FOUND)
     assert shown(lambda out: answers.answer(out, none)) == "Nothing found answers this.\n"
+    ends = Node("topic", "db[07]"), Node("entity", "rack 4")
+    edge = Edge(7, ends[0], "runs_on", ends[1], 1.0, SPRING, None, SPRING)
+    told = replace(FOUND, facts=(Fact(edge, statement(edge), 0.9, LIKELY),))
+    both = replace(said, sentences=(*said.sentences, Sentence("It does.", 0.8, 1, "fact")))
+    assert shown(lambda out: answers.answer(out, replace(both, recall=told))).splitlines() == [
+        "So it was rejected. [1]",
+        "It does. [F1]",
+        "",
+        "[F1] edge 7  belief 0.80",
+        "[1] design/x@2:1–2  2024-03-01  belief 0.80",
+    ]
+    alone = replace(told, passages=(), paths=(), reasons=())
+    assert shown(lambda out: answers.recall(out, alone)).splitlines()[1:] == [
+        "F1  db[07] runs on rack 4, since 1 March 2024  belief 0.80"
+    ]
     half = replace(said, unsaid=("approach Y",))
     assert shown(lambda out: answers.answer(out, half)).splitlines()[:2] == [
         "So it was rejected. [1]",

@@ -100,6 +100,39 @@ def test_entities_by_any_name_and_what_speaks_of_them(client: httpx.Client) -> N
     }  # fmt: skip
 
 
+def test_told_facts_and_times_in_words_are_answered(client: httpx.Client) -> None:
+    space = ask(
+        client,
+        """{ space {
+             ask(question: "What makes approach X viable after the fix?") {
+               sentences { kind label text }
+               recall { facts { text belief { mean } edge { id target { name } } } } }
+             then: recall(question: "What happened in January 2024?") {
+               wants time { kind said since until } passages { superseded chunk { id } } }
+             windowed: recall(question: "What happened?", since: "2024-02", until: "2024-03") {
+               time { said } passages { chunk { topic } } }
+        } }""",
+    )["space"]
+    (fact,) = space["ask"]["recall"]["facts"]
+    assert fact["edge"]["target"] == {"name": "refactoring/q1"}
+    cited = {one["label"]: (one["kind"], one["text"]) for one in space["ask"]["sentences"]}
+    assert cited["[F1]"] == ("fact", fact["text"])
+    assert space["then"]["wants"] == "happenings"
+    assert space["then"]["time"] == {
+        "kind": "during",
+        "said": "in January 2024",
+        "since": "2024-01-01T00:00:00Z",
+        "until": "2024-02-01T00:00:00Z",
+    }
+    chunks = [one["chunk"]["id"] for one in space["then"]["passages"]]
+    assert "lunch@1#0" in chunks
+    assert "refactoring/q1@1#0" not in chunks
+    assert space["windowed"]["time"] is None
+    topics = {one["chunk"]["topic"] for one in space["windowed"]["passages"]}
+    assert "refactoring/q1" in topics
+    assert "lunch" not in topics
+
+
 def test_questions_are_an_entry_to_the_graph(client: httpx.Client) -> None:
     space = ask(
         client,

@@ -151,6 +151,7 @@ def test_prompts_hand_over_paths_to_answer_from(executor: Executor) -> None:
     assert ") design/approach_x --[rejected_because" in text
     assert "(nodes: design/approach_x, bugs/bug_y)" in text
     assert "[design/approach_x@1#0] Considered approach X" in text
+    assert "[edge 1] design/approach_x rejected because bugs/bug_y, from 10 January" in text
     assert "using only the information in these paths" in text
     assert "Cite the path number and the node ids" in text
 

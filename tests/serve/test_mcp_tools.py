@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -129,8 +130,52 @@ def test_what_is_remembered_is_recalled(executor: Executor) -> None:
     assert "it served stale prices" in text_of(found)
     assert "Cite as: [1] design/cache@1#0" in text_of(found)
     (sentence,) = answer.structured_content["sentences"]
-    assert sentence == {"text": note["content"], "cite": "design/cache@1#0"}
-    assert text_of(answer).startswith(f"{note['content']} [1]\nCite as: [1] design/cache@1#0")
+    said = f"design/cache: {note['content']}"
+    assert sentence == {"text": said, "cite": "design/cache@1#0"}
+    assert text_of(answer).startswith(f"{said} [1]\nCite as: [1] design/cache@1#0")
+
+
+def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
+    fact = {"source": "server/db07", "relation": "runs_on", "target": "rack 4"}
+    question = {"question": "Where does db07 run?"}
+    _, found, answer = in_turn(
+        executor,
+        ("relate", fact | {"valid_from": "2024-02-03", "evidence": "the label"}),
+        ("recall", question),
+        ("ask", question),
+    )
+    said = "server/db07 runs on rack 4, since 3 February 2024"
+    assert f"Facts:\n[F1] {said}\n\nCite as: [F1] edge 1\n" in text_of(found)
+    (told,) = found.structured_content["facts"]
+    assert (told["number"], told["cite"], told["text"]) == (1, "edge 1", said)
+    assert (told["target"]["name"], told["evidence"]) == ("rack 4", "the label")
+    assert answer.structured_content["sentences"] == [{"text": said, "cite": "edge 1"}]
+    assert text_of(answer) == f"{said} [F1]\nCite as: [F1] edge 1"
+
+
+def test_a_time_in_words_is_told_as_understood_and_can_be_overridden(story: Executor) -> None:
+    question = {"question": "What happened last month?"}  # it is March 2024
+    found, answer = in_turn(story, ("recall", question), ("ask", question))
+    for one in (found, answer):
+        assert "\nTime: last month: 1 to 29 February 2024.\n" in text_of(one)
+        assert one.structured_content["time"] == {
+            "kind": "during",
+            "said": "last month",
+            "since": "2024-02-01T00:00:00Z",
+            "until": "2024-03-01T00:00:00Z",
+            "event": "",
+        }
+    cited = [one["cite"] for one in found.structured_content["passages"]]
+    assert "refactoring/q1@1#0" in cited
+    assert "lunch@1#0" not in cited
+    window = {"since": "2024-01", "until": "2024-02"}
+    found, answer = in_turn(story, ("recall", question | window), ("ask", question | window))
+    cited = [one["cite"] for one in found.structured_content["passages"]]
+    assert "lunch@1#0" in cited
+    assert "refactoring/q1@1#0" not in cited
+    assert "time" not in answer.structured_content
+    none = text_of(call(story, "recall", {"question": "What happened in May 2020?"}))
+    assert re.search(r"(?i)nothing [a-z ]+ that time", none)
 
 
 def test_recall_gives_passages_and_paths_with_their_nodes(story: Executor) -> None:

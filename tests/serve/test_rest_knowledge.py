@@ -210,11 +210,12 @@ def test_an_export_in_no_format_is_refused(ask: Asker) -> None:
 
 def test_what_nobody_is_sure_of_waits_for_an_admin(ask: Asker) -> None:
     wish = {"subject": "ann", "relation": "knows", "target": "bob", "confidence": 0.3}
+    before = ask.get(f"{S}/proposals").json()["items"]
     waits = ask.post(f"{S}/proposals", wish, caller=WRITER).json()
     assert waits["status"] == "waiting"
     assert _relations(ask, "relation=knows") == []
     listed = ask.get(f"{S}/proposals").json()["items"]
-    assert [one["id"] for one in listed] == [waits["id"]]
+    assert listed == [*before, waits]
     approve = f"{S}/proposals/{waits['id']}/approve"
     assert ask.post(approve, caller=ADMIN).json()["status"] == "applied"
     assert _relations(ask, "relation=knows") == ["knows"]

@@ -60,7 +60,7 @@ class RunningQuery:
         view = self.view(info)
         self.snapshot.close()
         self.take(ITEMS_PER_QUESTION)
-        if self.memory.in_space(view.space).pending:
+        if self.memory.in_space(view.space)._is_behind():
             self.executor.index_now(view.space)
         return view
 

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from mcp_types import CallToolResult, TextContent
 
-from hades.domain.answer import Answer, Citation, Note, Passage, Path, Recall, WorkingSet
+from hades.domain.answer import Answer, Fact, Note, Passage, Path, Recall, WorkingSet
 from hades.domain.graph import Edge, Reason
-from hades.domain.names import one_line
+from hades.domain.names import one_line, own_heading
 from hades.domain.plain import plain
 from hades.domain.times import iso
 from hades.domain.topics import State, Topic
@@ -50,6 +50,7 @@ WHAT_IS_MISSING = {
     Reason.NOT_INDEXED: "not all that was written can be found yet",
     Reason.ENCODER_FAILED: "nothing was found by meaning, only by words and names",
     Reason.CUT_QUESTION: "the question was shortened",
+    Reason.NOTHING_KNOWN: "nothing is known of that time",
 }
 """The reasons a reader must know, in plain words; the others are for engineers."""
 
@@ -115,65 +116,73 @@ def recalled(found: Recall) -> CallToolResult:
         _recall_text(found),
         question=found.question,
         space=found.space,
+        facts=[_fact(number, one) for number, one in enumerate(found.facts, 1)],
         passages=[_passage(number, one) for number, one in enumerate(found.passages, 1)],
         paths=recalled_paths(found),
         sure=round(found.belief.mean, DIGITS),
         tokens=found.tokens,
         notes=[str(note) for note in found.reasons],
+        time=found.time,
         valid=found.valid,
         known=found.known,
     )
 
 
 def _recall_text(found: Recall) -> str:
-    if not found.passages and not found.paths:
+    if not found.passages and not found.paths and not found.facts:
         return _nothing_fits(found)
-    lines = ["", "", "Cite as: " + ", ".join(_cite(one) for one in _cited(found).values())]
+    lines = ["", *_time(found), _cite_as(_sources(found))]
     compared = not any(
         note.reason is Reason.FALLBACK and note.stage == "rank" for note in found.reasons
     )
     if compared:
         lines.append(f"How likely the answer is among these: {found.belief.mean:.2f}.")
-    end = "\n".join([*lines, *_missing(found.reasons)])
+    end = "\n" + "\n".join([*lines, *_missing(found.reasons)])
     # Of a context that is too long the last passages go, not the citations.
     return found.context[: max(ANSWER_CHARACTERS_AT_MOST - len(end), 0)] + end
 
 
 def answered(answer: Answer) -> CallToolResult:
-    """The sentences that answer, and the passages they stand in."""
+    """The sentences that answer, and the passages and facts they stand in."""
     found = answer.recall
-    cited = _cited(found)
-    used = [cited[one] for one in dict.fromkeys(one.citation for one in answer.sentences)]
+    sources = _sources(found)
+    used = {one.label: sources[one.label] for one in answer.sentences}
     text = _nothing_fits(found)
-    if found.passages:
-        sources = ["Cite as: " + ", ".join(_cite(one) for one in used)] if used else []
-        text = "\n".join([str(answer), *sources, *_missing(found.reasons)])
+    if found.passages or found.facts:
+        cited = [_cite_as(used)] if used else []
+        text = "\n".join([str(answer), *_time(found), *cited, *_missing(found.reasons)])
     return reply(
         text,
         question=answer.question,
         space=found.space,
-        sentences=[
-            {"text": one.text, "cite": cited[one.citation].nodes[0]} for one in answer.sentences
-        ],
+        sentences=[{"text": one.text, "cite": sources[one.label]} for one in answer.sentences],
         shortfall=answer.shortfall or None,
         sure=round(found.belief.mean, DIGITS),
+        time=found.time,
         valid=found.valid,
         known=found.known,
     )
 
 
-def _cited(found: Recall) -> dict[int, Citation]:
-    return {one.number: one for one in found.citations if one.kind == "passage"}
+def _sources(found: Recall) -> dict[str, str]:
+    """What the labels in a text stand for: `[F1]` an edge, `[1]` a passage."""
+    facts = {f"[F{n}]": _edge(one.edge) for n, one in enumerate(found.facts, 1)}
+    return facts | {f"[{n}]": one.id for n, one in enumerate(found.passages, 1)}
 
 
-def _cite(citation: Citation) -> str:
-    return one_line(f"[{citation.number}] {', '.join(citation.nodes)}")
+def _cite_as(sources: dict[str, str]) -> str:
+    return one_line("Cite as: " + ", ".join(f"{label} {one}" for label, one in sources.items()))
+
+
+def _time(found: Recall) -> list[str]:
+    """How the time in the words of a question was understood, as a line."""
+    return [] if found.time is None else [one_line(f"Time: {found.time}.")]
 
 
 def _nothing_fits(found: Recall) -> str:
     reasons = {note.reason for note in found.reasons}
     if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
-        return nothing(past=found.valid is not None or found.known is not None)
+        return nothing(past=any((found.valid, found.known, found.time)))
     fits = "Nothing that is remembered fits: ask in other words, or see `topics`."
     return "\n".join([fits, *_missing(found.reasons)])
 
@@ -195,15 +204,31 @@ def _missing(notes: Iterable[Note]) -> list[str]:
     return [f"Notes: {'; '.join(dict.fromkeys(missing))}."] if missing else []
 
 
+def _fact(number: int, fact: Fact) -> dict[str, Any]:
+    return {
+        "number": number,  # [Fn] in the text
+        "cite": _edge(fact.edge),
+        "text": fact.text,
+        "sure": round(fact.belief.mean, DIGITS),
+        **picked(fact.edge, FACT),
+    }
+
+
 def _passage(number: int, passage: Passage) -> dict[str, Any]:
+    chunk = passage.chunk
     return {
         "number": number,  # [n] in the text
         "cite": passage.id,
-        "text": passage.chunk.text,
-        "heading": passage.chunk.heading,
+        "text": chunk.text,
+        "heading": own_heading(chunk.topic, chunk.heading),
         "sure": round(passage.belief.mean, DIGITS),
-        **picked(passage, ("line", "end_line", "valid_from", "valid_to")),
+        **picked(passage, ("line", "end_line", "valid_from", "valid_to", "superseded")),
     }
+
+
+def cited_facts(found: Recall) -> list[str]:
+    """The facts of a recall as lines, each with what to cite."""
+    return [one_line(f"[{_edge(one.edge)}] {one.text}") for one in found.facts]
 
 
 def recalled_paths(found: Recall) -> list[dict[str, Any]]:
@@ -342,5 +367,10 @@ def changed(
 
 def _fact_text(edge: Edge) -> str:
     until = f" until {stamp(edge.valid_to)}" if edge.valid_to else ""
-    number = f"edge {edge.id}, " if edge.id > 0 else ""
+    number = f"{_edge(edge)}, " if edge.id > 0 else ""
     return f"{one_line(str(edge))} ({number}since {stamp(edge.valid_from)}{until})"
+
+
+def _edge(edge: Edge) -> str:
+    """How a told fact is cited."""
+    return f"edge {edge.id}"

@@ -18,8 +18,9 @@ from hades.serve.mcp.call import AgentCall, Ctx
 BUDGET_TOKENS = 4_000
 
 ONLY_FROM_PATHS = (
-    "Answer using only the information in these paths and the passages they lead to. Cite the "
-    "path number and the node ids for every claim, as (path 2: design/approach_x, bugs/bug_y). "
+    "Answer using only the information in these paths, the passages they lead to and the facts. "
+    "Cite the path number and the node ids for every claim, as (path 2: design/approach_x, "
+    "bugs/bug_y), and the number of a fact, as (edge 4). "
     "Where they do not say it, answer that the memory does not know."
 )
 
@@ -47,6 +48,9 @@ async def answer_from_paths(
     paths = answers.recalled_paths(found)
     passages = [f"[{one_line(one.id)}] {one.chunk.text}" for one in found.passages]
     parts = [
+        "Facts:",
+        *(answers.cited_facts(found) or ["none"]),
+        "",
         "Passages:",
         *(passages or ["none"]),
         "",

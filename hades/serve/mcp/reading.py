@@ -34,26 +34,36 @@ async def recall(
     tag: Annotated[OptionalName, Field(description="Only topics with this tag.")] = "",
     kind: Kind = "",
     glob: Annotated[OptionalName, Field(description="Only topics such as design/*.")] = "",
+    since: Annotated[Time, Field(description="Only what began then or later.")] = "",
+    until: Annotated[Time, Field(description="Only what began before.")] = "",
 ) -> CallToolResult:
-    """What is known about a question: passages and paths to answer from, with sources.
+    """What is known about a question: facts, passages and paths to answer from, with sources.
 
     Use it first, before answering about earlier work, decisions, people or documents, and
-    before remembering, to find the topic it belongs to. Cite what you use.
+    before remembering, to find the topic it belongs to. Cite what you use. A time in the
+    question is understood; as_of, since and until override it.
     """
-    options = given(budget=budget, mode=mode, tag=tag, kind=kind, glob=glob)
+    options = given(
+        budget=budget, mode=mode, tag=tag, kind=kind, glob=glob, since=since, until=until
+    )
     found = await call.ask(lambda view: view.recall(question, **options))
     return answers.recalled(found)
 
 
 @tool("as_of", "known_at", "space", core=True)
 async def ask(
-    call: AgentCall, question: Question, tag: OptionalName = "", glob: OptionalName = ""
+    call: AgentCall,
+    question: Question,
+    tag: OptionalName = "",
+    glob: OptionalName = "",
+    since: Time = "",
+    until: Time = "",
 ) -> CallToolResult:
     """The sentences that answer a question, word for word, each with its source.
 
     Shorter than recall: use it for a single fact. Says so when nothing answers.
     """
-    options = given(tag=tag, glob=glob)
+    options = given(tag=tag, glob=glob, since=since, until=until)
     answer = await call.ask(lambda view: view.ask(question, **options))
     return answers.answered(answer)
 
@@ -105,7 +115,7 @@ async def topics(
     call: AgentCall,
     glob: OptionalName = "",
     tag: OptionalName = "",
-    since: Annotated[Time, Field(description="Became true since then.")] = "",
+    since: Time = "",
     until: Time = "",
     after: Annotated[OptionalName, Next] = "",
     limit: Annotated[int, Field(ge=1, le=200)] = 50,

@@ -151,6 +151,7 @@ class Traces:
             "hades.mode": recall.mode.value,
             "hades.ms": recall.ms,
             "hades.reads": sum(one.reads for one in recall.telemetry),
+            "hades.facts": len(recall.facts),
             "hades.passages": len(recall.passages),
             "hades.paths": len(recall.paths),
             "hades.tokens": recall.tokens,
