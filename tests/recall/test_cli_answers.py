@@ -51,7 +51,7 @@ def test_recall(shell: Shell) -> None:
     assert "│" not in out
     told = shell("recall", "Why was approach X rejected?", "--explain")
     assert told.startswith("why (it says “Why”)")
-    assert "fallback" in told
+    assert "seeds" in told
     assert "│" in told
 
 
