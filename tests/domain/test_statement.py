@@ -45,12 +45,8 @@ def test_a_plan_that_came_true_is_from_its_day_on_or_since() -> None:
 
 
 def test_relations_are_said_as_words() -> None:
-<<<<<<< HEAD
-    said = {name: statement(edge(name, "2025-01-01"), dated=False) for name in ("is-part_of", "_a__b-")}
-=======
     said = {
         name: statement(edge(name, "2025-01-01"), dated=False) for name in ("is-part_of", "_a__b-")
     }
->>>>>>> edges
     assert said["is-part_of"] == "server/db07 is part of rack 4"
     assert said["_a__b-"] == "server/db07 a b rack 4"
