@@ -288,7 +288,7 @@ class Indexes(Derived):
         """Which chunks of a mask began to hold in a window."""
         numbers = np.flatnonzero(mask)
         starts = self.spans(numbers, as_of)[0]
-        first = 0 if since is None else to_micros(since)
+        first = -FOREVER if since is None else to_micros(since)
         last = FOREVER if until is None else to_micros(until)
         found = np.zeros(len(mask), np.bool_)
         found[numbers[(starts >= first) & (starts < last)]] = True

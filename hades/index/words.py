@@ -232,6 +232,17 @@ def stems(text: str) -> list[str]:
     return list(_stemmer().analyze(folded(text)))
 
 
+def is_said(word: str, parts: set[str], said: set[str]) -> bool:
+    """Whether a word of a name is said as it is written or in its parts: `db07` by "db 7"."""
+    if word in said:
+        return True
+    numbers = {one.lstrip("0") for one in said if one[:1] == "0"}
+    # A part with leading zeros comes without them as well.
+    return bool(parts) and {one for one in parts if one[0] != "0" or not one.strip("0")} <= (
+        said | numbers
+    )
+
+
 def folded(text: str) -> str:
     """A text as its words in lower case, with single spaces."""
     kept = words(text.lower()) if text.isascii() else [word.casefold() for word in words(text)]

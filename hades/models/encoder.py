@@ -79,6 +79,12 @@ def load_encoder(setting: str = "minilm") -> Encoder:
     return encoder
 
 
+def wait_until_loaded(encoder: Encoder) -> None:
+    """Wait for a model on disk, which is loaded once in a process; others are always ready."""
+    if isinstance(encoder, FolderEncoder):
+        encoder.load()
+
+
 _in_use: WeakValueDictionary[str, Encoder] = WeakValueDictionary()
 """Encoders somebody holds: two memories of one process share one."""
 

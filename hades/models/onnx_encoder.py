@@ -85,6 +85,11 @@ class FolderEncoder:
     def max_tokens(self) -> int:
         return self._max_tokens or _read_max_tokens(self._folder)
 
+    def load(self) -> None:
+        """Load what a question needs, or wait for who does: the first takes no longer then."""
+        self._tokenise([""])
+        self._session(_threads_per_text())
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         """A unit vector per text, in order."""
         vectors = np.empty((len(texts), self.dims), np.float32)
@@ -120,7 +125,7 @@ class FolderEncoder:
 
     def _run(self, tokens: list[list[int]]) -> list[Vectors]:
         if len(tokens) < BULK_TEXTS:
-            session = self._session(min(cores(), MAX_THREADS_PER_TEXT))
+            session = self._session(_threads_per_text())
             return [session.run(ids) for ids in tokens]
         with ThreadPoolExecutor(cores(), "encoder") as pool:
             return list(pool.map(self._session(1).run, tokens))
@@ -139,6 +144,10 @@ class FolderEncoder:
                 with path.open("rb") as file:
                     digest.update(hashlib.file_digest(file, "sha256").digest())
         return digest.hexdigest()[:12]
+
+
+def _threads_per_text() -> int:
+    return min(cores(), MAX_THREADS_PER_TEXT)
 
 
 class _Session:

@@ -155,8 +155,12 @@ def ask(
         until=until,
         on_progress=on_progress,
     )
-    has_encoder = all(note.reason is not Reason.ENCODER_FAILED for note in found.reasons)
-    return answer(found, view._finder.encoder if has_encoder else None)
+    without = any(
+        note.reason is Reason.ENCODER_FAILED
+        or (note.reason is Reason.TIMEOUT and note.stage == "seeds")
+        for note in found.reasons
+    )
+    return answer(found, None if without else view._finder.encoder)
 
 
 @operation("POST", "/rank", asks=True)

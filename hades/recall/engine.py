@@ -21,6 +21,7 @@ from hades.domain.graph import Reason
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.index.graph_cache import GraphCache
+from hades.models.encoder import wait_until_loaded
 from hades.recall import answering, beaming, retrieve
 from hades.recall.features import FEATURES
 from hades.recall.intent import (
@@ -96,6 +97,9 @@ class RecallEngine:
                 stage.found = int(query.mask.sum())
                 if len(asked) < len(question):
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
+                if encoded is not None:
+                    # How long a model takes to load tells nothing of how late its answers come.
+                    wait_until_loaded(self.finder.encoder)
                 asks = self.time(where, query, asked, made.retriever.time_words, stage)
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
             return answering.answer(

@@ -14,7 +14,7 @@ from hades.domain.graph import Edge, NodeKind
 from hades.domain.names import STOP_WORDS, name_parts, spoken
 from hades.domain.statement import statement
 from hades.graph.arrays import Floats32
-from hades.index.words import stems
+from hades.index.words import is_said, stems
 from hades.models.encoder import Encoder
 from hades.recall import belief
 from hades.recall.query_context import QueryContext
@@ -123,7 +123,5 @@ def _name(name: str) -> dict[str, set[str]]:
 def _share(name: dict[str, set[str]], said: set[str], rarity: dict[str, float]) -> float:
     """The share of a name that a question says, by weight."""
     weights = {word: rarity.get(word, 1.0) for word in name}
-    told = sum(
-        weights[word] for word, parts in name.items() if word in said or (parts and parts <= said)
-    )
+    told = sum(weights[word] for word, parts in name.items() if is_said(word, parts, said))
     return told / (sum(weights.values()) or 1.0)

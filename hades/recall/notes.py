@@ -7,6 +7,7 @@ one that a later version says in other words counts for less.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from hades.domain.names import name_parts, spoken
 from hades.domain.sentences import note_sentences
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
 from hades.index.vectors import product
-from hades.index.words import stems
+from hades.index.words import is_said, stems
 from hades.recall.query_context import QueryContext
 from hades.recall.signals import Signals, minmax
 from hades.recall.terms import terms_of
@@ -43,6 +44,7 @@ SAID_AGAIN = 0.7
 ANEW_TIMED = 1.5
 """A judgement: a question with a time in it wants the version of that time."""
 _ABOVE = 1e-3
+_DIGITS = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +167,35 @@ class _Name:
     def __init__(self, topic: str) -> None:
         self._words = {one: set(stems(" ".join(name_parts(one)))) for one in stems(spoken(topic))}
         self.terms = set(self._words).union(*self._words.values())
+        self.shape = _DIGITS.sub("0", spoken(topic).casefold())
+        """The name whatever its numbers are: bug 102 and bug 103 have one."""
+        self.numbers = {term for term in self._words if _DIGITS.search(term)}
 
     def said(self, query: QueryContext, asked: set[str]) -> float:
         """The share of it that the question says, by weight."""
         weights = {term: query.indexes.words.rarity(term) for term in self._words}
-        said = sum(
-            weights[term]
-            for term, parts in self._words.items()
-            if term in asked or (parts and parts <= asked)
-        )
+        said = sum(weight for term, weight in weights.items() if self.says(term, asked))
         return said / max(1e-9, sum(weights.values()))
+
+    def says(self, term: str, asked: set[str]) -> bool:
+        """Whether a question says a word of it, as it is written or in its parts."""
+        return is_said(term, self._words[term], asked)
+
+
+def numbers_apart(notes: Notes, scores: Floats, terms: list[str]) -> Floats:
+    """Scores where bug 103 is not above bug 102 when 102 is asked for."""
+    asked = set(terms)
+    names = [_Name(one.chunk.topic) for one in notes.placed]
+    said = [{one for one in name.numbers if name.says(one, asked)} for name in names]
+    best: dict[str, float] = {}
+    for name, numbers, score in zip(names, said, scores.tolist(), strict=True):
+        if numbers and numbers == name.numbers:
+            best[name.shape] = max(score, best.get(name.shape, score))
+    made = scores.copy()
+    for row, name in enumerate(names):
+        if name.shape in best and said[row] != name.numbers:
+            made[row] = min(made[row], best[name.shape] - _ABOVE)
+    return made
 
 
 def _repeated(query: QueryContext, notes: Notes) -> Floats:

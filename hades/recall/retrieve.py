@@ -23,7 +23,14 @@ from hades.models.encoder import Encoder
 from hades.recall import candidates
 from hades.recall.intent import split_question
 from hades.recall.named import names_in
-from hades.recall.notes import are_notes, in_topic_order, note_features, read_notes, still_holds
+from hades.recall.notes import (
+    are_notes,
+    in_topic_order,
+    note_features,
+    numbers_apart,
+    read_notes,
+    still_holds,
+)
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
@@ -290,13 +297,21 @@ def _rank_notes(
         *(retrieved.terms, intent, holds, second),
     )
     ranked = ranker.rank(found) if ranker else _unranked(retrieved.signals, notes.numbers)
-    said = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
+    scores = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
+    scores = numbers_apart(notes, scores, retrieved.terms)
     scores, retrieved.superseded = in_topic_order(
-        *(query, notes, said, retrieved.vector, retrieved.terms, intent, retrieved.asks)
+        *(query, notes, scores, retrieved.vector, retrieved.terms, intent, retrieved.asks)
     )
+    recency = None
+    if intent is Intent.RECENT:
+        recency = _recency(query, notes.numbers)
+        scores = scores + RECENT_WEIGHT * recency
     order = np.lexsort((notes.numbers, -scores))[:limit]
     retrieved.numbers, retrieved.scores = notes.numbers[order], scores[order]
-    retrieved.belief, retrieved.features = ranked.belief[order], found[order]
+    retrieved.recency = None if recency is None else recency[order]
+    # What stands above another for what both say is believed no less.
+    retrieved.belief = np.maximum.accumulate(ranked.belief[order][::-1])[::-1]
+    retrieved.features = found[order]
     if not retrieved.asks.is_past and not retrieved.asks.wants_happenings:
         retrieved.held = still_holds(notes)
 

@@ -97,7 +97,7 @@ def time_asked(
     """
     if since is not None or until is not None:
         return TimeAsked(
-            0 if since is None else to_micros(since),
+            -FOREVER if since is None else to_micros(since),
             FOREVER if until is None else to_micros(until),
             TimeKind.DURING,
             Wants.HAPPENINGS,
@@ -112,7 +112,7 @@ def time_asked(
         return replace(at, kind=TimeKind.PAST) if words.kind is TimeKind.BEFORE else at
     if words.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         return replace(at, kind=words.kind)
-    begin = 0 if words.since is None else to_micros(words.since)
+    begin = -FOREVER if words.since is None else to_micros(words.since)
     end = valid if words.until is None else min(valid, to_micros(words.until) - 1)
     if words.kind is TimeKind.BEFORE:
         begin = end

@@ -96,6 +96,9 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
         missing = []  # it names its subject: another word for the relation is none
     else:
         missing = [one.text for one in terms.names if not any(one.stands_in(text) for text in told)]
+        # Found by another name than the one that was asked with: it is known after all.
+        by_alias = any("names" in one.retrievers for one in recall.passages)
+        missing = [] if by_alias and len(missing) == len(terms.names) else missing
     best = _said(units[0].text) if units else frozenset()
     numbers = [one for one in terms.weights if any(sign.isdigit() for sign in one)]
     lacking = [one for one in numbers if one not in best]
@@ -103,7 +106,9 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
 
 
 def _said(text: str) -> frozenset[str]:
-    return said(" ".join((text, *name_parts(text))))
+    parts = name_parts(text)
+    plain = (part.lstrip("0") or part for part in parts)  # `db07` says "db 07" and "db 7"
+    return said(" ".join((text, *parts))) | said(" ".join(plain))
 
 
 def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:

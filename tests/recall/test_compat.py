@@ -180,15 +180,15 @@ def test_paths_of_another_time(story: hades.Memory) -> None:
 
 
 def test_passages_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
-    found = compat.retrieve(story, "Why was approach X rejected?", top_k=2)
-    assert [one.rank for one in found] == [1, 2]
+    found = compat.retrieve(story, "Is approach X viable?", top_k=5)
+    assert [one.rank for one in found] == [1, 2, 3, 4, 5]
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     best = found[0]
     assert best.chunk_id == "design/approach_x@2#0"
     assert "bug y" in best.entities
     assert best.metadata["file_path"] == "design/approach_x"
     assert best.metadata["line"] == best.metadata["end_line"] == 1
-    wide = compat.retrieve_multi_hop(story, "Why was approach X rejected?", max_hops=3, top_k=4)
+    wide = compat.retrieve_multi_hop(story, "Why was approach X rejected?", max_hops=3, top_k=5)
     assert {"bugs/bug_y", "refactoring/q1"} <= {one.metadata["file_path"] for one in wide}
 
 
