@@ -20,7 +20,7 @@ from hades.recall.intent import asks_for_list
 from hades.recall.terms import QuestionTerms, said, terms_of
 
 WORDS, LIST_WORDS = 60, 150
-WHOLE_WORDS, ITEM_WORDS = 45, 20
+WHOLE_WORDS, ITEM_WORDS = 35, 20
 """A note of so many words is given whole, as an answer or as an item of a list."""
 FACT_MEANT = 0.3
 """From here on a fact is what the question means, whatever else it names."""
