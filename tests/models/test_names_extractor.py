@@ -20,6 +20,7 @@ FOUND = {
     "Oskar Lind called. In New York it rained.": ["Oskar Lind", "New York"],
     "Contact Oskar Lind. Learning German. Glad I met Mira.": ["Oskar Lind", "German", "Mira"],
     "The Blue Lake froze. Handover for Mira.": ["Blue Lake", "Mira"],
+    "Olav the Red froze. Editor of note.": ["Olav the Red"],
     "Don't ask. I've met Mira.": ["Mira"],
     # Dates, times and amounts
     "Since 12 May 2024 Gateway runs on 64 GB RAM, from 00:00 UTC.": ["Gateway", "RAM"],
@@ -29,6 +30,7 @@ FOUND = {
     "We run Postgres 14.10 since Version 0.3.": ["Postgres 14.10"],
     "It is a 1988 Norwegian film from the 1994 Winter Games.": ["Norwegian", "1994 Winter Games"],
     "They live at 610 Bay Street.": ["610 Bay Street"],
+    "of the 1999 Oslo Vikings": ["Oslo Vikings"],
     # Several names in a row
     "It broke Ledger and Catalog.": ["Ledger", "Catalog"],
     "ask Mira Holm and Oskar Lind": ["Mira Holm", "Oskar Lind"],
@@ -44,6 +46,8 @@ FOUND = {
     "from U.S. Senator J. R. Holm": ["U.S. Senator J. R. Holm"],
     "in hall C. Still Postgres": ["Postgres"],
     "near St. Olav": ["St. Olav"],
+    "in World War I and under Olav I of Holm": ["World War I", "Olav I of Holm"],
+    "Mira Holm sings. Holm's voice is deep. Voice of the year.": ["Mira Holm", "Holm"],
     "of Mira Holm\nOskar Lind": ["Mira Holm", "Oskar Lind"],
     "IT IS FORBIDDEN TO ENTER": [],
     # Quotations
