@@ -57,6 +57,8 @@ _AMOUNT = re.compile(
 """Dates, times and numbers of something."""
 _WEEKDAYS = re.compile(rf"{_WEEKDAY}(?<!Sun)(?:[-–]{_WEEKDAY})?")
 _CALENDAR = re.compile(rf"{_MONTH}(?<!May)|{_WEEKDAYS.pattern}|Sun|UTC|GMT|AM|PM")
+_TURN = re.compile(r"(?m)^\[[\d: -]{10,20}\] [^:\n]{1,60}: ")
+"""The head of a turn of a conversation: a sentence begins after it."""
 _CHARACTERS_BEFORE = 8
 """How much text before a phrase tells whether it begins a sentence."""
 _MARKS = " \t\"“”'‘([*_#>•-"
@@ -123,7 +125,7 @@ def extract_names(text: str) -> dict[str, str]:
         titles.append(quoted[1].strip(" ,.;:!?"))
         return ";"
 
-    plain = _AMOUNT.sub(";", _QUOTED.sub(set_aside, text))
+    plain = _AMOUNT.sub(";", _QUOTED.sub(set_aside, _TURN.sub("\n", text)))
     openings: list[str] = []
     for match in _PHRASE.finditer(plain):
         before = plain[max(0, match.start() - _CHARACTERS_BEFORE) : match.start()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,22 @@ WORDS = [
 def test_any_row_of_such_words_is_read(text: str) -> None:
     for name in extract_names(text):
         assert name == name.strip()
+
+
+def test_a_turn_of_a_conversation_begins_a_sentence(tmp_path: Path) -> None:
+    chat = tmp_path / "chat.jsonl"
+    turns = [("Mira", "Absolutely! Great idea."), ("Oskar", "Woohoo Mira, see you in Bergen.")]
+    lines = [
+        {"speaker": who, "text": text, "when": f"2024-05-01T10:0{at}:00Z"}
+        for at, (who, text) in enumerate(turns)
+    ]
+    chat.write_text("\n".join(map(json.dumps, lines)))
+    with hades.open(tmp_path / "chat.hades") as memory:
+        memory.ingest(chat)
+        memory.index()
+        found = {entity.name for entity in memory.entities()}
+    assert {"Mira", "Oskar", "Bergen"} <= found
+    assert not {"Absolutely", "Great", "Woohoo", "Woohoo Mira"} & found
 
 
 def test_notes_give_their_names_and_kinds_as_entities(tmp_path: Path) -> None:
