@@ -87,10 +87,11 @@ def name_key(name: str) -> str:
     A name without a single word (an emoji, `+++`) is its own key.
     """
     found = [word.casefold() for word in words(name)]
-    while len(found) > 1 and found[0] in _ARTICLES:
-        found = found[1:]
+    start = 0
+    while start < len(found) - 1 and found[start] in _ARTICLES:
+        start += 1
     # Casefolding can bring accents and letters apart anew: İ, ŉ.
-    again = words(" ".join(found))
+    again = words(" ".join(found[start:]))
     return " ".join(again) or name.strip()
 
 
