@@ -303,6 +303,7 @@ _PLAIN = {
     Reason.ENCODER_FAILED: "found by words and names only, the encoder failed: {detail}",
     Reason.NOT_INDEXED: "not everything is indexed yet: {detail}",
     Reason.NOTHING_KNOWN: "{detail}",
+    Reason.NOTHING_NOTED: "{detail}",
     Reason.CUT_QUESTION: "the question was shortened: {detail}",
 }
 """By reason, for users: something is missing or was changed. Other reasons are details."""
@@ -418,7 +419,10 @@ class Answer:
         if self.unsaid:
             named = ", ".join(f"“{name}”" for name in self.unsaid)
             return f"Nothing found says anything of {named}."
-        return "" if self.sentences else "Nothing found answers this."
+        if self.sentences:
+            return ""
+        notes = [note for note in self.recall.reasons if note.reason is Reason.NOTHING_NOTED]
+        return f"{notes[0].detail.capitalize()}." if notes else "Nothing found answers this."
 
     def __str__(self) -> str:
         told = [f"{one.text} {one.label}" for one in self.sentences]

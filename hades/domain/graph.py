@@ -201,6 +201,7 @@ class Reason(StrEnum):
     NOTHING_NAMED = "nothing_named"
     NOTHING_FOUND = "nothing_found"
     NOTHING_KNOWN = "nothing_known"
+    NOTHING_NOTED = "nothing_noted"
     NOT_INDEXED = "not_indexed"
     ENCODER_FAILED = "encoder_failed"
     CUT_QUESTION = "cut_question"

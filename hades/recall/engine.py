@@ -160,7 +160,9 @@ class RecallEngine:
         asks = asks or time_asked(question, self._store.now(), query.valid, read=False)
         within = query.within(asks)
         if within is None:
-            run.notes.append(Note(Reason.NOTHING_KNOWN, "open", "nothing was noted at that time"))
+            # What is near to it is shown all the same, and `ask` does not take it for an answer.
+            said = asks.words.said if asks.words else "then"
+            run.notes.append(Note(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}"))
         found = retrieve.find_seeds(run, within or query, encoded, question, asks)
         with retrieve.walking(run, found):
             beaming.run_beam(run, found)

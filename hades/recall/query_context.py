@@ -46,9 +46,7 @@ class QueryContext:
         return self.indexes.moment(self.as_of)[0]
 
     def within(self, asked: TimeAsked) -> QueryContext | None:
-        """The same, narrowed to a time that is asked about; None when nothing was known then.
-
-        What happened in a window may be nothing.
+        """The same, narrowed to a time that is asked about; None when nothing was noted then.
 
         A time in the words of a question narrows notes alone: what a document says is not of
         the time at which it was taken in.
@@ -57,7 +55,7 @@ class QueryContext:
             return self
         narrowed = np.flatnonzero(self.mask & self.notes if asked.words else self.mask)
         kept = asked.candidates(self.indexes.spans(narrowed, self.as_of)[0])
-        if not kept.any() and asked.words and not asked.wants_happenings:
+        if not kept.any() and asked.words:
             return None
         mask = self.mask.copy()
         mask[narrowed[~kept]] = False

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hades.domain.answer import Answer, Fact, Passage, Recall, Sentence, TimeKind, Wants
+from hades.domain.graph import Reason
 from hades.domain.names import name_parts
 from hades.domain.sentences import sentences
 from hades.domain.statement import day
@@ -115,6 +116,8 @@ def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
     dated = recall.wants is not Wants.STATE
     for number, fact in enumerate(recall.facts, start=1):
         yield _fact(fact, number)
+    if any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons):
+        return
     for number, passage in enumerate(recall.passages, start=1):
         if not passage.superseded:
             yield _note(passage, number, terms, whole, dated)
