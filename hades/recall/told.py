@@ -23,6 +23,8 @@ from hades.recall.terms import QuestionTerms, said, terms_of
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
 """A note of so many words is given whole, as an answer or as an item of a list."""
+FEW_WORDS = 2
+"""A question of so few words that stand nowhere in what was found is about something else."""
 FACT_MEANT = 0.3
 """From here on a fact is what the question means, whatever else it names."""
 FACT_ALONE, FACTS_SAID = 0.5, 2
@@ -100,6 +102,8 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
         # Found by another name than the one that was asked with: it is known after all.
         by_alias = any("names" in one.retrievers for one in recall.passages)
         missing = [] if by_alias and len(missing) == len(terms.names) else missing
+    if len(terms.weights) <= FEW_WORDS and not any(set(terms.weights) & text for text in told):
+        missing += terms.weights  # all that is asked about, in small letters
     best = _said(units[0].text) if units else frozenset()
     numbers = [one for one in terms.weights if any(sign.isdigit() for sign in one)]
     lacking = [one for one in numbers if one not in best]
