@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -43,6 +44,8 @@ SAID_AGAIN = 0.7
 """Two sentences of one note this near say the same, or one says the other anew: a judgement."""
 ANEW_TIMED = 1.5
 """A judgement: a question with a time in it wants the version of that time."""
+LATER_AT_MOST = 32
+"""Of the chunks of later versions, the newest that are compared."""
 _ABOVE = 1e-3
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -81,7 +84,7 @@ def read_notes(query: QueryContext, numbers: Ints) -> Notes:
     sentences = []
     for one in ids:
         vectors = np.frombuffer(rows.get(one, b""), np.float16).astype(np.float32)
-        vectors = vectors.reshape(-1, dims)
+        vectors = vectors[: len(vectors) // dims * dims].reshape(-1, dims)
         sentences.append(vectors[1:] if len(vectors) > 1 else vectors)
     topic = query.indexes.chunks["topic"]
     family = np.flatnonzero(query.mask & np.isin(topic, topic[numbers]))
@@ -94,7 +97,9 @@ def read_notes(query: QueryContext, numbers: Ints) -> Notes:
         sentences=sentences,
         starts=begun[at],
         ends=ended[at],
-        later=[family[o[begun[o] >= ended[a]]] for o, a in zip(own, at, strict=True)],
+        later=[
+            family[o[begun[o] >= ended[a]]][-LATER_AT_MOST:] for o, a in zip(own, at, strict=True)
+        ],
         first=np.array([begun[o].min() >= begun[a] for o, a in zip(own, at, strict=True)]),
     )
 
@@ -130,7 +135,7 @@ def note_features(
         if asked.wanted is not None and len(texts) == len(near):
             cue = np.array([asked.is_answered_in_kind(text) for text in texts])
             cued[row] = float((near * cue).max())
-    names = [_Name(one.chunk.topic) for one in notes.placed]
+    names = [_name(one.chunk.topic) for one in notes.placed]
     repeated = _repeated(query, notes)
     why, when = float(intent is Intent.WHY), float(intent is Intent.WHEN)
     columns = {
@@ -182,10 +187,13 @@ class _Name:
         return is_said(term, self._words[term], asked)
 
 
+_name = lru_cache(maxsize=4_096)(_Name)
+
+
 def numbers_apart(notes: Notes, scores: Floats, terms: list[str]) -> Floats:
     """Scores where bug 103 is not above bug 102 when 102 is asked for."""
     asked = set(terms)
-    names = [_Name(one.chunk.topic) for one in notes.placed]
+    names = [_name(one.chunk.topic) for one in notes.placed]
     said = [{one for one in name.numbers if name.says(one, asked)} for name in names]
     best: dict[str, float] = {}
     for name, numbers, score in zip(names, said, scores.tolist(), strict=True):
@@ -280,7 +288,7 @@ class _Sentences:
         alike = product(later._vectors, self._vectors[best])
         other = int((alike + later._near).argmax())
         before, after = self._has(best), later._has(other)
-        share = max(1, len(self._asked - _Name(self._chunk.topic).terms))
+        share = max(1, len(self._asked - _name(self._chunk.topic).terms))
         logit = (
             ANEW_NEARER * float(later._near[other] - self._near[best])
             + ANEW_ALIKE * float(alike[other])
@@ -294,4 +302,4 @@ class _Sentences:
         """The words of the question that a sentence has, other than the note's name."""
         texts = note_sentences(self._chunk.text) or [self._chunk.text]
         text = texts[at] if at < len(texts) else self._chunk.text
-        return (self._asked & set(stems(text))) - _Name(self._chunk.topic).terms
+        return (self._asked & set(stems(text))) - _name(self._chunk.topic).terms

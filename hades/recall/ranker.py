@@ -11,7 +11,7 @@ another. The weights are a readable file (`ranker.json`); `hades train-ranker` m
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -52,7 +52,10 @@ _NEWTON_STEPS, _SMALL = 100, 1e-6
 
 _TITLE_NAMED, _BRIDGE_IN = FEATURES.index("title_named"), FEATURES.index("bridge_in")
 _COSINE, _COVERAGE = FEATURES.index("cosine"), FEATURES.index("coverage")
+_PRIOR = FEATURES.index("prior")
 _TURN = FEATURES.index("turn")
+PRIOR_BELIEF: tuple[str, ...] = ("cosine", "rank")
+"""The same where nothing was ranked: too few candidates, switched off, or too late."""
 LINKED, NOTES = FEATURES[:-1], NOTE_FEATURES[:-2]
 _COLUMNS = {
     kind: [of.index(name) for name in names]
@@ -64,7 +67,7 @@ _COLUMNS = {
     )
 }
 _NAMES = {"linked": LINKED, "plain": PLAIN, "turns": TURNS, "notes": NOTES}
-_BELIEFS = {"belief": BELIEF, "notes_belief": NOTE_BELIEF}
+_BELIEFS = {"belief": BELIEF, "notes_belief": NOTE_BELIEF, "prior_belief": PRIOR_BELIEF}
 _NOTE_BELIEF_COLUMNS = [NOTE_FEATURES.index(name) for name in NOTE_BELIEF[1:-1]]
 
 
@@ -105,10 +108,17 @@ class Ranker:
         """Scores of one question's candidates."""
         kind = kind_of(features)
         scores = self._scores(features, kind)
-        weights = self.beliefs[_belief_of(kind)]
-        x = belief_features(features, scores, kind)
-        chance = 1 / (1 + np.exp(-(x @ weights[:-1] + weights[-1])))
+        chance = self._chance(_belief_of(kind), belief_features(features, scores, kind))
         return Ranked(scores, chance, kind == "linked")
+
+    def unranked(self, scores: Floats, cosine: Floats) -> Ranked:
+        """Scores that somebody else gave, with beliefs on the same scale."""
+        x = np.stack([cosine, _log_rank(scores)], 1)
+        return Ranked(scores, self._chance("prior_belief", x), linked=False)
+
+    def _chance(self, belief: str, x: Floats) -> Floats:
+        weights = self.beliefs[belief]
+        return np.asarray(1 / (1 + np.exp(-(x @ weights[:-1] + weights[-1]))), float)
 
     def _scores(self, features: Table, kind: str) -> Floats:
         columns = features[:, _COLUMNS[kind]]
@@ -131,22 +141,17 @@ class Ranker:
             kind: _fit_ranking(by_kind[kind], _COLUMNS[kind], *how[kind]) for kind in _COLUMNS
         }
         model = cls(weights, {})
-        for name in _BELIEFS:
-            own = [one for one in questions if _belief_of(one.kind) == name]
-            model.beliefs[name] = model._fit_belief(own, len(_BELIEFS[name]))
+        notes = by_kind["notes"]
+        others = [one for one in questions if one.kind != "notes"]
+        model.beliefs = {
+            "belief": _fit_belief(others, len(BELIEF), model._belief_features),
+            "notes_belief": _fit_belief(notes, len(NOTE_BELIEF), model._belief_features),
+            "prior_belief": _fit_belief(others, len(PRIOR_BELIEF), _prior_features),
+        }
         return model
 
-    def _fit_belief(self, questions: Sequence[TrainingQuestion], count: int) -> Floats:
-        if not questions:
-            return np.zeros(count + 1)
-        x = np.concatenate(
-            [
-                belief_features(one.features, self._scores(one.features, one.kind), one.kind)
-                for one in questions
-            ]
-        )
-        y = np.concatenate([one.wanted for one in questions]).astype(float)
-        return _fit(x, y, _shares(questions), BELIEF_SHRINKAGE, np.zeros(count))
+    def _belief_features(self, one: TrainingQuestion) -> Floats:
+        return belief_features(one.features, self._scores(one.features, one.kind), one.kind)
 
     def save(self, path: Path, trained: Mapping[str, Any]) -> None:
         """Write the weights by name, with how they were made."""
@@ -205,14 +210,37 @@ def standardised(features: Table) -> Table:
 
 def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
     """What a passage's probability is read from."""
-    rank = np.empty(len(scores))
-    rank[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+    rank = _log_rank(scores)
     if kind == "notes":
         own = features[:, _NOTE_BELIEF_COLUMNS].T
-        return np.stack([scores, *own, np.log1p(rank)], 1)
+        return np.stack([scores, *own, rank], 1)
     linked = np.full(len(scores), float(kind == "linked"))
     cosine, coverage = features[:, _COSINE], features[:, _COVERAGE]
-    return np.stack([scores, cosine, coverage, np.log1p(rank), linked], 1)
+    return np.stack([scores, cosine, coverage, rank, linked], 1)
+
+
+def _prior_features(one: TrainingQuestion) -> Floats:
+    features = one.features.astype(float)
+    return np.stack([features[:, _COSINE], _log_rank(features[:, _PRIOR])], 1)
+
+
+def _log_rank(scores: Floats) -> Floats:
+    """The logarithm of each one's rank, from the best down."""
+    rank = np.empty(len(scores))
+    rank[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+    return np.log1p(rank)
+
+
+def _fit_belief(
+    questions: Sequence[TrainingQuestion],
+    count: int,
+    read: Callable[[TrainingQuestion], Floats],
+) -> Floats:
+    if not questions:
+        return np.zeros(count + 1)
+    x = np.concatenate([read(one) for one in questions])
+    y = np.concatenate([one.wanted for one in questions]).astype(float)
+    return _fit(x, y, _shares(questions), BELIEF_SHRINKAGE, np.zeros(count))
 
 
 def _belief_of(kind: str) -> str:

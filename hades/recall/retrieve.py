@@ -245,7 +245,7 @@ def rank(
         if retrieved.are_notes and not _late(stage, "earlier versions"):
             if not plan.on:
                 stage.note(Reason.SWITCHED_OFF)
-            _rank_notes(retrieved, ranker if plan.on else None, numbers, second, limit, intent)
+            _rank_notes(retrieved, ranker, plan.on, numbers, second, limit, intent)
             stage.cut += len(numbers) - len(retrieved.numbers)
             return
         # Earlier versions are candidates among notes only.
@@ -261,7 +261,7 @@ def rank(
                 stage.note(Reason.SWITCHED_OFF)
             elif few:
                 stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
-            ranked = _unranked(signals, numbers)
+            ranked = _unranked(ranker, signals, numbers)
         scores, recency = ranked.scores, None
         if recent:
             recency = _recency(retrieved.query, numbers)
@@ -283,7 +283,8 @@ def rank(
 
 def _rank_notes(
     retrieved: Retrieved,
-    ranker: Ranker | None,
+    ranker: Ranker,
+    on: bool,
     numbers: Ints,
     second: Floats,
     limit: int,
@@ -296,7 +297,7 @@ def _rank_notes(
         *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
         *(retrieved.terms, intent, holds, second),
     )
-    ranked = ranker.rank(found) if ranker else _unranked(retrieved.signals, notes.numbers)
+    ranked = ranker.rank(found) if on else _unranked(ranker, retrieved.signals, notes.numbers)
     scores = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
     scores = numbers_apart(notes, scores, retrieved.terms)
     scores, retrieved.superseded = in_topic_order(
@@ -349,9 +350,9 @@ def _recency(query: QueryContext, numbers: Ints) -> Floats:
     return place / max(1, len(known) - 1)
 
 
-def _unranked(signals: Signals, numbers: Ints) -> Ranked:
+def _unranked(ranker: Ranker, signals: Signals, numbers: Ints) -> Ranked:
     """The order without a ranker: the walk where there is one, and the prior."""
     walked = signals.walked[numbers] / max(1e-12, float(signals.walked.max(initial=0.0)))
     share = WALK_SHARE_NAMED if len(signals.named) else 0.5
     scores = share * walked + (1 - share) * signals.prior[numbers]
-    return Ranked(scores, np.clip(scores / 2, 0.0, 1.0), linked=False)
+    return ranker.unranked(scores, signals.cosine[numbers])
