@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from hades.domain.names import STOP_WORDS
 
@@ -58,10 +59,11 @@ def sentences(text: str) -> list[str]:
 NOTE_SENTENCES_AT_MOST = 16
 
 
-def note_sentences(text: str) -> list[str]:
+@lru_cache(maxsize=4_096)
+def note_sentences(text: str) -> tuple[str, ...]:
     """The sentences of a note that count each for itself; none of a note of one sentence."""
     found = sentences(text)
-    return found[:NOTE_SENTENCES_AT_MOST] if len(found) > 1 else []
+    return tuple(found[:NOTE_SENTENCES_AT_MOST]) if len(found) > 1 else ()
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from hades.domain.names import STOP_WORDS, name_parts, words
+from hades.domain.names import STOP_WORDS, name_parts, spoken, words
 
 _HEAP_BYTES = 64_000_000
 _TERMS_AT_MOST = 64
@@ -232,7 +232,13 @@ def stems(text: str) -> list[str]:
     return list(_stemmer().analyze(folded(text)))
 
 
-def is_said(word: str, parts: set[str], said: set[str]) -> bool:
+@lru_cache(maxsize=16_384)
+def name_words(name: str) -> dict[str, frozenset[str]]:
+    """The stems of a name's words, each with those of the parts that people say instead."""
+    return {one: frozenset(stems(" ".join(name_parts(one)))) for one in stems(spoken(name))}
+
+
+def is_said(word: str, parts: Collection[str], said: set[str]) -> bool:
     """Whether a word of a name is said as it is written or in its parts: `db07` by "db 7"."""
     if word in said:
         return True

@@ -11,10 +11,10 @@ import numpy as np
 
 from hades.domain.answer import Fact
 from hades.domain.graph import Edge, NodeKind
-from hades.domain.names import STOP_WORDS, name_parts, spoken
+from hades.domain.names import STOP_WORDS
 from hades.domain.statement import statement
 from hades.graph.arrays import Floats32
-from hades.index.words import is_said, stems
+from hades.index.words import is_said, name_words, stems
 from hades.models.encoder import Encoder
 from hades.recall import belief
 from hades.recall.query_context import QueryContext
@@ -111,16 +111,11 @@ class _NearFact:
         return 1 / (1 + math.exp(-(logit + RELATION * relation + CUE * cue)))
 
 
-def _name(name: str) -> dict[str, set[str]]:
-    """The words of a name, each with the parts that people say instead."""
-    return {
-        word: set(stems(" ".join(name_parts(word))))
-        for word in stems(spoken(name))
-        if word not in STOP_WORDS
-    }
+def _name(name: str) -> dict[str, frozenset[str]]:
+    return {word: parts for word, parts in name_words(name).items() if word not in STOP_WORDS}
 
 
-def _share(name: dict[str, set[str]], said: set[str], rarity: dict[str, float]) -> float:
+def _share(name: dict[str, frozenset[str]], said: set[str], rarity: dict[str, float]) -> float:
     """The share of a name that a question says, by weight."""
     weights = {word: rarity.get(word, 1.0) for word in name}
     told = sum(weights[word] for word, parts in name.items() if is_said(word, parts, said))

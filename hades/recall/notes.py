@@ -15,11 +15,11 @@ from functools import lru_cache
 import numpy as np
 
 from hades.domain.answer import Intent, TimeKind
-from hades.domain.names import name_parts, spoken
+from hades.domain.names import spoken
 from hades.domain.sentences import note_sentences
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
 from hades.index.vectors import product
-from hades.index.words import is_said, stems
+from hades.index.words import is_said, name_words, stems
 from hades.recall.query_context import QueryContext
 from hades.recall.signals import Signals, minmax
 from hades.recall.terms import terms_of
@@ -131,7 +131,7 @@ def note_features(
             continue
         near = product(vectors, vector)
         best[row] = near.max()
-        texts = note_sentences(one.chunk.text) or [one.chunk.text]
+        texts = note_sentences(one.chunk.text) or (one.chunk.text,)
         if asked.wanted is not None and len(texts) == len(near):
             cue = np.array([asked.is_answered_in_kind(text) for text in texts])
             cued[row] = float((near * cue).max())
@@ -170,7 +170,7 @@ class _Name:
     """The words of a topic's name, each as it is written and in its parts."""
 
     def __init__(self, topic: str) -> None:
-        self._words = {one: set(stems(" ".join(name_parts(one)))) for one in stems(spoken(topic))}
+        self._words = name_words(topic)
         self.terms = set(self._words).union(*self._words.values())
         self.shape = _DIGITS.sub("0", spoken(topic).casefold())
         """The name whatever its numbers are: bug 102 and bug 103 have one."""
@@ -263,7 +263,7 @@ def still_holds(notes: Notes) -> dict[int, str]:
     for row, later in enumerate(notes.later):
         after = [notes.sentences[place[one]] for one in later.tolist() if one in place]
         own, text = notes.sentences[row], notes.placed[row].chunk.text
-        texts = note_sentences(text) or [text]
+        texts = note_sentences(text) or (text,)
         if not after or len(texts) != len(own):
             continue
         alike = product(own, np.concatenate(after)).max(1, initial=0.0)
@@ -300,6 +300,6 @@ class _Sentences:
 
     def _has(self, at: int) -> set[str]:
         """The words of the question that a sentence has, other than the note's name."""
-        texts = note_sentences(self._chunk.text) or [self._chunk.text]
+        texts = note_sentences(self._chunk.text) or (self._chunk.text,)
         text = texts[at] if at < len(texts) else self._chunk.text
         return (self._asked & set(stems(text))) - _name(self._chunk.topic).terms
