@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from hades.domain.answer import Fact
-from hades.domain.graph import Edge
-from hades.domain.names import STOP_WORDS, name_parts, spoken
+from hades.domain.graph import SIMILAR_TO, Edge
+from hades.domain.names import DIGITS, STOP_WORDS, name_parts, numberless, spoken
 from hades.domain.statement import statement
 from hades.graph.arrays import Floats32
 from hades.index.words import is_said, stems
@@ -33,8 +34,6 @@ ENDED = 1.5
 """What speaks for a fact that no longer holds, where the past is asked for."""
 CHANCE_AT_LEAST = 0.04
 """What is less likely to be meant is not worth a line."""
-DERIVED = "similar_to"
-"""A relation that nobody told."""
 
 
 def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int) -> list[Fact]:
@@ -52,11 +51,12 @@ def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int)
             vector = vector if found[0] is None else found[0]
     ids = _near(query, vector, asked)
     edges = query.store.edges.read(query.space, list(ids), query.as_of)
-    read = [_Read(edge, ids[one]) for one, edge in edges.items() if edge.relation != DERIVED]
+    read = [_NearFact(edge, ids[one]) for one, edge in edges.items() if edge.relation != SIMILAR_TO]
     spread = Counter(word for one in read for word in one.words)
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
     terms = terms_of(question)
     said = set(stems(question))
+    read = _numbers_apart(read, said)
     facts = []
     for one in read:
         past = (1 if one.edge.valid_to else -1) * ENDED if asked.is_past else 0.0
@@ -67,6 +67,28 @@ def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int)
             facts.append(Fact(one.edge, text, round(chance, 6), held))
     facts.sort(key=lambda fact: (-fact.score, fact.edge.id))
     return facts[:limit]
+
+
+def _numbers_apart(read: Sequence[_NearFact], said: set[str]) -> list[_NearFact]:
+    """Without facts of rack 5 where rack 9 is asked for, unless another end of theirs is."""
+    ends = [
+        [_numbered(end, said) for end in (one.edge.source.name, one.edge.target.name)]
+        for one in read
+    ]
+    named = {shape for of_fact in ends for shape, is_named in of_fact if is_named}
+    return [
+        one
+        for one, of_fact in zip(read, ends, strict=True)
+        if any(is_named for _, is_named in of_fact)
+        or named.isdisjoint(shape for shape, _ in of_fact)
+    ]
+
+
+def _numbered(name: str, said: set[str]) -> tuple[str, bool]:
+    """A name whatever its numbers are, and whether it has some and all are said."""
+    numbers = [(word, parts) for word, parts in _name(name).items() if DIGITS.search(word)]
+    is_named = bool(numbers) and all(is_said(word, parts, said) for word, parts in numbers)
+    return numberless(name), is_named
 
 
 def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, float]:
@@ -83,7 +105,7 @@ def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _NearFact:
     """A fact with how near it is."""
 
     edge: Edge

@@ -85,8 +85,10 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
         # Found by another name than the one that was asked with: it is known after all.
         by_alias = any("names" in one.retrievers for one in recall.passages)
         missing = [] if by_alias and len(missing) == len(terms.names) else missing
-    best = _said(units[0].text) if units else frozenset()
     numbers = [one for one in terms.weights if any(sign.isdigit() for sign in one)]
+    # One note seldom speaks of two things with numbers: db07 and db08 may stand in two.
+    first = units[: max(1, len(numbers))]
+    best = frozenset[str]().union(*(_said(unit.text) for unit in first))
     lacking = [one for one in numbers if one not in best]
     return list(dict.fromkeys((*missing, *lacking)))
 
