@@ -104,7 +104,9 @@ def answer(
     if recall.notes or (recall.facts and not recall.passages):
         return told.answer(recall)
     terms = terms_of(recall.question)
-    unsaid = _unsaid(terms.names, recall.passages)
+    facts = told.sure_facts(recall)[:at_most]
+    at_most -= len(facts)
+    unsaid = [] if facts else _unsaid(terms.names, recall.passages)
     if unsaid and len(unsaid) == len(terms.names):
         return Answer(recall.question, (), recall, tuple(name.text for name in unsaid))
     read: dict[str, _Read] = {}
@@ -120,7 +122,7 @@ def answer(
         replies += _in_two_steps(ranked, terms, recall)
     chosen = _chosen(replies, at_most, one_each=compares)
     found = (Sentence(_shown(one.text), round(score, 4), one.number) for score, one in chosen)
-    return Answer(recall.question, tuple(found), recall, tuple(name.text for name in unsaid))
+    return Answer(recall.question, (*facts, *found), recall, tuple(name.text for name in unsaid))
 
 
 def _unsaid(names: Sequence[QuestionName], passages: Sequence[Passage]) -> list[QuestionName]:

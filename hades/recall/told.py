@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hades.domain.answer import Answer, Fact, Passage, Recall, Sentence, Wants
+from hades.domain.graph import Reason
 from hades.domain.names import name_parts
 from hades.domain.sentences import sentences
 from hades.domain.statement import day
@@ -22,8 +23,9 @@ from hades.recall.terms import QuestionTerms, said, terms_of
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 45, 20
 """A note of so many words is given whole, as an answer or as an item of a list."""
-FACT_MEANT = 0.3
-"""From here on a fact is what the question means, whatever else it names."""
+FACT_MEANT, FACT_SURE = 0.3, 0.5
+"""From here on a fact is what the question means, whatever else it names, or documents say."""
+_CODE = "```"
 SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.2, 0.05
 """What is believed less than this share of the best is not told."""
 
@@ -65,6 +67,13 @@ def answer(recall: Recall) -> Answer:
     return Answer(recall.question, tuple(told), recall)
 
 
+def sure_facts(recall: Recall) -> list[Sentence]:
+    """The facts that a question surely means, among documents too."""
+    units = (_fact(fact, number) for number, fact in enumerate(recall.facts, start=1))
+    sure = [one for one in units if one.belief >= FACT_SURE]
+    return [Sentence(one.text, round(one.belief, 4), one.number, one.kind) for one in sure]
+
+
 def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     """Names of the question that nothing found says, and numbers that the best of it lacks.
 
@@ -89,7 +98,7 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     # One note seldom speaks of two things with numbers: db07 and db08 may stand in two.
     first = units[: max(1, len(numbers))]
     best = frozenset[str]().union(*(_said(unit.text) for unit in first))
-    lacking = [one for one in numbers if one not in best]
+    lacking = [one for one in numbers if units and one not in best]
     return list(dict.fromkeys((*missing, *lacking)))
 
 
@@ -104,8 +113,17 @@ def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
     for number, fact in enumerate(recall.facts, start=1):
         yield _fact(fact, number)
     for number, passage in enumerate(recall.passages, start=1):
-        if not passage.superseded:
+        if not passage.superseded and not _is_of_another_time(recall, passage):
             yield _note(passage, number, terms, whole, dated)
+
+
+def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
+    """Whether nothing was noted at the time asked about, and this does not speak of it either."""
+    nothing = any(
+        note.reason is Reason.NOTHING_KNOWN and note.stage == "open" for note in recall.reasons
+    )
+    when = said(recall.time.said) if recall.time and nothing else None
+    return when is not None and not (when and when <= said(passage.chunk.text))
 
 
 def _fact(fact: Fact, number: int) -> _Unit:
@@ -116,7 +134,7 @@ def _fact(fact: Fact, number: int) -> _Unit:
 def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
     """A note under its name: all of it when it is short, else the sentences that fit best."""
     chunk = passage.chunk
-    text = " ".join(chunk.text.split())
+    text = chunk.text.strip() if _CODE in chunk.text else " ".join(chunk.text.split())
     if len(text.split()) > whole:
         text = _best(sentences(chunk.text), terms, whole)
     when = ""
