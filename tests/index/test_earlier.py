@@ -80,37 +80,39 @@ def test_what_is_there_and_what_was_before(
 ) -> None:
     clock = HeldClock()
     states: dict[str, list[Believed]] = {topic: [] for topic in TOPICS}
-    with tempfile.TemporaryDirectory() as folder:
-        with hades.open(Path(folder) / "m.hades", clock=clock) as memory:
-            for number, step in enumerate(taken):
-                today = 8 + number
-                clock.set(f"{FIRST_DAY + timedelta(today):%Y-%m-%d}")
-                if step.text is None:
-                    if not there(states[step.topic], today, today):
-                        continue
-                    memory.forget(step.topic)
-                    states[step.topic].append(Believed(today, today, None))
-                else:
-                    since = today - step.days_back
-                    memory.remember(step.topic, step.text, valid_from=FIRST_DAY + timedelta(since))
-                    states[step.topic].append(Believed(since, today, step.text))
-            clock.set(f"{FIRST_DAY + timedelta(30):%Y-%m-%d}")
-            memory._bring_up_to_date(None)
-            for view, valid, known in (
-                (memory, 30, 30),
-                (memory.at(FIRST_DAY + timedelta(valid_day)), valid_day, 30),
-                (memory.at(known=FIRST_DAY + timedelta(known_day)), 30, known_day),
-            ):
-                expected = {
-                    (topic, text): stretch
-                    for topic in TOPICS
-                    for text, stretch in there(states[topic], valid, known).items()
-                }
-                found = candidates(view)
-                assert set(found) == set(expected)
-                for one, (begin, end) in found.items():
-                    # A text told anew for an earlier day is kept as two stretches side by side.
-                    assert expected[one][0] <= begin < end <= expected[one][1]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        hades.open(Path(folder) / "m.hades", clock=clock) as memory,
+    ):
+        for number, step in enumerate(taken):
+            today = 8 + number
+            clock.set(f"{FIRST_DAY + timedelta(today):%Y-%m-%d}")
+            if step.text is None:
+                if not there(states[step.topic], today, today):
+                    continue
+                memory.forget(step.topic)
+                states[step.topic].append(Believed(today, today, None))
+            else:
+                since = today - step.days_back
+                memory.remember(step.topic, step.text, valid_from=FIRST_DAY + timedelta(since))
+                states[step.topic].append(Believed(since, today, step.text))
+        clock.set(f"{FIRST_DAY + timedelta(30):%Y-%m-%d}")
+        memory._bring_up_to_date(None)
+        for view, valid, known in (
+            (memory, 30, 30),
+            (memory.at(FIRST_DAY + timedelta(valid_day)), valid_day, 30),
+            (memory.at(known=FIRST_DAY + timedelta(known_day)), 30, known_day),
+        ):
+            expected = {
+                (topic, text): stretch
+                for topic in TOPICS
+                for text, stretch in there(states[topic], valid, known).items()
+            }
+            found = candidates(view)
+            assert set(found) == set(expected)
+            for one, (begin, end) in found.items():
+                # A text told anew for an earlier day is kept as two stretches side by side.
+                assert expected[one][0] <= begin < end <= expected[one][1]
 
 
 def candidates(view: hades.View) -> dict[tuple[str, str], tuple[int, int]]:

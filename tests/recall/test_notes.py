@@ -106,6 +106,23 @@ def test_a_memory_without_notes_or_with_an_empty_one(memory: hades.Memory) -> No
     assert asked(memory, "Where is the wifi password?").sentences == ()
 
 
+def test_notes_of_two_topics_that_say_the_same_are_two(memory: hades.Memory) -> None:
+    memory.remember("server/a", "Runs PostgreSQL 15.")
+    memory.remember("server/b", "Runs PostgreSQL 15.")
+    memory.remember("server/c", "Runs MySQL.")
+    found = asked(memory, "Which servers run PostgreSQL 15?")
+    assert [one.text for one in found.sentences] == [
+        "server/a: Runs PostgreSQL 15.",
+        "server/b: Runs PostgreSQL 15.",
+    ]
+
+
+def test_code_keeps_its_lines(memory: hades.Memory) -> None:
+    code = "```py\nfor one in found:\n    print(one)\n```"
+    memory.remember("snippet", code)
+    assert asked(memory, "Show the snippet.").sentences[0].text == f"snippet: {code}"
+
+
 # Versions
 
 

@@ -116,11 +116,16 @@ def test_what_happened_since_an_event_that_was_noted(notes: hades.Memory) -> Non
     assert all(one.valid_from >= day("2025-04-15") for one in found.passages)
 
 
-def test_nothing_noted_in_a_time_in_words_is_told_and_all_is_searched(notes: hades.Memory) -> None:
+def test_nothing_noted_in_a_time_in_words_is_told_and_not_answered(notes: hades.Memory) -> None:
     found = recalled(notes, "Where was the office in 1999?")
     assert found.passages
     told = [note for note in found.reasons if note.reason is Reason.NOTHING_KNOWN]
     assert [note.detail for note in told] == ["nothing was noted at that time"]
+    for question in ("Where was the office in 1999?", "What happened in February?"):
+        answer = notes.ask(question, plan=UNHURRIED)
+        assert str(answer) == "Nothing found answers this."
+    notes.remember("novel", "The novel is set in 1923, in a mill.")
+    assert "a mill" in str(notes.ask("Where is the novel set in 1923?", plan=UNHURRIED))
 
 
 def test_a_moment_of_the_caller_overrides_the_words(notes: hades.Memory) -> None:
@@ -145,6 +150,7 @@ def test_time_words_do_not_narrow_documents(papers: hades.Memory) -> None:
         read, unread = recalled(papers, question), papers.recall(question, plan=plan)
         assert [one.id for one in read.passages] == [one.id for one in unread.passages]
         assert [one.score for one in read.passages] == [one.score for one in unread.passages]
+        assert read.reasons == unread.reasons
     assert recalled(papers, "What sank in 1912?").passages[0].chunk.topic.endswith("0.md")
 
 

@@ -192,6 +192,21 @@ def test_facts_and_notes_are_said_together(told: hades.Memory) -> None:
     assert said["passage"] == "rack 9: Rack 9 is in the cellar."
 
 
+def test_facts_are_said_among_documents(told: hades.Memory, tmp_path: Path) -> None:
+    for number, text in enumerate(("Racks are made of steel.", "A server runs on power.")):
+        (tmp_path / f"{number}.md").write_text(text)
+        told.ingest(tmp_path / f"{number}.md")
+    found = told.ask(RACK, plan=UNHURRIED)
+    assert not found.recall.notes
+    assert [one.text for one in found.sentences] == [
+        "server/db07 runs on rack 9, since 10 April 2025",
+        "A server runs on power.",
+    ]
+    assert (
+        str(told.ask("What are racks made of?", plan=UNHURRIED)) == "Racks are made of steel. [1]"
+    )
+
+
 def test_two_spaces_do_not_see_each_others_facts(told: hades.Memory) -> None:
     told.create_space("work")
     work = told.in_space("work")
