@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hades.domain.answer import Fact
-from hades.domain.graph import SIMILAR_TO, Edge
+from hades.domain.graph import SIMILAR_TO, Edge, NodeKind
 from hades.domain.names import DIGITS, STOP_WORDS, name_parts, numberless, spoken
 from hades.domain.statement import statement
 from hades.graph.arrays import Floats32
@@ -98,10 +98,22 @@ def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, 
     held = rows["space"] == query.space
     held &= (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
     held &= asked.admits(rows["valid_from"], rows["valid_to"])
+    if query.topics is not None:
+        nodes = _nodes_of(query, set(query.topics))
+        held &= np.isin(rows["source"], nodes) | np.isin(rows["target"], nodes)
     all_ids = np.unique(facts.chunks)
     mask = np.isin(all_ids, rows["id"][held])
     numbers, near = facts.nearest(vector, np.searchsorted(all_ids, facts.chunks), mask, CANDIDATES)
     return dict(zip(all_ids[numbers].tolist(), near.tolist(), strict=True))
+
+
+def _nodes_of(query: QueryContext, topics: set[int]) -> list[int]:
+    """The nodes that edges of topics lead from and to: themselves and their subjects."""
+    subjects = query.store.changefeed.since("subjects", 0)
+    return [
+        *(topic << 3 | NodeKind.TOPIC for topic in topics),
+        *(entity << 3 | NodeKind.ENTITY for topic, entity in subjects if topic in topics),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

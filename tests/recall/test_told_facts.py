@@ -192,6 +192,18 @@ def test_facts_and_notes_are_said_together(told: hades.Memory) -> None:
     assert said["passage"] == "rack 9: Rack 9 is in the cellar."
 
 
+def test_filters_of_topics_narrow_facts(told: hades.Memory) -> None:
+    told.remember("server/db07", "The old database.", tags=["database"])
+    told.remember("lunch", "The soup was good.", tags=["food"])
+
+    def facts(**narrowed: str) -> set[str]:
+        found = told.recall(RACK, plan=UNHURRIED, **narrowed)
+        return {fact.edge.source.name for fact in found.facts}
+
+    assert facts() == facts(tag="database") == facts(glob="server/*") == {"server/db07"}
+    assert facts(glob="lunch") == facts(tag="food") == facts(kind="code") == set()
+
+
 def test_facts_are_said_among_documents(told: hades.Memory, tmp_path: Path) -> None:
     for number, text in enumerate(("Racks are made of steel.", "A server runs on power.")):
         (tmp_path / f"{number}.md").write_text(text)
