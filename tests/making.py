@@ -28,6 +28,14 @@ SPRING = datetime(2024, 3, 1, tzinfo=UTC)
 
 T1, T2 = "2024-01-10", "2024-02-20"
 
+UNHURRIED = {
+    "retriever": {"timeout_ms": 60_000},
+    "graph": {"timeout_ms": 60_000},
+    "reranker": {"timeout_ms": 60_000},
+    "budget": {"latency_ms": 60_000},
+}
+"""A plan whose limits a machine busy with other tests does not reach."""
+
 
 def remember_story(memory: hades.Memory) -> None:
     """Approach X is rejected because of Bug Y; a refactoring fixes it, and X is viable."""

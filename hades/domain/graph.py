@@ -10,6 +10,9 @@ from typing import Any
 
 from hades.domain.topics import Chunk, State
 
+SIMILAR_TO = "similar_to"
+"""The relation of names that are only alike: nobody told it."""
+
 
 class NodeKind(IntEnum):
     """What a node of the graph is. The numbers are stored: never reorder them."""

@@ -54,6 +54,7 @@ _JOINTS = re.compile(r"\.|::|/|#|->")
 _OVERLOAD = re.compile(r"#\d+$")
 # A character with the marks that are written after it.
 _CLUSTER = re.compile(rf"(?s).[{_SIGNS}]*")
+DIGITS = re.compile(r"[0-9]+")
 _NAME_JOINTS = re.compile(r"[/_:\-]|\.(?!\d)")
 _WORD_PARTS = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
 _TRAILING_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
@@ -193,6 +194,15 @@ def own_heading(topic: str, heading: str) -> str:
     """
     name = spoken(topic)
     return "" if heading == name else heading.removeprefix(f"{name} > ")
+
+
+def numberless(name: str) -> str:
+    """A name whatever its numbers are: bug 102 and bug 103 have one.
+
+    >>> numberless("server/db07"), numberless("Bug 102")
+    ('server db0', 'bug 0')
+    """
+    return DIGITS.sub("0", spoken(name).casefold())
 
 
 def fact_words(source: str, relation: str, target: str) -> str:

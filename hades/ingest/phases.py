@@ -13,7 +13,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from hades.domain.graph import NodeKind
+from hades.domain.graph import SIMILAR_TO, NodeKind
 from hades.domain.names import fact_words, spoken, words
 from hades.domain.sentences import note_sentences
 from hades.index.matcher import Match, Matcher
@@ -146,11 +146,15 @@ class Phases:
         return done
 
     def _embed_facts(self, encoder: Encoder) -> None:
-        """Give what was told by edges its vectors."""
+        """Give what was told by edges its vectors; nobody told what is only alike."""
         edges = self._store.edges
         done, total = 0, edges.waiting(encoder.model)
         while batch := edges.unembedded(encoder.model, BATCH_TEXTS):
-            texts = {row[1]: fact_words(*row[2:]) for row in batch}
+            texts = {row[1]: fact_words(*row[2:]) for row in batch if row[3] != SIMILAR_TO}
+            if not texts:
+                with self._store.transaction():
+                    edges.set_embedded(encoder.model, batch[-1][0])
+                continue
             vectors = self._encoded(encoder, list(texts.values()), done, total)
             rows = (
                 (edge << 3 | NodeKind.EDGE, vector.tobytes())

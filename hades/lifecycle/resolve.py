@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hades.domain.graph import UNSURE, Edge, Likeness, Resolution
+from hades.domain.graph import SIMILAR_TO, UNSURE, Edge, Likeness, Resolution
 from hades.domain.likeness import candidates, is_comparable, jaccard, numbers, same_spelling
 from hades.domain.names import name_key
 from hades.domain.times import NOW
@@ -25,7 +25,6 @@ from hades.store.store import Store
 
 ACTION = "resolve"
 """What the change log calls it."""
-SIMILAR_TO = "similar_to"
 SIMILAR_COSINE_AT_LEAST = 0.8
 SIMILAR_EACH_AT_MOST = 5
 SIMILAR_NAMES_AT_MOST = 10_000

@@ -96,20 +96,22 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
         wanted = run.plan.final_context
         ids = retrieved.query.graph.chunks[retrieved.numbers].tolist()
         made: list[Passage] = []
-        texts: set[str] = set()
+        texts: set[tuple[str, str]] = set()
         doubles = 0
         for place, standing in enumerate(_read(retrieved, ids, wanted)):
             if standing is None:
                 continue
             chunk = standing.chunk
-            if chunk.text.strip() in texts:
+            # Of two notes that say the same each tells of its own topic.
+            text = (chunk.topic if retrieved.are_notes else "", chunk.text.strip())
+            if text in texts:
                 doubles += 1
                 continue
             if len(made) >= wanted:
                 break
             if len(made) >= usual and float(retrieved.belief[place]) < RELEVANT:
                 break
-            texts.add(chunk.text.strip())
+            texts.add(text)
             made.append(
                 _passage(
                     retrieved,

@@ -20,7 +20,7 @@ from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
 from hades.domain.names import without_parenthesis, words
 from hades.domain.sentences import sentences
 from hades.recall.terms import QuestionName, QuestionTerms, said, stem, terms_of
-from hades.recall.told import from_notes, told_facts
+from hades.recall.told import from_notes, sure_facts
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder
@@ -109,8 +109,10 @@ def answer(
     if recall.notes or (recall.facts and not recall.passages):
         return from_notes(recall)
     terms = terms_of(recall.question)
-    unsaid = _unsaid(terms.names, recall.passages)
-    if unsaid and len(unsaid) == len(terms.names) and not told_facts(recall):
+    facts = sure_facts(recall)[:at_most]
+    at_most -= len(facts)
+    unsaid = [] if facts else _unsaid(terms.names, recall.passages)
+    if unsaid and len(unsaid) == len(terms.names):
         return Answer(recall.question, (), recall, tuple(name.text for name in unsaid))
     read: dict[str, _Read] = {}
     for number, passage in enumerate(recall.passages, start=1):
@@ -125,9 +127,7 @@ def answer(
         replies += _in_two_steps(ranked, terms, recall)
     chosen = _chosen(replies, at_most, one_each=compares)
     found = (Sentence(_shown(one.text), round(score, 4), one.number) for score, one in chosen)
-    told = told_facts(recall)
-    missing = () if told else tuple(name.text for name in unsaid)
-    return Answer(recall.question, (*told, *found)[:at_most], recall, missing)
+    return Answer(recall.question, (*facts, *found), recall, tuple(name.text for name in unsaid))
 
 
 def _unsaid(names: Sequence[QuestionName], passages: Sequence[Passage]) -> list[QuestionName]:

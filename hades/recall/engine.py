@@ -196,7 +196,8 @@ class RecallEngine:
         run = stage.run if stage else Run(UNHURRIED)
         encoded = retrieve.encoding(run, self.finder.encoder, words.event)
         with suppress(TimeoutError):  # then words alone must find it
-            vector = encoded(stage.seconds_left if stage else _UNHURRIED_MS) if encoded else None
+            seconds = run.plan.retriever.timeout_ms / 1000
+            vector = encoded(seconds) if encoded else None
             if vector is not None and vector[0] is not None:
                 both = both + scaled(query.cosine(vector[0]), mask)
         both = np.where(mask, both, -1.0)

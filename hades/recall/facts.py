@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from hades.domain.answer import Fact
-from hades.domain.graph import Edge, NodeKind
-from hades.domain.names import STOP_WORDS
+from hades.domain.graph import SIMILAR_TO, Edge, NodeKind
+from hades.domain.names import DIGITS, STOP_WORDS, numberless
 from hades.domain.statement import statement
 from hades.graph.arrays import Floats32
 from hades.index.words import is_said, name_words, stems
@@ -33,8 +34,6 @@ ENDED = 1.5
 """What speaks for a fact that no longer holds, where the past is asked for."""
 CHANCE_AT_LEAST = 0.04
 """What is less likely to be meant is not worth a line."""
-DERIVED = "similar_to"
-"""A relation that nobody told."""
 
 
 def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int) -> list[Fact]:
@@ -52,11 +51,12 @@ def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int)
             vector = vector if found[0] is None else found[0]
     ids = _near(query, vector, asked)
     edges = query.store.edges.read(query.space, list(ids), query.as_of)
-    read = [_NearFact(edge, ids[one]) for one, edge in edges.items() if edge.relation != DERIVED]
+    read = [_NearFact(edge, ids[one]) for one, edge in edges.items() if edge.relation != SIMILAR_TO]
     spread = Counter(word for one in read for word in one.words)
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
     terms = terms_of(question)
     said = set(stems(question))
+    read = _numbers_apart(read, said)
     facts = []
     for one in read:
         past = (1 if one.edge.valid_to else -1) * ENDED if asked.is_past else 0.0
@@ -69,6 +69,28 @@ def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int)
     return facts[:limit]
 
 
+def _numbers_apart(read: Sequence[_NearFact], said: set[str]) -> list[_NearFact]:
+    """Without facts of rack 5 where rack 9 is asked for, unless another end of theirs is."""
+    ends = [
+        [_numbered(end, said) for end in (one.edge.source.name, one.edge.target.name)]
+        for one in read
+    ]
+    named = {shape for of_fact in ends for shape, is_named in of_fact if is_named}
+    return [
+        one
+        for one, of_fact in zip(read, ends, strict=True)
+        if any(is_named for _, is_named in of_fact)
+        or named.isdisjoint(shape for shape, _ in of_fact)
+    ]
+
+
+def _numbered(name: str, said: set[str]) -> tuple[str, bool]:
+    """A name whatever its numbers are, and whether it has some and all are said."""
+    numbers = [(word, parts) for word, parts in _name(name).items() if DIGITS.search(word)]
+    is_named = bool(numbers) and all(is_said(word, parts, said) for word, parts in numbers)
+    return numberless(name), is_named
+
+
 def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, float]:
     """The facts of the time asked about that are nearest in meaning, with how near they are."""
     rows, facts = query.edges, query.indexes.facts
@@ -76,13 +98,22 @@ def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, 
     held = rows["space"] == query.space
     held &= (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
     held &= asked.admits(rows["valid_from"], rows["valid_to"])
-    if query.topics is not None:  # of filtered topics only what is told of them
-        nodes = np.array(query.topics, np.int64) << 3 | NodeKind.TOPIC
+    if query.topics is not None:
+        nodes = _nodes_of(query, set(query.topics))
         held &= np.isin(rows["source"], nodes) | np.isin(rows["target"], nodes)
     all_ids = np.unique(facts.chunks)
     mask = np.isin(all_ids, rows["id"][held])
     numbers, near = facts.nearest(vector, np.searchsorted(all_ids, facts.chunks), mask, CANDIDATES)
     return dict(zip(all_ids[numbers].tolist(), near.tolist(), strict=True))
+
+
+def _nodes_of(query: QueryContext, topics: set[int]) -> list[int]:
+    """The nodes that edges of topics lead from and to: themselves and their subjects."""
+    subjects = query.store.changefeed.since("subjects", 0)
+    return [
+        *(topic << 3 | NodeKind.TOPIC for topic in topics),
+        *(entity << 3 | NodeKind.ENTITY for topic, entity in subjects if topic in topics),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ one that a later version says in other words counts for less.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from hades.domain.answer import Intent, TimeKind
-from hades.domain.names import spoken
+from hades.domain.names import DIGITS, numberless
 from hades.domain.sentences import note_sentences
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
 from hades.index.vectors import product
@@ -47,7 +46,6 @@ ANEW_TIMED = 1.5
 LATER_AT_MOST = 32
 """Of the chunks of later versions, the newest that are compared."""
 _ABOVE = 1e-3
-_DIGITS = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +170,8 @@ class _Name:
     def __init__(self, topic: str) -> None:
         self._words = name_words(topic)
         self.terms = set(self._words).union(*self._words.values())
-        self.shape = _DIGITS.sub("0", spoken(topic).casefold())
-        """The name whatever its numbers are: bug 102 and bug 103 have one."""
-        self.numbers = {term for term in self._words if _DIGITS.search(term)}
+        self.shape = numberless(topic)
+        self.numbers = {term for term in self._words if DIGITS.search(term)}
 
     def said(self, query: QueryContext, asked: set[str]) -> float:
         """The share of it that the question says, by weight."""

@@ -54,6 +54,8 @@ class QueryContext:
         if asked.kind is None:
             return self
         narrowed = np.flatnonzero(self.mask & self.notes if asked.words else self.mask)
+        if asked.words and not len(narrowed):
+            return self
         kept = asked.candidates(self.indexes.spans(narrowed, self.as_of)[0])
         if not kept.any() and asked.words:
             return None

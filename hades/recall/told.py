@@ -25,10 +25,8 @@ WHOLE_WORDS, ITEM_WORDS = 35, 20
 """A note of so many words is given whole, as an answer or as an item of a list."""
 FEW_WORDS = 2
 """A question of so few words that stand nowhere in what was found is about something else."""
-FACT_MEANT = 0.3
-"""From here on a fact is what the question means, whatever else it names."""
-FACT_ALONE, FACTS_SAID = 0.5, 2
-"""Beside documents, only facts that are this likely meant, and so many of them, are said."""
+FACT_MEANT, FACT_SURE = 0.3, 0.5
+"""From here on a fact is what the question means, whatever else it names, or documents say."""
 SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.2, 0.05
 """What is believed less than this share of the best is not told."""
 
@@ -44,15 +42,6 @@ class _Unit:
     topic: str
     when: datetime
     ended: bool = False
-
-
-def told_facts(recall: Recall) -> tuple[Sentence, ...]:
-    """The told facts that a question means, said."""
-    return tuple(
-        Sentence(fact.text, fact.score, number, "fact")
-        for number, fact in enumerate(recall.facts, start=1)
-        if fact.score >= FACT_ALONE
-    )[:FACTS_SAID]
 
 
 def from_notes(recall: Recall) -> Answer:
@@ -82,6 +71,13 @@ def from_notes(recall: Recall) -> Answer:
     return Answer(recall.question, tuple(told), recall)
 
 
+def sure_facts(recall: Recall) -> list[Sentence]:
+    """The facts that a question surely means, among documents too."""
+    units = (_fact(fact, number) for number, fact in enumerate(recall.facts, start=1))
+    sure = [one for one in units if one.belief >= FACT_SURE]
+    return [Sentence(one.text, round(one.belief, 4), one.number, one.kind) for one in sure]
+
+
 def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     """Names of the question that nothing found says, and numbers that the best of it lacks.
 
@@ -104,9 +100,11 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
         missing = [] if by_alias and len(missing) == len(terms.names) else missing
     if len(terms.weights) <= FEW_WORDS and not any(set(terms.weights) & text for text in told):
         missing += terms.weights  # all that is asked about, in small letters
-    best = _said(units[0].text) if units else frozenset()
     numbers = [one for one in terms.weights if any(sign.isdigit() for sign in one)]
-    lacking = [one for one in numbers if one not in best]
+    # One note seldom speaks of two things with numbers: db07 and db08 may stand in two.
+    first = units[: max(1, len(numbers))]
+    best = frozenset[str]().union(*(_said(unit.text) for unit in first))
+    lacking = [one for one in numbers if units and one not in best]
     return list(dict.fromkeys((*missing, *lacking)))
 
 
@@ -120,11 +118,16 @@ def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
     dated = recall.wants is not Wants.STATE
     for number, fact in enumerate(recall.facts, start=1):
         yield _fact(fact, number)
-    if any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons):
-        return
     for number, passage in enumerate(recall.passages, start=1):
-        if not passage.superseded:
+        if not passage.superseded and not _is_of_another_time(recall, passage):
             yield _note(passage, number, terms, whole, dated)
+
+
+def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
+    """Whether nothing was noted at the time asked about, and this does not speak of it either."""
+    nothing = any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons)
+    when = said(recall.time.said) if recall.time and nothing else None
+    return when is not None and not (when and when <= said(passage.chunk.text))
 
 
 def _fact(fact: Fact, number: int) -> _Unit:

@@ -167,7 +167,9 @@ class Chunks:
             before, valid_to = before.union(there), None
         elif previous is not None:
             order = self.placed(previous)
-            self._note_moves(write, [c for c in order if c in now_there], state, set(order))
+            stayed = [c for c in order if c in now_there]
+            self._note_moves(write, stayed, state, set(order))
+            self._note_tags(write, stayed, state, previous)
             before = before | set(order)
         for chunk in sorted(before - now_there):
             self._take_out(write, chunk, valid_from, valid_to, recorded_at)
@@ -180,6 +182,17 @@ class Chunks:
         """Chunks that only changed places have no new times: the index must hear of it."""
         if stayed != [c for c in self.placed(state) if c in before]:
             self._database.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
+
+    def _note_tags(self, write: Write, stayed: Sequence[int], state: int, previous: int) -> None:
+        """Chunks are found by the tags of their states: the index must hear of other tags."""
+        tags = self._database.column(
+            "SELECT coalesce(tags, '') FROM states WHERE id IN (?, ?)", state, previous
+        )
+        if len(set(tags)) > 1:
+            self._database.run(
+                "UPDATE presences SET change = ? WHERE chunk IN (SELECT value FROM json_each(?))",
+                *(write.change, json.dumps(list(stayed))),
+            )
 
     def _take_out(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
