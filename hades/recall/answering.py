@@ -177,7 +177,7 @@ def _passage(
         valid_to=found.valid_to,
         confidence=found.confidence,
         importance=found.importance,
-        superseded=number in retrieved.superseded or not retrieved.held.get(number, "all"),
+        superseded=number in retrieved.superseded,
         held=retrieved.held.get(number, ""),
     )
 

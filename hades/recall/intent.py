@@ -152,6 +152,14 @@ def _links(question: str) -> list[str]:
     return links if len(links) > own else []
 
 
+_PAST_TENSE = re.compile(r"\b(?:was|were|did|had)\b", re.IGNORECASE)
+
+
+def is_past_tense(question: str) -> bool:
+    """Whether a question is asked in the past: `why was it rejected`."""
+    return _PAST_TENSE.search(_read(question)) is not None
+
+
 _LIST = re.compile(
     r"^(?:and |so )?(?:which|what) (?!does|was|has|is|this|goes|keeps)\w{3,}(?<![su])s\b|"
     r"^(?:which|what) \w+ \w{3,}(?<![isu])s (?:are|were|do|did|have|can|could|will)\b|"

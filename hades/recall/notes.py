@@ -13,12 +13,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from hades.domain.answer import Intent, TimeKind
+from hades.domain.answer import TimeKind
 from hades.domain.names import DIGITS, numberless
 from hades.domain.sentences import note_sentences
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
+from hades.recall.intent import is_past_tense
 from hades.recall.query_context import QueryContext
 from hades.recall.signals import Signals, minmax
 from hades.recall.terms import terms_of
@@ -27,15 +28,14 @@ from hades.store.records import PlacedChunk
 
 NOTE_FEATURES: tuple[str, ...] = (
     *("cosine", "sentence", "cue", "second_hop", "coverage", "words", "numbers"),
-    *("name_coverage", "name_said", "holds", "repeated", "first"),
-    *("why_holds", "when_holds", "why_repeated", "when_repeated"),
+    *("name_coverage", "name_said", "holds", "repeated", "past_repeated", "first"),
     *("near", "missing"),
 )
 """The last two only tell how sure we are."""
 NOTES_SHARE = 0.5
 """Of the candidates that are notes, for a question to be about notes."""
-ANEW_NEARER, ANEW_ALIKE, ANEW_SAYS, ANEW_LACKS = 8.0, 3.1, 2.2, -1.3
-ANEW_NEWEST, ANEW_WHY, ANEW_CONSTANT = 0.9, -0.8, -1.3
+ANEW_NEARER, ANEW_ALIKE, ANEW_SAYS, ANEW_LACKS = 8.1, 3.1, 2.2, -1.2
+ANEW_NEWEST, ANEW_PAST, ANEW_CONSTANT = 0.8, -0.6, -1.2
 """Whether a later version says anew what an earlier one says of the question: weights learnt on
 1,155 pairs of versions of four sets of notes; on each set, learnt on the others, 82 to 86 % of
 the pairs are told right."""
@@ -109,7 +109,6 @@ def note_features(
     question: str,
     vector: Floats32 | None,
     terms: list[str],
-    intent: Intent,
     holds: Floats,
     second: Floats,
 ) -> Floats32:
@@ -135,7 +134,6 @@ def note_features(
             cued[row] = float((near * cue).max())
     names = [_name(one.chunk.topic) for one in notes.placed]
     repeated = _repeated(query, notes)
-    why, when = float(intent is Intent.WHY), float(intent is Intent.WHEN)
     columns = {
         "cosine": minmax(signals.cosine[at]),
         "sentence": minmax(best),
@@ -153,11 +151,8 @@ def note_features(
         "name_said": np.array([name.said(query, set(terms)) for name in names]),
         "holds": holds,
         "repeated": repeated,
+        "past_repeated": repeated * is_past_tense(question),
         "first": notes.first,
-        "why_holds": why * holds,
-        "when_holds": when * holds,
-        "why_repeated": why * repeated,
-        "when_repeated": when * repeated,
         "near": best,
         "missing": 1 - has_term[:, digits].min(1) if digits.any() else np.zeros(len(at)),
     }
@@ -214,12 +209,11 @@ def _repeated(query: QueryContext, notes: Notes) -> Floats:
 
 
 def in_topic_order(
-    query: QueryContext,
     notes: Notes,
     scores: Floats,
+    question: str,
     vector: Floats32 | None,
     terms: list[str],
-    intent: Intent,
     asks: TimeAsked,
 ) -> tuple[Floats, set[int]]:
     """Scores where a later version that says it anew stands above the earlier one, and which
@@ -233,7 +227,7 @@ def in_topic_order(
     if vector is None or asks.wants_happenings:
         return scores, anew
     made, back = scores.copy(), asks.is_past
-    bias = ANEW_WHY * (intent is Intent.WHY) + ANEW_TIMED * asks.is_timed
+    bias = ANEW_PAST * is_past_tense(question) + ANEW_TIMED * asks.is_timed
     place = {int(number): row for row, number in enumerate(notes.numbers)}
     said = [_Sentences(notes, row, vector, set(terms)) for row in range(len(notes.numbers))]
     order = np.argsort(notes.starts, kind="stable")

@@ -295,13 +295,13 @@ def _rank_notes(
     holds = retrieved.asks.fits(notes.starts, notes.ends, notes.first)
     found = note_features(
         *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
-        *(retrieved.terms, intent, holds, second),
+        *(retrieved.terms, holds, second),
     )
     ranked = ranker.rank(found) if on else _unranked(ranker, retrieved.signals, notes.numbers)
     scores = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
     scores = numbers_apart(notes, scores, retrieved.terms)
     scores, retrieved.superseded = in_topic_order(
-        *(query, notes, scores, retrieved.vector, retrieved.terms, intent, retrieved.asks)
+        *(notes, scores, retrieved.question, retrieved.vector, retrieved.terms, retrieved.asks)
     )
     recency = None
     if intent is Intent.RECENT:

@@ -14,11 +14,11 @@ from datetime import datetime
 
 from hades.domain.answer import Answer, Fact, Passage, Recall, Sentence, TimeKind, Wants
 from hades.domain.graph import Reason
-from hades.domain.names import name_parts
+from hades.domain.names import name_parts, words
 from hades.domain.sentences import sentences
 from hades.domain.statement import day
 from hades.recall.intent import asks_for_list
-from hades.recall.terms import QuestionTerms, said, terms_of
+from hades.recall.terms import QuestionTerms, said, stem, terms_of
 
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
@@ -99,7 +99,8 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
         by_alias = any("names" in one.retrievers for one in recall.passages)
         missing = [] if by_alias and len(missing) == len(terms.names) else missing
     if len(terms.weights) <= FEW_WORDS and not any(set(terms.weights) & text for text in told):
-        missing += terms.weights  # all that is asked about, in small letters
+        # All that is asked about, in small letters.
+        missing = missing or [word for word in words(asked) if stem(word) in terms.weights]
     numbers = [one for one in terms.weights if any(sign.isdigit() for sign in one)]
     # One note seldom speaks of two things with numbers: db07 and db08 may stand in two.
     first = units[: max(1, len(numbers))]
