@@ -98,7 +98,8 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
         # Found by another name than the one that was asked with: it is known after all.
         by_alias = any("names" in one.retrievers for one in recall.passages)
         missing = [] if by_alias and len(missing) == len(terms.names) else missing
-    if len(terms.weights) <= FEW_WORDS and not any(set(terms.weights) & text for text in told):
+    few = recall.wants is Wants.STATE and len(terms.weights) <= FEW_WORDS
+    if few and not any(set(terms.weights) & text for text in told):
         # All that is asked about, in small letters.
         missing = missing or [word for word in words(asked) if stem(word) in terms.weights]
     numbers = [one for one in terms.weights if any(sign.isdigit() for sign in one)]
