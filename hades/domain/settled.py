@@ -18,34 +18,32 @@ _DONE = (
     "fixed|resolved|solved|done(?! by)|closed|completed?|finished|shipped|released|merged|"
     "delivered|deployed|removed|withdrawn|cancell?ed|retired|decommissioned|approved|gone"
 )
-_STAYS_AWAY = (
-    "(?:occurs?|happens?|exists?|appears?|reproduc(?:es?|ible)|block(?:s|ing)|needed|required|"
-    "relevant|open|an issue|a (?:problem|blocker|bug))"
-)
-_IT = (
-    "(?:it|this|everything|(?:the|this) (?:bug|issue|problem|task|ticket|blocker|defect|crash|"
-    "incident|outage|error|work|job|request))"
-)
-_IS = "(?:is|was|are|were|got|(?:has|have) been|['’]s)"
-_BY_THE_WAY = "(?:(?:now|finally|already|fully|completely|also|all|since|been) ){0,2}"
-_THEN = (
-    r"(?=\s*$|[.!]|\s(?:in|by|with|on|at|since|as|via|from|after|upstream|now|today|yesterday|last|"
-    r"again|it|this|and|thanks|for good)\b)"
-)
-_LEFT = r"(?:has |have )?(left)(?=\s*[.!]?\s*$|\s(?:us|the (?:company|team|project|firm))\b)"
 _CUE = re.compile(rf"\b(?:{_DONE}|no longer|left)\b", re.IGNORECASE)
-_CLAUSE = re.compile(r"[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b")
+_SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{0,9}
+    (?:(?:(?P<topic>TOPIC)|it|this|everything|(?:the|this)[ ](?:bug|issue|problem|task|ticket
+        |blocker|defect|crash|incident|outage|error|work|job|request))[ ])?
+    (?:(?:(?:is|was|are|were|got|(?:has|have)[ ]been|['’]s)[ ])?
+        (?:(?:now|finally|already|fully|completely|also|all|since|been)[ ]){0,2}
+        (?P<done>DONE)(?=\s*(?:$|[.!\[\](),;:\n])|\s[-–—]{1,2}\s|\s(?:in|by|with|on|at|since|as|via
+        |from|after|upstream|now|today|yesterday|last|again|it|this|and|so|thanks|for[ ]good)\b)
+    |(?:does[ ]|is[ ])?(?P<no>no[ ]longer)[ ](?:occurs?|happens?|exists?|appears?
+        |reproduc(?:es?|ible)|block(?:s|ing)|needed|required|relevant|open|an[ ]issue
+        |a[ ](?:problem|blocker|bug))\b
+    |(?(topic)(?:has[ ]|have[ ])?(?P<left>left)(?=\s*[.!]?\s*$
+        |\s(?:us|the[ ](?:company|team|project|firm))\b)|(?!)))""".replace(
+    "DONE", _DONE.replace(" ", "[ ]")
+)
+"""A clause that settles what is called TOPIC, or `it`."""
+_UNSURE = r"but|only|if|once|until|unless|partly|partially|mostly"
 _UNSURE_BEFORE = re.compile(
-    r"\b(?:not|never|cannot|can|could|will|would|should|shall|must|may|might|if|when|whenever|"
-    r"once|until|unless|before|whether|which|hopefully|probably|perhaps|maybe|apparently|likely|"
-    r"nearly|almost|partly|partially|mostly|half|hopes?|plans?|planned|expect(?:s|ed)?|wants?|"
-    r"needs?|tried|to be|goal|target|aim|due|eta|todo|deadline|but|only|thinks?|seems?)\b|n['’]t\b",
+    rf"\b(?:{_UNSURE}|not|never|cannot|can|could|will|would|should|shall|must|may|might|when"
+    r"|whenever|before|whether|which|hopefully|probably|perhaps|maybe|apparently|likely|nearly"
+    r"|almost|half|hopes?|plans?|planned|expect(?:s|ed)?|wants?|needs?|tried|to be|goal|target|aim"
+    r"|due|eta|todo|deadline|thinks?|seems?)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _UNSURE_AFTER = re.compile(
-    r"\b(?:but|except|only|unless|if|once|until|yet|pending|partly|partially|mostly|soon|"
-    r"tomorrow|next)\b|\?",
-    re.IGNORECASE,
+    rf"\b(?:{_UNSURE}|except|yet|pending|soon|tomorrow|next)\b|\?", re.IGNORECASE
 )
 _BACK = re.compile(
     r"\b(?:re-?opened|regressed|c[oa]mes? back|recurr(?:s|ed)|reappeared|reverted|rolled back|"
@@ -55,35 +53,21 @@ _BACK = re.compile(
 
 
 def settled(topic: str, text: str) -> str:
-    """The word by which a note settles its topic (`fixed`, `no longer`); empty: it does not."""
+    """The word by which a note settles its topic (`fixed`, `no longer`); empty: it does not.
+
+    The note names it by the last part of its name, or not at all.
+    """
     if len(text) > NOTE_CHARACTERS_AT_MOST or not _CUE.search(text) or _BACK.search(text):
         return ""
-    says = _pattern(topic)
-    for sentence in sentences(text):
-        start = 0
-        for mark in [*_CLAUSE.finditer(sentence), None]:
-            end = len(sentence) if mark is None else mark.start()
-            found = says.match(sentence, start, end)
-            if found is not None and found.lastindex is not None:
-                word = found[found.lastindex]
-                before, after = sentence[: found.start(found.lastindex)], sentence[found.end() :]
-                if not (_UNSURE_BEFORE.search(before) or _UNSURE_AFTER.search(after)):
-                    return word.lower()
-            start = len(sentence) if mark is None else mark.end()
-    return ""
-
-
-def _pattern(topic: str) -> re.Pattern[str]:
-    """Clauses that settle a topic: they name it by the last part of its name, or by `it`."""
     parent, _, last = topic.rpartition("/")
     words, kind = re.findall(r"[^\W_]+", last), re.escape(parent.rpartition("/")[2].rstrip("s"))
     name = r"[\W_]{1,3}".join(map(re.escape, words)) or "(?!)"
-    named = rf"(?:(?:the|this) )?(?:[^\W_]{{1,20}}[\W_]{{1,2}})?#?{name}(?: {kind})?"
-    subject = rf"(?:{named}|{_IT})"
-    return re.compile(
-        rf"[\s*•#>-]{{0,9}}(?:"
-        rf"(?:{subject} )?(?:{_IS} )?{_BY_THE_WAY}({_DONE})\b{_THEN}"
-        rf"|(?:{subject} )?(?:does |is )?(no longer) {_STAYS_AWAY}\b"
-        rf"|{named} {_LEFT})",
-        re.IGNORECASE,
-    )
+    named = rf"(?:(?:the|this)[ ])?(?:[^\W_]{{1,20}}[\W_]{{1,2}})?\#?{name}(?:[ ]{kind})?"
+    says = re.compile(_SETTLED.replace("TOPIC", named), re.IGNORECASE | re.VERBOSE)
+    for sentence in sentences(text):
+        for found in says.finditer(sentence):
+            word = found.lastindex or 0
+            before, after = sentence[: found.start(word)], sentence[found.end() :]
+            if not (_UNSURE_BEFORE.search(before) or _UNSURE_AFTER.search(after)):
+                return found[word].lower()
+    return ""

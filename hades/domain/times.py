@@ -110,6 +110,7 @@ _UNITS = {
     "week": timedelta(weeks=1),
     "fortnight": timedelta(weeks=2),
 }
+MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 MONTHS = {
     "january": 1,
     "february": 2,
@@ -234,22 +235,25 @@ def _relative(text: str, now: int) -> datetime | None:
     count = int(match[1]) if match[1].isdigit() else COUNTS.get(match[1])
     if count is None:
         return None
-    return _shift(present, -count if match[3] else count, match[2])
+    return _shifted(present, -count if match[3] else count, match[2])
 
 
 def _last(word: str, present: datetime, today: datetime) -> datetime | None:
     if word in WEEKDAYS:
         days_back = (today.weekday() - WEEKDAYS.index(word)) % 7 or 7
         return today - timedelta(days=days_back)
-    return _shift(present, -1, word)
+    return _shifted(present, -1, word)
 
 
-def _shift(moment: datetime, count: int, unit: str) -> datetime | None:
+def _shifted(moment: datetime, count: int, unit: str) -> datetime | None:
+    return shift(moment, count, unit) if unit in _UNITS or unit in MONTHS_IN else None
+
+
+def shift(moment: datetime, count: int, unit: str) -> datetime:
+    """So many seconds, days, weeks, months … later; the last day of a month that is shorter."""
     if unit in _UNITS:
         return moment + count * _UNITS[unit]
-    if unit not in ("month", "year"):
-        return None
-    months = moment.year * 12 + moment.month - 1 + count * (12 if unit == "year" else 1)
+    months = moment.year * 12 + moment.month - 1 + count * MONTHS_IN[unit]
     first = moment.replace(year=months // 12, month=months % 12 + 1, day=1)
     following = (first + timedelta(days=32)).replace(day=1)
     return first.replace(day=min(moment.day, (following - first).days))

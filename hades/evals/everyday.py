@@ -7,22 +7,21 @@ questions they answer.
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hades.domain.answer import Answer
 from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.by_type import ByType, Outcome
-from hades.evals.replay import SetEvent, holds, plain_words, read_events, replay, said
+from hades.evals.replay import SetEvent, holds, read_events, replay, said
 from hades.evals.sets import EvalSet, Question
 from hades.memory import View
 from hades.store.records import Progress
 
 COLUMNS = {
-    "everyday": ("hit1", "r5", "stale", "answered", "hybrid", "bm25", "words"),
+    "everyday": ("hit1", "r5", "stale", "answered", "hybrid", "words"),
     "facts": ("answered", "first", "words"),
 }
 WORDS_READ = 60
@@ -52,18 +51,16 @@ def measure_everyday(
     for size in sizes:
         asked: list[Outcome] = []
         for some, questions in draws(events, eval_set.questions, size):
-            first = first_by_bm25(some)
             for question, view in replay(some, questions, encoder=encoder, on_progress=on_progress):
-                if eval_set.kind == "facts":
-                    asked.append(_told(question, view.ask(question.text)))
-                else:
-                    asked.append(_noted(question, view, first(question.text)))
+                answer = view.ask(question.text)
+                told = eval_set.kind == "facts"
+                asked.append(_told(question, answer) if told else _noted(question, answer, view))
         tables["all" if size is None else f"{size:,} notes"] = asked
     return ByType(eval_set.name, eval_set.kind, COLUMNS[eval_set.kind], tables)
 
 
-def _noted(question: Question, view: View, by_bm25: str | None) -> Outcome:
-    answer, gold = view.ask(question.text), question.gold
+def _noted(question: Question, answer: Answer, view: View) -> Outcome:
+    gold = question.gold
     found = _versions(one.id for one in answer.recall.passages)
     words = {"words": float(len(said(answer).split()))}
     if question.type == _NOTHING_KNOWN:
@@ -78,7 +75,6 @@ def _noted(question: Question, view: View, by_bm25: str | None) -> Outcome:
         "stale": not question.stale.isdisjoint(found[:before]),
         "answered": holds(read, question.answers),
         "hybrid": bool(gold.intersection(hybrid)),
-        "bm25": by_bm25 in gold,
         **words,
     }
     missed = not (values["hit1"] and values["answered"])
@@ -154,38 +150,3 @@ def draw(events: Sequence[SetEvent], questions: Sequence[Question], notes: int, 
 
 def _topics(question: Question) -> set[str]:
     return {one.rsplit("@", 1)[0] for one in question.gold}
-
-
-# To compare with
-
-
-def first_by_bm25(events: Sequence[SetEvent]) -> Callable[[str], str | None]:
-    """What plain BM25 (k1 = 1.2, b = .75) over current notes and their names finds first."""
-    versions: Counter[str] = Counter()
-    current: dict[str, tuple[str, Counter[str]]] = {}
-    for event in events:
-        if event.op == "forget":
-            current.pop(event.topic, None)
-        elif event.content:
-            versions[event.topic] += 1
-            words = plain_words(f"{event.topic} {event.content}").split()
-            current[event.topic] = f"{event.topic}@{versions[event.topic]}", Counter(words)
-    notes = list(current.values())
-    holding = Counter(word for _, bag in notes for word in bag)
-    mean_length = sum(bag.total() for _, bag in notes) / max(1, len(notes))
-
-    def score(bag: Counter[str], words: Iterable[str]) -> float:
-        norm = 1.2 * (0.25 + 0.75 * bag.total() / mean_length)
-        return sum(
-            math.log(1 + (len(notes) - holding[word] + 0.5) / (holding[word] + 0.5))
-            * (2.2 * bag[word] / (bag[word] + norm))
-            for word in words
-            if word in bag
-        )
-
-    def first(question: str) -> str | None:
-        words = plain_words(question).split()
-        best = max(notes, key=lambda note: score(note[1], words), default=None)
-        return None if best is None else best[0]
-
-    return first

@@ -115,22 +115,20 @@ class HeldClock:
 
 
 def _write(memory: Memory, event: SetEvent) -> None:
-    about, content, since = event.topic, event.content, event.valid_from
+    about, relation, since = event.topic, event.relation, event.valid_from
+    content, to = event.content or None, event.target or None
     if event.op == "remember":
-        memory.remember(about, content, tags=event.tags, valid_from=since)
+        memory.remember(about, event.content, tags=event.tags, valid_from=since)
     elif event.op == "forget":
         memory.forget(about)
     elif event.op == "relate":
-        memory.relate(
-            about, event.relation, event.target, valid_from=since, valid_to=event.valid_to
-        )
+        memory.relate(about, relation, event.target, valid_from=since, valid_to=event.valid_to)
     else:
-        to = event.target or None
         try:
-            memory.change_fact(about, event.relation, to=to, content=content or None, at=since)
+            memory.change_fact(about, relation, to=to, content=content, at=since)
         except NotFound:  # nothing holds yet: the fact begins here
             if to:
-                memory.relate(about, event.relation, to, valid_from=since)
+                memory.relate(about, relation, to, valid_from=since)
             if content:
                 memory.remember(about, content)
 
@@ -146,10 +144,5 @@ def holds(text: str, answers: Iterable[str]) -> bool:
     >>> holds("It runs on Rack-4.", ["rack 4", "rack 5"]), holds("", [])
     (True, False)
     """
-    told = plain_words(text)
-    return any(plain_words(one) in told for one in answers)
-
-
-def plain_words(text: str) -> str:
-    """A text as its words in small letters, one blank between them."""
-    return " ".join(re.findall(r"\w+", text.lower()))
+    told, *wanted = (" ".join(re.findall(r"\w+", one.lower())) for one in (text, *answers))
+    return any(one in told for one in wanted)

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hades.domain.answer import Neighbour, Path, Step, Subgraph, SubgraphEdge, SubgraphNode
-from hades.domain.graph import Belief, Edge, Node
-from hades.recall.belief import interval, path_belief
-from hades.recall.path_text import step_along
+from hades.domain.graph import Edge, Node
+from hades.recall.path_text import path_of, step_along
 from hades.recall.query_context import QueryContext
 from hades.store.records import Direction, EdgeFilter
 
@@ -33,10 +32,16 @@ class EdgeChoice:
 class _Way:
     """How a node is reached; its strength is the product of the weights."""
 
-    nodes: tuple[Node, ...]
-    steps: tuple[Step, ...] = ()
-    beliefs: tuple[Belief, ...] = ()
+    start: Node
+    steps: tuple[tuple[Edge, Step], ...] = ()
     strength: float = 1.0
+
+    def path(self) -> Path:
+        edges, steps = zip(*self.steps, strict=True)
+        by_way = f" by way of {', '.join(str(one.target) for one in steps[:-1])}"
+        rationale = f"{self.start} leads to {steps[-1].target}{by_way if steps[1:] else ''}"
+        beliefs = [edge.belief for edge in edges]
+        return path_of(self.start, steps, beliefs, self.strength, rationale)
 
 
 def neighbours(
@@ -45,7 +50,7 @@ def neighbours(
     """What the chosen edges lead to, nearest first, by the strongest of them."""
     ways, _ = _walk(query, [node], chosen, limit + 1, hops)
     return [
-        Neighbour(end, len(way.steps), round(way.strength, 4), _path(way))
+        Neighbour(end, len(way.steps), round(way.strength, 4), way.path())
         for end, way in ways.items()
         if way.steps
     ]
@@ -56,11 +61,10 @@ def subgraph(
 ) -> Subgraph:
     """What the chosen edges lead to, and all chosen edges among these nodes."""
     ways, left_out = _walk(query, nodes, chosen, limit, hops)
-    outward = replace(chosen, direction="out")
     drawn = [
         SubgraphEdge(node, step.relation, step.target, step.weight, step.snippet, step.chunk)
         for node in ways
-        for _, step in _steps(query, node, outward)
+        for _, step in _steps(query, node, replace(chosen, direction="out"))
         if step.target in ways
     ]
     found = [
@@ -73,31 +77,26 @@ def subgraph(
 def _walk(
     query: QueryContext, starts: Sequence[int], chosen: EdgeChoice, limit: int, hops: int
 ) -> tuple[dict[Node, _Way], int]:
-    """At most `limit` nodes with the way to each, nearest and strongest first; how many more
-    were seen."""
+    """At most `limit` nodes with the way to each, nearest and strongest first, and how many
+    more were seen."""
     found = [query.store.entities.describe(node) for node in dict.fromkeys(starts)]
-    ways: dict[Node, _Way] = {}
-    news = {node: _Way((node,)) for node in found}
-    for hop in range(hops + 1):
-        best = sorted(news, key=lambda node: (-news[node].strength, node.name)) if hop else found
-        room = limit - len(ways)
-        frontier, left_out = best[:room], max(0, len(best) - room)
-        ways |= {node: news[node] for node in frontier}
-        if left_out or not frontier or hop == hops:
-            break
-        news = {}
+    ways = {node: _Way(node) for node in found[:limit]}
+    left_out, frontier = len(found) - len(ways), list(ways)
+    for _ in range(0 if left_out else hops):
+        news: dict[Node, _Way] = {}
         for node in frontier:
-            way = ways[node]
             for edge, step in _steps(query, node, chosen):
-                strength = way.strength * edge.weight
+                way = ways[node]
+                way = _Way(way.start, (*way.steps, (edge, step)), way.strength * edge.weight)
                 known = news.get(step.target)
-                if step.target not in ways and (known is None or strength > known.strength):
-                    news[step.target] = _Way(
-                        (*way.nodes, step.target),
-                        (*way.steps, step),
-                        (*way.beliefs, edge.belief),
-                        strength,
-                    )
+                if step.target not in ways and (known is None or way.strength > known.strength):
+                    news[step.target] = way
+        best = sorted(news, key=lambda node: (-news[node].strength, node.name))
+        frontier = best[: limit - len(ways)]
+        left_out = len(best) - len(frontier)
+        ways |= {node: news[node] for node in frontier}
+        if left_out or not frontier:
+            break
     return ways, left_out
 
 
@@ -114,21 +113,6 @@ def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tupl
                 if edge.weight >= chosen.least_weight:
                     other = edge.target if way == "out" else edge.source
                     yield edge, step_along(edge, other, forward=way == "out")
-
-
-def _path(way: _Way) -> Path:
-    first, *between, last = map(str, way.nodes)
-    by_way = f" by way of {', '.join(between)}" if between else ""
-    strength = round(way.strength, 6)
-    return Path(
-        start=way.nodes[0],
-        steps=way.steps,
-        reliability=strength,
-        belief=interval(path_belief(list(way.beliefs))),
-        score=strength,
-        parts={"hops": float(len(way.steps)), "nodes": float(len(way.nodes))},
-        rationale=f"{first} leads to {last}{by_way}",
-    )
 
 
 def _degree(query: QueryContext, node: Node) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from hades.domain.answer import Path, Step, SubgraphEdge
 from hades.domain.graph import Belief, Edge, Node, NodeKind
@@ -41,15 +42,10 @@ class PathWriter:
             steps.append(step)
             beliefs.append(sure)
             at += used
-        return Path(
-            start=self._node(numbers[0]),
-            steps=tuple(steps),
-            reliability=round(reliability, 6),
-            belief=belief.interval(belief.path_belief(beliefs)),
-            score=round(reliability, 6),
-            parts={"hops": float(len(steps)), "nodes": float(len(numbers))},
-            rationale=self._rationale(numbers),
+        path = path_of(
+            self._node(numbers[0]), steps, beliefs, reliability, self._rationale(numbers)
         )
+        return replace(path, parts={**path.parts, "nodes": float(len(numbers))})
 
     def step(self, one: int, two: int) -> Step:
         """The arc from one node to another."""
@@ -199,6 +195,25 @@ class PathWriter:
 
     def _snippet(self, chunk: int, entity: int) -> str:
         return snippet(self._chunk(chunk).text, str(self._node(entity)))
+
+
+def path_of(
+    start: Node,
+    steps: Sequence[Step],
+    beliefs: Sequence[Belief],
+    reliability: float,
+    rationale: str,
+) -> Path:
+    """A path of steps, as sure as all of them together."""
+    return Path(
+        start=start,
+        steps=tuple(steps),
+        reliability=round(reliability, 6),
+        belief=belief.interval(belief.path_belief(beliefs)),
+        score=round(reliability, 6),
+        parts={"hops": float(len(steps)), "nodes": len(steps) + 1.0},
+        rationale=rationale,
+    )
 
 
 def step_along(edge: Edge, target: Node, *, forward: bool) -> Step:

@@ -15,7 +15,7 @@ from hades.cli import app
 from hades.errors import InvalidInput
 from hades.evals import load_set, measure_everyday, measure_sessions, open_set
 from hades.evals.by_type import ByType, Outcome
-from hades.evals.everyday import draw, draws, first_by_bm25
+from hades.evals.everyday import draw, draws
 from hades.evals.replay import holds, read_events, replay
 from hades.evals.sets import Question
 
@@ -122,7 +122,6 @@ def test_notes_are_measured_by_type_of_question(ovens: Path) -> None:
     current = {"n": 1, "hit1": 1, "r5": 1, "stale": 0, "answered": 1, "hybrid": 1}
     assert current.items() <= rows["current"].items()
     assert rows["as_of"]["hit1"] == 1, "asked as of February it is the first version"
-    assert rows["as_of"]["bm25"] == 0, "which plain search over current notes cannot find"
     assert rows["name"]["hit1"] == 0, "it was forgotten by then"
     assert (rows["unknown"]["hit1"], rows["unknown"]["answered"]) == (None, 1)
 
@@ -182,13 +181,6 @@ def test_an_answer_is_held_in_whatever_case_and_punctuation() -> None:
     assert holds("It moved to Rack-4, in May.", ["rack 4"])
     assert not holds("It moved to rack 5.", ["rack 4"])
     assert not holds("Anything.", [])
-
-
-def test_bm25_sees_current_notes_and_their_names(ovens: Path) -> None:
-    first = first_by_bm25(read_events(ovens / "events.jsonl"))
-    assert first("oven 2") == "oven/2@3"
-    assert first("old oven 1") != "oven/1@1", "it is forgotten"
-    assert first_by_bm25([])("anything") is None
 
 
 def test_rows_are_means_over_the_questions_that_have_the_column() -> None:

@@ -23,13 +23,12 @@ WINDOWS = """
 what happened today | | today | during | 2025-10-15 | 2025-10-16 | happenings
 what happened yesterday | | yesterday | during | 2025-10-14 | 2025-10-15 | happenings
 Who called yesterday morning? | | yesterday morning | during | 2025-10-14 | 2025-10-14T12:00 | state
-who is on call tonight | | tonight | during | 2025-10-15T18:00 | 2025-10-16 | state
+who is on call tonight | | tonight | during | 2025-10-15T18:00 | 2025-10-16T06:00 | state
 what was in the fridge this morning | | this morning | during | 2025-10-15 | 2025-10-15T12:00 | state
 what broke last night | | last night | during | 2025-10-14T18:00 | 2025-10-15T06:00 | happenings
 What did Ann say in yesterday's call? | | in yesterday's | during | 2025-10-14 | 2025-10-15 | state
 the day before yesterday, who fed the cat? | | the day before yesterday | during | 2025-10-13 | 2025-10-14 | state
 what did I promise Tom the week before last | | the week before last | during | 2025-09-29 | 2025-10-06 | happenings
-who sang in the week before Easter | | in the week before Easter | during | 2025-04-14 | 2025-04-21 | state
 what happened last week | | last week | during | 2025-10-06 | 2025-10-13 | happenings
 what did I do this week? | | this week | during | 2025-10-13 | 2025-10-20 | happenings
 What went wrong last week? | 2025-10-13T00:00 | last week | during | 2025-10-06 | 2025-10-13 | happenings
@@ -50,17 +49,19 @@ what did we plant the previous year | | the previous year | during | 2024-01-01 
 how was the weather over the weekend | | over the weekend | during | 2025-10-11 | 2025-10-13 | state
 what did we do last weekend | | last weekend | during | 2025-10-11 | 2025-10-13 | happenings
 what did we do last weekend, mostly | 2025-10-12T09:00 | last weekend | during | 2025-10-04 | 2025-10-06 | happenings
+who visited the past weekend | | the past weekend | during | 2025-10-11 | 2025-10-13 | state
 who visits this weekend | | this weekend | during | 2025-10-18 | 2025-10-20 | state
 what happened last Monday | | last Monday | during | 2025-10-13 | 2025-10-14 | happenings
 what happened last Wednesday | | last Wednesday | during | 2025-10-08 | 2025-10-09 | happenings
 who plays next Friday | | next Friday | during | 2025-10-17 | 2025-10-18 | state
 What did we agree on Monday? | | on Monday | during | 2025-10-13 | 2025-10-14 | happenings
 who was in the office on Friday afternoon | | on Friday afternoon | during | 2025-10-10T12:00 | 2025-10-10T18:00 | state
-what did he play on Tuesday of last week | | on Tuesday of last week | during | 2025-10-07 | 2025-10-08 | state
 what was the score 3 days ago | | 3 days ago | during | 2025-10-12 | 2025-10-13 | state
 where was I two weeks ago | | two weeks ago | during | 2025-09-29 | 2025-10-06 | state
 who had the key a month ago? | | a month ago | during | 2025-09-01 | 2025-10-01 | state
-what was our rent two years ago | | two years ago | during | 2023-01-01 | 2024-01-01 | state
+what was our rent two years ago | | two years ago | during | 2023-10-01 | 2023-11-01 | state
+what was our rent a year ago | | a year ago | during | 2024-10-01 | 2024-11-01 | state
+what was our rent six months ago | | six months ago | during | 2025-04-01 | 2025-05-01 | state
 what was the load an hour ago | | an hour ago | during | 2025-10-15T09:00 | 2025-10-15T10:00 | state
 what did milk cost in March | | in March | during | 2025-03-01 | 2025-04-01 | state
 who coached in november | | in november | during | 2024-11-01 | 2024-12-01 | state
@@ -90,8 +91,6 @@ What changed at the nursery in the first two weeks of July? | | in the first two
 what did we note in the second week of June | | in the second week of June | during | 2025-06-08 | 2025-06-15 | happenings
 Which valves did we touch in the last week of August? | | in the last week of August | during | 2025-08-25 | 2025-09-01 | happenings
 what was paid on the last day of September | | on the last day of September | during | 2025-09-30 | 2025-10-01 | state
-who cooked on the first Monday of June | | on the first Monday of June | during | 2025-06-02 | 2025-06-03 | state
-who cooked on the last weekend of August | | on the last weekend of August | during | 2025-08-30 | 2025-09-01 | state
 what did rice cost in the last two months of 2024 | | in the last two months of 2024 | during | 2024-11-01 | 2025-01-01 | state
 what was the turnover in Q2 | | in Q2 | during | 2025-04-01 | 2025-07-01 | state
 what was the turnover in Q4 2023 | | in Q4 2023 | during | 2023-10-01 | 2024-01-01 | state
@@ -104,8 +103,8 @@ who tended the bees last winter? | 2026-01-10T09:00 | last winter | during | 202
 what was blooming last spring | 2025-04-10T09:00 | last spring | during | 2024-03-01 | 2024-06-01 | state
 what will bloom this autumn | | this autumn | during | 2025-09-01 | 2025-12-01 | state
 where were we in the spring of 2022 | | in the spring of 2022 | during | 2022-03-01 | 2022-06-01 | state
-who fed the cat over Easter | | over Easter | during | 2025-04-18 | 2025-04-22 | state
-who fed the cat at Easter 2024 | | at Easter 2024 | during | 2024-03-29 | 2024-04-02 | state
+who was there at New Year | | at New Year | during | 2024-12-31 | 2025-01-02 | state
+who won in the winter of 2023-24 | | in the winter of 2023-24 | during | 2023-12-01 | 2024-03-01 | state
 Where were we over Christmas? | | over Christmas | during | 2024-12-24 | 2024-12-27 | state
 what went on on May 22nd | | on May 22nd | during | 2025-05-22 | 2025-05-23 | happenings
 who had the keys on 22 May | | on 22 May | during | 2025-05-22 | 2025-05-23 | state
@@ -114,7 +113,6 @@ who had the keys on May 22, 2024? | | on May 22, 2024 | during | 2024-05-22 | 20
 who had the keys on the 22nd of May | | on the 22nd of May | during | 2025-05-22 | 2025-05-23 | state
 who had the keys on the first of May | | on the first of May | during | 2025-05-01 | 2025-05-02 | state
 who had the keys on 29 February | | on 29 February | during | 2024-02-29 | 2024-03-01 | state
-who had the keys on the 20th | | on the 20th | during | 2025-09-20 | 2025-09-21 | state
 who had the keys on 2025-05-22 | | on 2025-05-22 | during | 2025-05-22 | 2025-05-23 | state
 who had the keys in 2025-05 | | in 2025-05 | during | 2025-05-01 | 2025-06-01 | state
 what happened 22 May | | 22 May | during | 2025-05-22 | 2025-05-23 | happenings
@@ -185,6 +183,7 @@ what was the original name of the street | original | origin | state
 who led the choir when it was founded | when it was founded | origin | state
 When was the bridge originally meant to open? | originally | origin | date
 where did I use to park | use to | past | state
+What did db07 use to run on? | use to | past | state
 who used to own the boat | used to | past | state
 what was the street formerly called | formerly | past | state
 who previously owned it | previously | past | state
@@ -209,6 +208,9 @@ what happens in the second act | state
 what is the last version | state
 rota week 30 | state
 what is in the rota of week 30 | state
+who is today's contact | state
+what is the day of month | state
+what was said of the 45th idea | state
 meeting 2025-07-17 summer planning | state
 what was said in meeting 2025-07-17 | state
 case 2025-042 | state
@@ -326,7 +328,7 @@ def test_only_the_beginning_of_a_long_text_is_read() -> None:
 PIECES = tuple(
     """the last first second week weeks of in on by before since between and from to early late
     end start year month 2025-05-22 2025-W53 9999 0001 31 30th may june monday weekend ago 99999
-    3 q2 , ? easter half this next past who that did is used day after until while""".split()  # noqa: SIM905
+    3 q2 , ? christmas half this next past who that did is used day after until while""".split()  # noqa: SIM905
 )
 ANY_QUESTION = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=25).map(" ".join)
 ANY_MOMENT = st.datetimes() | st.sampled_from((datetime.min, datetime.max))
