@@ -109,13 +109,12 @@ def note_features(
     question: str,
     vector: Floats32 | None,
     terms: list[str],
-    holds: Floats,
+    asks: TimeAsked,
     second: Floats,
 ) -> Floats32:
     """One row a candidate, in the order of NOTE_FEATURES, each from 0 to 1 within a question.
 
-    `holds` tells of each candidate whether it was so at the time that is asked about, `second`
-    how near each chunk is to the question and the strongest passages together.
+    `second` tells how near each chunk is to the question and the strongest passages together.
     """
     at, asked = notes.numbers, terms_of(question)
     rarity = np.array([query.indexes.words.rarity(term) for term in terms])
@@ -133,7 +132,7 @@ def note_features(
             cue = np.array([asked.is_answered_in_kind(text) for text in texts])
             cued[row] = float((near * cue).max())
     names = [_name(one.chunk.topic) for one in notes.placed]
-    repeated = _repeated(query, notes)
+    repeated = _repeated(query, notes) * (not asks.is_any)
     columns = {
         "cosine": minmax(signals.cosine[at]),
         "sentence": minmax(best),
@@ -149,7 +148,7 @@ def note_features(
             ]
         ),
         "name_said": np.array([name.said(query, set(terms)) for name in names]),
-        "holds": holds,
+        "holds": asks.fits(notes.starts, notes.ends, notes.first),
         "repeated": repeated,
         "past_repeated": repeated * is_past_tense(question),
         "first": notes.first,

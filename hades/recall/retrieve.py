@@ -292,10 +292,9 @@ def _rank_notes(
 ) -> None:
     query = retrieved.query
     notes = read_notes(query, numbers)
-    holds = retrieved.asks.fits(notes.starts, notes.ends, notes.first)
     found = note_features(
         *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
-        *(retrieved.terms, holds, second),
+        *(retrieved.terms, retrieved.asks, second),
     )
     ranked = ranker.rank(found) if on else _unranked(ranker, retrieved.signals, notes.numbers)
     scores = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])

@@ -45,6 +45,11 @@ class TimeAsked:
         return self.kind in (TimeKind.ORIGIN, TimeKind.PAST)
 
     @property
+    def is_any(self) -> bool:
+        """Whether a date is asked for: a version of any time may tell it."""
+        return self.wants is Wants.DATE and self.kind is None
+
+    @property
     def is_timed(self) -> bool:
         """Whether a moment or a window is asked about, other than now."""
         return self.timed or (self.kind is not None and not self.is_past)
@@ -67,7 +72,7 @@ class TimeAsked:
 
     def fits(self, starts: Ints, ends: Ints, first: Flags) -> Any:
         """1 for versions of notes that held at the time asked about, else 0."""
-        if self.wants_happenings:
+        if self.wants_happenings or self.is_any:
             return np.ones(len(starts))
         if self.kind is TimeKind.ORIGIN:
             return first.astype(float)
