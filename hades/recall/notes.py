@@ -223,7 +223,7 @@ def in_topic_order(
     earlier one stands above; of what happened in a window both are wanted.
     """
     anew: set[int] = set()
-    if vector is None or asks.wants_happenings:
+    if vector is None or asks.wants_happenings or asks.is_any:
         return scores, anew
     made, back = scores.copy(), asks.is_past
     bias = ANEW_PAST * is_past_tense(question) + ANEW_TIMED * asks.is_timed
