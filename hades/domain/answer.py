@@ -422,7 +422,9 @@ class Answer:
         if self.sentences:
             return ""
         notes = [note for note in self.recall.reasons if note.reason is Reason.NOTHING_NOTED]
-        return f"{notes[0].detail.capitalize()}." if notes else "Nothing found answers this."
+        if not notes:
+            return "Nothing found answers this."
+        return f"{notes[0].detail[:1].upper()}{notes[0].detail[1:]}."
 
     def __str__(self) -> str:
         told = [f"{one.text} {one.label}" for one in self.sentences]

@@ -85,10 +85,11 @@ class RecallEngine:
         if mode is None and asks_for_list(asked):
             made, notes = make_plan(made, {"final_context": PLANNING_PASSAGES})
         usual = made.final_context
-        if budget is not None:
-            made, notes = make_plan(made, sized(made, budget))
         if plan is not None:
             made, notes = make_plan(made, plan)
+        if budget is not None:
+            room = {"budget": {"tokens": budget}} if plan else sized(made, budget)
+            made, notes = make_plan(made, room)
         run = Run(made, clock, list(notes))
         encoded = retrieve.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:

@@ -223,7 +223,7 @@ def in_topic_order(
     earlier one stands above; of what happened in a window both are wanted.
     """
     anew: set[int] = set()
-    if vector is None or asks.wants_happenings or asks.is_any:
+    if vector is None or asks.wants_happenings:
         return scores, anew
     made, back = scores.copy(), asks.is_past
     bias = ANEW_PAST * is_past_tense(question) + ANEW_TIMED * asks.is_timed
@@ -233,8 +233,14 @@ def in_topic_order(
     for row in order[::-1].tolist() if back else order.tolist():
         for number in notes.later[row].tolist():
             other = place.get(number)
-            newest = other is not None and not len(notes.later[other])
-            if other is None or not said[row].is_said_anew(said[other], bias, newest=newest):
+            if other is None:
+                continue
+            newest = not len(notes.later[other])
+            logit = said[row].said_anew(said[other], newest=newest) + bias
+            if not (back or asks.is_timed) and said[row].alone_says(said[other]):
+                made[row] = max(made[row], made[other] + _ABOVE)
+                continue
+            if logit <= 0:
                 continue
             if not back:
                 anew.add(int(notes.numbers[row]))
@@ -270,23 +276,32 @@ class _Sentences:
         self._vectors, self._asked = notes.sentences[row], asked
         self._near = product(self._vectors, vector)
 
-    def is_said_anew(self, later: _Sentences, bias: float, *, newest: bool) -> bool:
-        """Whether a later version says something else, or again, of what is asked."""
+    def said_anew(self, later: _Sentences, *, newest: bool) -> float:
+        """How surely a later version says something else, or again, of what is asked."""
         if not len(self._near) or not len(later._near):
-            return False
+            return 0.0
         best = int(self._near.argmax())
         alike = product(later._vectors, self._vectors[best])
         other = int((alike + later._near).argmax())
         before, after = self._has(best), later._has(other)
         share = max(1, len(self._asked - _name(self._chunk.topic).terms))
-        logit = (
+        return (
             ANEW_NEARER * float(later._near[other] - self._near[best])
             + ANEW_ALIKE * float(alike[other])
             + ANEW_SAYS * len(after) / share
             + ANEW_LACKS * len(before - after) / share
             + ANEW_NEWEST * newest
+            + ANEW_CONSTANT
         )
-        return logit + bias + ANEW_CONSTANT > 0
+
+    def alone_says(self, later: _Sentences) -> bool:
+        """Whether it says words of the question, and a later version none and nothing like it."""
+        if not len(self._near) or not len(later._near) or self._near.max() <= later._near.max():
+            return False
+        best = int(self._near.argmax())
+        alike = float(product(later._vectors, self._vectors[best]).max())
+        heard = any(later._has(at) for at in range(len(later._near)))
+        return alike < SAID_AGAIN and bool(self._has(best)) and not heard
 
     def _has(self, at: int) -> set[str]:
         """The words of the question that a sentence has, other than the note's name."""

@@ -221,11 +221,11 @@ def test_each_stage_can_be_switched_off(story: hades.Memory) -> None:
 
 
 def test_a_plan_made_in_python_is_clamped_as_well(story: hades.Memory) -> None:
-    plan = hades.Plan(graph={"hops": 9}, final_context=50)
-    assert (plan.graph.hops, plan.final_context) == (5, 20)
+    plan = hades.Plan(graph={"hops": 9}, final_context=500)
+    assert (plan.graph.hops, plan.final_context) == (5, 400)
     found = story.recall(QUESTION, plan=plan, budget=100)
     clamps = [note.detail for note in found.reasons if note.reason is Reason.CLAMPED]
-    assert clamps == ["graph.hops 9 to 5", "final_context 50 to 20"]
+    assert clamps == ["graph.hops 9 to 5", "final_context 500 to 400", "final_context 400 to 24"]
     with pytest.raises(hades.InvalidInput, match=r"no plan key 'graph.hop'"):
         hades.Plan(graph={"hop": 1})
 
@@ -259,7 +259,7 @@ def test_without_time_there_is_an_answer_by_words_and_a_reason(story: hades.Memo
     found = recalled(story, QUESTION, {"budget": {"latency_ms": 1}}, JumpingClock([50]))
     assert found.passages[0].chunk.topic == "design/approach_x"
     late = {note.stage for note in found.reasons if note.reason is Reason.TIMEOUT}
-    assert late >= {"seeds", "walk", "beam", "history"}
+    assert late >= {"seeds", "walk", "beam", "rank"}
     assert all(stage.early_stop for stage in found.telemetry if stage.stage in late)
 
 
