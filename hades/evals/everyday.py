@@ -86,8 +86,11 @@ def _versions(ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _told(question: Question, answer: Answer) -> Outcome:
+    unknown = question.type == _NOTHING_KNOWN
     values = {
-        "answered": holds(said(answer, WORDS_READ), question.answers),
+        "answered": bool(answer.shortfall)
+        if unknown
+        else holds(said(answer, WORDS_READ), question.answers),
         "first": any(holds(one.text, question.answers) for one in answer.sentences[:1]),
         "words": len(said(answer).split()),
     }

@@ -29,7 +29,7 @@ Relation = Annotated[
 ]
 Relations = Annotated[
     Iterable[str] | None,
-    Param("Along edges of this relation; may be repeated.", flag="--relation/-r"),
+    Param("Along edges of this relation; may be repeated.", flag="--relation/-r", characters=200),
 ]
 WhichWay = Annotated[
     Direction, Param("out, in or both.", flag="--direction", choices=("out", "in", "both"))
