@@ -48,7 +48,8 @@ _STRAY = (
         "proposal",
         "what it proposes cannot be read",
         "proposals AS p",
-        "NOT json_valid(p.fields) OR p.kind NOT IN ('relate', 'unrelate', 'remember', 'alias', 'kind')",
+        "NOT json_valid(p.fields) "
+        "OR p.kind NOT IN ('relate', 'unrelate', 'remember', 'alias', 'kind')",
     ),
     (
         "proposal",
