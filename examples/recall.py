@@ -33,8 +33,9 @@ def show(question: str, view: hades.View) -> None:
     found = answer.recall
     print(f"{question}  ({found.intent}, {found.tokens} tokens, {found.ms:.0f} ms)")
     for sentence in answer.sentences:
-        passage = found.passages[sentence.citation - 1]
-        print(f"   {sentence.text}  [{passage.id}, {passage.valid_from:%Y-%m-%d}]")
+        number = sentence.citation - 1
+        told = found.facts[number].edge if sentence.kind == "fact" else found.passages[number]
+        print(f"   {sentence.text}  [{told.id}, {told.valid_from:%Y-%m-%d}]")
     for path in found.paths[:2]:
         print(f"   {path.reliability:.2f}  {path}")
     for note in found.reasons:
