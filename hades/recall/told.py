@@ -47,6 +47,8 @@ class _Unit:
 def from_notes(recall: Recall) -> Answer:
     """What was noted and told that answers a question, best first."""
     terms = terms_of(recall.question)
+    if not terms.weights and recall.wants is Wants.STATE:
+        return Answer(recall.question, (), recall)  # a greeting asks for nothing
     happened = recall.wants is Wants.HAPPENINGS
     many = happened or asks_for_list(recall.question)
     room = LIST_WORDS if many else WORDS
