@@ -103,18 +103,8 @@ class RecallEngine:
                     wait_until_loaded(self.finder.encoder)
                 asks = self.time(where, query, asked, made.retriever.time_words, stage)
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
-            return answering.answer(
-                *(
-                    run,
-                    found,
-                    intent,
-                    evidence,
-                    chosen,
-                    where.space_name,
-                    self.finder.encoder,
-                    usual,
-                )
-            )
+            said = (intent, evidence, chosen, where.space_name)
+            return answering.answer(run, found, *said, self.finder.encoder, usual)
 
     def rank(
         self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None

@@ -32,8 +32,6 @@ NOTE_FEATURES: tuple[str, ...] = (
     *("near", "missing"),
 )
 """The last two only tell how sure we are."""
-NOTES_SHARE = 0.5
-"""Of the candidates that are notes, for a question to be about notes."""
 ANEW_NEARER, ANEW_ALIKE, ANEW_SAYS, ANEW_LACKS = 8.1, 3.1, 2.2, -1.2
 ANEW_NEWEST, ANEW_PAST, ANEW_CONSTANT = 0.8, -0.6, -1.2
 """Whether a later version says anew what an earlier one says of the question: weights learnt on
@@ -63,12 +61,6 @@ class Notes:
     """By candidate, the numbers of chunks of later versions of its topic."""
     first: Flags
     """Whether nothing of its topic is older."""
-
-
-def are_notes(query: QueryContext, numbers: Ints) -> bool:
-    """Whether candidates are notes, most of them."""
-    note = query.indexes.chunks["note"][numbers]
-    return bool(len(note)) and float(note.mean()) >= NOTES_SHARE
 
 
 def read_notes(query: QueryContext, numbers: Ints) -> Notes:

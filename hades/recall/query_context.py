@@ -61,6 +61,8 @@ class QueryContext:
             return None
         mask = self.mask.copy()
         mask[narrowed[~kept]] = False
+        if asked.words and asked.wants_happenings:
+            mask &= self.notes  # what happened is what was noted
         return replace(self, mask=mask)
 
     @property

@@ -7,9 +7,9 @@ degrades with a reason. What is left is still an answer, by what is known so far
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from hades.recall import candidates
 from hades.recall.intent import split_question
 from hades.recall.named import names_in
 from hades.recall.notes import (
-    are_notes,
+    NOTE_FEATURES,
     in_topic_order,
     note_features,
     numbers_apart,
@@ -54,6 +54,10 @@ FOUND_BY_RETRIEVER = 50
 
 CONFIDENCE_LEAST = 0.05
 """A confidence below this counts like it."""
+NOTES_SENT = 40
+"""Of the notes so many are candidates, whatever stands before them among other texts."""
+NEAR_LEAST = 1e-6
+_JOINED = ("numbers", "scores", "belief")
 SAME_TITLE = 2.0
 """What a passage loses for each better one under its own title, where the graph speaks: five
 passages then hold 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 → 98.1)."""
@@ -85,6 +89,7 @@ class Retrieved:
     naming: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     """The passages that say a name of the question."""
     are_notes: bool = False
+    """Whether the best candidate is a note."""
     superseded: set[int] = field(default_factory=set)
     """The versions of notes that a later one says anew, by number."""
     held: dict[int, str] = field(default_factory=dict)
@@ -232,6 +237,7 @@ def rank(
                 [
                     *retrieved.beamed,
                     *candidates.gathered(signals, second, retrieved.least),
+                    *best(signals.prior, signals.mask & retrieved.query.notes, NOTES_SENT).tolist(),
                     *_by_parts(retrieved, run.plan.q, "words" in run.plan.retriever.retrievers),
                 ]
             )
@@ -241,44 +247,70 @@ def rank(
         if not len(numbers):
             stage.note(Reason.NOTHING_FOUND)
             return
-        retrieved.are_notes = are_notes(retrieved.query, numbers)
-        if retrieved.are_notes and not _late(stage, "earlier versions"):
-            if not plan.on:
-                stage.note(Reason.SWITCHED_OFF)
-            _rank_notes(retrieved, ranker, plan.on, numbers, second, limit, intent)
-            stage.cut += len(numbers) - len(retrieved.numbers)
-            return
+        note = retrieved.query.notes[numbers]
+        groups: list[_Group] = []
+        if note.any() and not _late(stage, "earlier versions"):
+            groups.append(_rank_notes(retrieved, ranker, plan.on, numbers[note], second, recent))
+            numbers = numbers[~note]
         # Earlier versions are candidates among notes only.
         numbers = numbers[retrieved.query.graph.visible[numbers]]
-        few = len(numbers) < RANKED_FROM_CANDIDATES
-        if plan.on and not few and not _late(stage, "the ranker"):
-            retrieved.features = candidates.read(
-                retrieved.query, signals, numbers, retrieved.strong, second, retrieved.terms
+        if len(numbers):
+            groups.append(
+                _rank_passages(retrieved, stage, ranker, plan.on, numbers, second, recent)
             )
-            ranked = ranker.rank(retrieved.features)
-        else:
-            if not plan.on:
-                stage.note(Reason.SWITCHED_OFF)
-            elif few:
-                stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
-            ranked = _unranked(ranker, signals, numbers)
-        scores, recency = ranked.scores, None
-        if recent:
-            recency = _recency(retrieved.query, numbers)
-            scores = scores + RECENT_WEIGHT * recency
-        if ranked.linked:
-            scores = scores - SAME_TITLE * _better_of_title(retrieved.query, numbers, scores)
-        order = np.lexsort((numbers, -scores))[:limit]
-        retrieved.linked = ranked.linked
-        retrieved.numbers, retrieved.scores, retrieved.belief = (
-            numbers[order],
-            scores[order],
-            ranked.belief[order],
+        if not plan.on:
+            stage.note(Reason.SWITCHED_OFF)
+        _merge(retrieved, groups, limit)
+        stage.cut += stage.found - len(retrieved.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Candidates of one kind, notes or passages of other texts, ranked: best first."""
+
+    numbers: Ints
+    scores: Floats
+    belief: Floats
+    near: Floats
+    """How near each is in meaning."""
+    features: Floats32 | None
+    recency: Floats | None
+
+
+def _rank_passages(
+    retrieved: Retrieved,
+    stage: Stage,
+    ranker: Ranker,
+    on: bool,
+    numbers: Ints,
+    second: Floats,
+    recent: bool,
+) -> _Group:
+    """Passages of documents, code and conversations, ranked."""
+    signals, features, recency = retrieved.signals, None, None
+    few = len(numbers) < RANKED_FROM_CANDIDATES
+    if on and not few and not _late(stage, "the ranker"):
+        features = candidates.read(
+            retrieved.query, signals, numbers, retrieved.strong, second, retrieved.terms
         )
-        retrieved.recency = None if recency is None else recency[order]
-        if retrieved.features is not None:
-            retrieved.features = retrieved.features[order]
-        stage.cut += len(numbers) - len(order)
+        ranked = ranker.rank(features)
+    else:
+        if on and few:
+            stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
+        ranked = _unranked(ranker, signals, numbers)
+    scores = ranked.scores
+    if recent:
+        recency = _recency(retrieved.query, numbers)
+        scores = scores + RECENT_WEIGHT * recency
+    if ranked.linked:
+        scores = scores - SAME_TITLE * _better_of_title(retrieved.query, numbers, scores)
+    retrieved.linked = ranked.linked
+    order = np.lexsort((numbers, -scores))
+    return _Group(
+        *(numbers[order], scores[order], ranked.belief[order], signals.cosine[numbers][order]),
+        None if features is None else features[order],
+        None if recency is None else recency[order],
+    )
 
 
 def _rank_notes(
@@ -287,10 +319,10 @@ def _rank_notes(
     on: bool,
     numbers: Ints,
     second: Floats,
-    limit: int,
-    intent: Intent,
-) -> None:
-    query = retrieved.query
+    recent: bool,
+) -> _Group:
+    """Versions of notes, ranked."""
+    query, recency = retrieved.query, None
     notes = read_notes(query, numbers)
     found = note_features(
         *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
@@ -302,18 +334,49 @@ def _rank_notes(
     scores, retrieved.superseded = in_topic_order(
         *(notes, scores, retrieved.question, retrieved.vector, retrieved.terms, retrieved.asks)
     )
-    recency = None
-    if intent is Intent.RECENT:
+    if recent:
         recency = _recency(query, notes.numbers)
         scores = scores + RECENT_WEIGHT * recency
-    order = np.lexsort((notes.numbers, -scores))[:limit]
-    retrieved.numbers, retrieved.scores = notes.numbers[order], scores[order]
-    retrieved.recency = None if recency is None else recency[order]
-    # What stands above another for what both say is believed no less.
-    retrieved.belief = np.maximum.accumulate(ranked.belief[order][::-1])[::-1]
-    retrieved.features = found[order]
     if not retrieved.asks.is_past and not retrieved.asks.wants_happenings:
         retrieved.held = still_holds(notes)
+    order = np.lexsort((notes.numbers, -scores))
+    # What stands above another for what both say is believed, and is, no less near.
+    belief, near = (
+        np.maximum.accumulate(one[order][::-1])[::-1]
+        for one in (ranked.belief, found[:, NOTE_FEATURES.index("near")].astype(float))
+    )
+    return _Group(
+        *(notes.numbers[order], scores[order], belief, near, found[order]),
+        None if recency is None else recency[order],
+    )
+
+
+def _merge(retrieved: Retrieved, groups: Sequence[_Group], limit: int) -> None:
+    """Notes among other texts: by belief, and by how near they are to the nearest of all.
+
+    Each kind's belief was learnt where that kind holds the answer, so what is far from the
+    question counts for less.
+    """
+    if len(groups) == 2:
+        nearest = max(NEAR_LEAST, *(float(one.near.max()) for one in groups))
+        groups = [
+            replace(
+                one,
+                scores=np.maximum.accumulate(worth[::-1])[::-1],
+                belief=worth,
+                features=None,
+            )
+            for one in groups
+            for worth in [one.belief * np.clip(one.near / nearest, 0.0, 1.0) ** 2]
+        ]
+    joined = [np.concatenate([getattr(g, name) for g in groups]) for name in _JOINED]
+    order = np.lexsort((joined[0], -joined[1]))[:limit]
+    retrieved.numbers, retrieved.scores, retrieved.belief = (one[order] for one in joined)
+    if len(groups) == 1:
+        features, recency = groups[0].features, groups[0].recency
+        retrieved.features = None if features is None else features[order]
+        retrieved.recency = None if recency is None else recency[order]
+    retrieved.are_notes = bool(retrieved.query.notes[retrieved.numbers[0]])
 
 
 def _weight_of_state(note: PlacedChunk) -> float:

@@ -62,11 +62,11 @@ def from_notes(recall: Recall) -> Answer:
     least = units[0].belief * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST) if units else 0.0
     chosen: list[_Unit] = []
     for unit in units:
-        words = len(unit.text.split())
-        if unit.belief < least or (chosen and words > room):
+        length = len(unit.text.split())
+        if unit.belief < least or (chosen and length > room):
             continue
         chosen.append(unit)
-        room -= words
+        room -= length
     if happened:
         chosen.sort(key=lambda unit: (unit.when, unit.topic))
     told = (Sentence(one.text, round(one.belief, 4), one.number, one.kind) for one in chosen)

@@ -259,3 +259,22 @@ def test_purging_a_note_leaves_nothing_of_it(notes: hades.Memory, path: Path) ->
             assert b"onions" not in kept
             assert b"cauldron" not in kept
             assert sentence[768:] not in kept
+
+
+# Among documents
+
+
+def test_notes_are_found_among_many_documents_and_documents_among_notes(
+    notes: hades.Memory, tmp_path: Path
+) -> None:
+    for number in range(40):
+        (tmp_path / f"{number}.md").write_text(
+            f"# Chapter {number}\n\nThe harbour of town {number} has a crane and {number} boats.\n"
+        )
+    notes.ingest(tmp_path)
+    assert first(notes, "What is Bug 102?") == "bug/102"
+    assert recalled(notes, "How many onions are in the soup?").passages[0].id == "recipe/soup@1#0"
+    assert asked(notes, "Where is db07?").sentences[0].text.startswith("server/db07: ")
+    found = recalled(notes, "How many boats has the harbour of town 17?")
+    assert found.passages[0].chunk.topic.endswith("17.md")
+    assert not found.notes
