@@ -1,6 +1,6 @@
 """The ranker: four small logistic models, chosen by what the candidates are.
 
-`notes`: most candidates are notes, which have features of their own. `turns`: most are turns
+`notes`: notes, which have features of their own. `turns`: most candidates are turns
 of conversations. `linked`: the question names a title, or candidates mention each other's
 titles: all features count. `plain`: neither: the order of meaning and words, corrected by a
 second hop. `turns` and `plain` are shrunk towards the order of meaning and words. Features are
