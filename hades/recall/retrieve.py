@@ -260,7 +260,10 @@ def rank(
             )
         if not plan.on:
             stage.note(Reason.SWITCHED_OFF)
-        _merge(retrieved, groups, limit)
+        if groups:
+            _merge(retrieved, groups, limit)
+        else:  # the one read allowed was an earlier version, and the time is over
+            stage.note(Reason.NOTHING_FOUND)
         stage.cut += stage.found - len(retrieved.numbers)
 
 

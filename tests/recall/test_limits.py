@@ -145,6 +145,14 @@ def test_no_run_exceeds_its_plan(
             in_order(found)
 
 
+def test_one_late_read_of_an_earlier_version_is_no_answer_and_no_error() -> None:
+    plan = {"budget": {"docs_max": 1}, "reranker": {"timeout_ms": 1}}
+    with remembering([(1, ["Bug Y", "Lisbon"]), (1, ["the sea"])], []) as memory:
+        for jump in range(0, 40):
+            found = recalled(memory, "What changed in Lisbon?", plan, JumpingClock([jump, 1]))
+            within_its_caps(found, Plan.model_validate(found.plan))
+
+
 def within_its_caps(found: Recall, plan: Plan) -> None:
     earlier = [one for one in found.passages if "history" in one.parts]
     assert len(found.passages) - len(earlier) <= plan.final_context
