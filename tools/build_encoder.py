@@ -117,13 +117,13 @@ class Graph:
         return helper.make_model(graph, opset_imports=opsets, producer_name="hades", ir_version=8)
 
 
-def build_graph(weights: Weights, for_int8: bool) -> onnx.ModelProto:
+def build_graph(weights: Weights, for_int8: bool, layers: int = LAYERS) -> onnx.ModelProto:
     """The network, pooled and normalised; `for_int8` prepares it for quantisation."""
     graph = Graph()
     mask = graph.op("Cast", ["attention_mask"], "mask", to=TensorProto.INT32)
     hidden = (embed_per_row if for_int8 else embed)(graph, weights)
     norm = "embeddings.LayerNorm"
-    for layer in range(LAYERS):
+    for layer in range(layers):
         hidden = add_layer(graph, weights, f"encoder.layer.{layer}", hidden, norm, mask, for_int8)
         norm = f"encoder.layer.{layer}.output.LayerNorm"
     # Mean pooling: the division by the number of tokens vanishes under the L2 norm.

@@ -79,6 +79,11 @@ def load_encoder(setting: str = "minilm") -> Encoder:
     return encoder
 
 
+def hop_encoder(encoder: Encoder) -> Encoder | None:
+    """What reads a question together with a passage, where the encoder has such a companion."""
+    return encoder.hop if isinstance(encoder, FolderEncoder) else None
+
+
 def wait_until_loaded(encoder: Encoder) -> None:
     """Wait for a model on disk, which is loaded once in a process; others are always ready."""
     if isinstance(encoder, FolderEncoder):

@@ -34,6 +34,7 @@ GRAPH_NAMES = (
     "model_quantized.onnx",
     "onnx/model_quantized.onnx",
 )
+HOP_GRAPH = "hop.onnx"
 DEFAULT_MAX_TOKENS = 512
 POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 
@@ -60,9 +61,10 @@ class FolderEncoder:
         model: str | None = None,
         dims: int | None = None,
         max_tokens: int | None = None,
+        graph: Path | None = None,
     ) -> None:
         self._folder = folder
-        self._graph = _find_graph(folder)
+        self._graph = graph or _find_graph(folder)
         self._tokenizer_file = folder / "tokenizer.json"
         if not self._tokenizer_file.is_file():
             raise NotFound(f"The encoder in {folder} has no tokenizer.json.")
@@ -76,6 +78,14 @@ class FolderEncoder:
     @cached_property
     def model(self) -> str:
         return self._model or f"{self._folder.resolve().name}-{self._digest()}"
+
+    @cached_property
+    def hop(self) -> FolderEncoder | None:
+        """Its companion that reads a question together with a passage, where there is one."""
+        graph = self._folder / HOP_GRAPH
+        if not graph.is_file():
+            return None
+        return FolderEncoder(self._folder, dims=self.dims, max_tokens=self.max_tokens, graph=graph)
 
     @cached_property
     def dims(self) -> int:

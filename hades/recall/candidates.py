@@ -40,7 +40,12 @@ def second_hop(query: QueryContext, vector: Floats32 | None, strong: Ints) -> Fl
     return query.cosine(hop.astype(np.float32))
 
 
-def gathered(signals: Signals, second: Floats, least: Mapping[str, float]) -> list[int]:
+def gathered(
+    signals: Signals,
+    second: Floats,
+    following: Floats,
+    least: Mapping[str, float],
+) -> list[int]:
     """The candidates, by number; those of stronger signals first.
 
     `least` is by retriever what its best score, more of them than are wanted here.
@@ -50,6 +55,7 @@ def gathered(signals: Signals, second: Floats, least: Mapping[str, float]) -> li
         best(signals.walked, mask, BY_WALK),
         signals.top[:BY_PRIOR],
         best(second, mask, BY_SECOND_HOP),
+        best(following, mask, BY_SECOND_HOP),
         best(signals.far, mask, BY_FAR),
         best(signals.cosine, mask, BY_RETRIEVER, least["meaning"]),
         best(signals.words, mask, BY_RETRIEVER, least["words"]),
@@ -70,6 +76,7 @@ def read(
     numbers: Ints,
     strong: Ints,
     second: Floats,
+    following: Floats,
     terms: list[str],
 ) -> Floats32:
     """The features of candidates."""
@@ -81,6 +88,7 @@ def read(
         strong_vectors=query.indexes.vectors_of(strong),
         strong=strong,
         second=second,
+        following=following,
         has_term=query.terms.having(query.graph.chunks[numbers], terms),
         term_weight=weight,
         title_coverage=_title_coverage(query, numbers, terms),

@@ -35,6 +35,7 @@ from hades.recall.pathways import flowing
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranker, Table, shipped_ranker
+from hades.recall.reading import reading_on
 from hades.recall.run import Clock, Run, Stage
 from hades.recall.search import Finder, Where
 from hades.recall.signals import scaled
@@ -155,7 +156,7 @@ class RecallEngine:
             said = asks.words.said if asks.words else "then"
             run.notes.append(Note(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}"))
         found = retrieve.find_seeds(run, within or query, encoded, question, asks)
-        with retrieve.walking(run, found):
+        with reading_on(run, found, self.finder.encoder), retrieve.walking(run, found):
             beaming.run_beam(run, found)
         retrieve.rank(run, found, self.ranker, limit, intent)
         return found

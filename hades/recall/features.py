@@ -25,6 +25,7 @@ FEATURES: tuple[str, ...] = (
     *("bridge_out", "bridge_out_prior", "bridge_out_count"),
     *("shared", "shared_prior", "pair_coverage", "pair_gain", "title_gain"),
     *("near_strong", "second_hop", "second_hop_rank"),
+    *("following", "following_rank"),
     "turn",
 )
 """The last only tells which model ranks."""
@@ -46,6 +47,8 @@ class Candidates:
     """The numbers of the strongest passages."""
     second: Floats
     """Nearness to question and strongest passages together, by chunk number."""
+    following: Floats
+    """Nearness to what comes next, as the hop encoder reads it, by chunk number."""
     has_term: Floats32
     """By candidate and term of the question."""
     term_weight: Floats
@@ -194,6 +197,8 @@ def _second_hop_features(chosen: dict[str, Any], found: Candidates) -> None:
     chosen["near_strong"] = near.max(1, initial=0.0)
     chosen["second_hop"] = found.second[found.numbers]
     chosen["second_hop_rank"] = _ranks(found.second[found.numbers])
+    chosen["following"] = found.following[found.numbers]
+    chosen["following_rank"] = _ranks(chosen["following"]) * bool(found.following.any())
 
 
 def _ranks(scores: Floats) -> Floats:

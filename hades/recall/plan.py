@@ -43,6 +43,9 @@ class Retriever(_PlanPart):
     k: int = Field(default=6, ge=1, le=8, description="seeds for paths")
     mmr: float = Field(default=0.4, ge=0, le=1, description="how much seeds must differ")
     retrievers: tuple[RetrieverName, ...] = Field(default=RETRIEVERS, min_length=1)
+    read_on: int = Field(
+        default=2, ge=0, le=2, description="passages read with the question, to find the next"
+    )
     time_words: bool = Field(default=True, description="read the time in the question's words")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 

@@ -84,6 +84,8 @@ class Retrieved:
     """Of the candidates, in their order; None when the ranker was off."""
     recency: Floats | None = None
     """Of the candidates, 0 to 1; None when the question does not ask for what is recent."""
+    following: Floats = field(default_factory=lambda: np.zeros(0))
+    """How near each chunk is to what comes next, as the hop encoder reads it; else nothing."""
     least: dict[str, float] = field(default_factory=dict)
     """By retriever: what a passage must score to be among its best."""
     naming: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -152,6 +154,7 @@ def find_seeds(
         retrieved = Retrieved(
             *(question, query, signals, vector, terms, none, none, empty, empty), asks=asks
         )
+        retrieved.following = nothing
         retrieved.least = {"meaning": nth_best(cosine), "words": nth_best(words)}
         stage.found = _found_by_retrievers(retrieved)
     return retrieved
@@ -236,7 +239,7 @@ def rank(
             dict.fromkeys(
                 [
                     *retrieved.beamed,
-                    *candidates.gathered(signals, second, retrieved.least),
+                    *candidates.gathered(signals, second, retrieved.following, retrieved.least),
                     *best(signals.prior, signals.mask & retrieved.query.notes, NOTES_SENT).tolist(),
                     *_by_parts(retrieved, run.plan.q, "words" in run.plan.retriever.retrievers),
                 ]
@@ -294,7 +297,8 @@ def _rank_passages(
     few = len(numbers) < RANKED_FROM_CANDIDATES
     if on and not few and not _late(stage, "the ranker"):
         features = candidates.read(
-            retrieved.query, signals, numbers, retrieved.strong, second, retrieved.terms
+            *(retrieved.query, signals, numbers, retrieved.strong, second),
+            *(retrieved.following, retrieved.terms),
         )
         ranked = ranker.rank(features)
     else:

@@ -1,0 +1,72 @@
+"""The question read together with a passage finds the passage that comes next."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import hades
+from hades.domain.answer import Recall
+from hades.domain.graph import Reason
+from hades.models.encoder import MINILM_FOLDER, hop_encoder, load_encoder
+
+QUESTION = "In which town was the director of Harbour Nights born?"
+FILM = "Harbour Nights: A 1974 drama film written and directed by Ilona Kesk."
+NEXT = "Ilona Kesk\nIlona Kesk (born 1931 in Tartu) was an Estonian film maker and painter."
+NEARER_IN_WORDS = "Harbour Nights (album)\nThe album was recorded in the director's home town."
+
+
+def memory_of_pages(folder: Path, encoder: str = "minilm") -> hades.Memory:
+    memory = hades.open(folder / "m.hades", encoder=encoder)
+    for page in (FILM.replace(": ", "\n"), NEXT, NEARER_IN_WORDS):
+        title, _, text = page.partition("\n")
+        memory.remember(title, f"# {title}\n\n{text}", kind="document")
+    return memory
+
+
+def notes_of_reading(found: Recall) -> set[Reason]:
+    return {note.reason for note in found.reasons if note.stage == "read_on"}
+
+
+def test_the_next_passage_is_nearer_than_what_only_sounds_alike() -> None:
+    plain = load_encoder()
+    hop = hop_encoder(plain)
+    assert hop is not None
+    pages = plain.encode([NEXT, NEARER_IN_WORDS])
+    following, alike = pages @ hop.encode([f"{QUESTION} {FILM}"])[0]
+    assert following > alike
+    following, alike = pages @ plain.encode([f"{QUESTION} {FILM}"])[0]
+    assert following < alike
+
+
+def test_two_passages_are_read_with_the_question_and_none_where_the_plan_says_so(
+    tmp_path: Path,
+) -> None:
+    with memory_of_pages(tmp_path) as memory:
+        found = memory.recall(QUESTION)
+        (stage,) = [one for one in found.telemetry if one.stage == "read_on"]
+        assert stage.found == 2
+        found = memory.recall(QUESTION, plan={"retriever": {"read_on": 0}})
+        assert Reason.SWITCHED_OFF in notes_of_reading(found)
+
+
+def test_an_encoder_without_a_companion_reads_nothing_and_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    for name in ("model.onnx", "tokenizer.json"):
+        shutil.copy(MINILM_FOLDER / name, folder)
+    with memory_of_pages(tmp_path, f"folder:{folder}") as memory:
+        assert Reason.FALLBACK in notes_of_reading(memory.recall(QUESTION))
+
+
+def test_short_of_time_nothing_is_read(tmp_path: Path) -> None:
+    with memory_of_pages(tmp_path) as memory:
+        found = memory.recall(QUESTION, plan={"retriever": {"timeout_ms": 90}})
+        assert Reason.TIMEOUT in notes_of_reading(found)
+
+
+def test_notes_are_not_read_on_from(tmp_path: Path) -> None:
+    with hades.open(tmp_path / "m.hades") as memory:
+        memory.remember("film", "Harbour Nights was directed by Ilona Kesk.")
+        (stage,) = [one for one in memory.recall(QUESTION).telemetry if one.stage == "read_on"]
+        assert stage.found == 0
