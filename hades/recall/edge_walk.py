@@ -68,7 +68,7 @@ def _walk(
     """At most `limit` nodes with the way to each, nearest and strongest first, and how many
     more were seen."""
     found = [query.store.entities.describe(node) for node in dict.fromkeys(starts)]
-    ways: dict[Node, Way] = {node: () for node in found[:limit]}
+    ways: dict[Node, Way] = dict.fromkeys(found[:limit], ())
     left_out, frontier = len(found) - len(ways), list(ways)
     while frontier and hops and not left_out:
         news: dict[Node, Way] = {}
