@@ -19,11 +19,10 @@ from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
 from hades.evals.sets import EvalSet, Question
+from hades.recall.engine import SYSTEMS
 from hades.recall.ranker import Ranker
 from hades.store.records import Progress
 
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "full")
-"""From the foot of the ladder to its top."""
 _RETRIEVERS = {"dense": ("meaning",), "words": ("words",), "hybrid": ("meaning", "words")}
 RECALL_AT = (2, 5, 10, 25, 50)
 RANKS = max(RECALL_AT)

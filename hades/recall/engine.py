@@ -108,10 +108,8 @@ class RecallEngine:
         """The passages in the order of one system, best first, whatever it costs."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
-        asked = question[:QUESTION_CHARACTERS_AT_MOST]
         with self.query_context(where, on_progress) as query:
-            asks = self.time(where, query, asked)
-            found = self.find(Run(UNHURRIED), query, asked, 10_000, asks=asks)
+            found = self._found(where, query, question)
             scores = system_scores(found, system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
             order = order[np.isfinite(scores[order])]
@@ -121,16 +119,21 @@ class RecallEngine:
 
     def examine(self, where: Where, question: str) -> tuple[list[Chunk], Table]:
         """The candidates for a question and their features: what a ranker learns from."""
-        asked = question[:QUESTION_CHARACTERS_AT_MOST]
         with self.query_context(where) as query:
-            intent = read_intent(asked)[0]
-            asks = self.time(where, query, asked)
-            found = self.find(Run(UNHURRIED), query, asked, 10_000, intent=intent, asks=asks)
+            found = self._found(where, query, question, read_intent(question)[0])
             ids = query.graph.chunks[found.numbers].tolist()
             chunks = self._store.chunks.find(ids, where.as_of)
             if found.features is None:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
             return [chunks[one].chunk for one in ids], found.features
+
+    def _found(
+        self, where: Where, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
+    ) -> retrieve.Retrieved:
+        """All that can be found, whatever it costs."""
+        asked = question[:QUESTION_CHARACTERS_AT_MOST]
+        asks = self.time(where, query, asked)
+        return self.find(Run(UNHURRIED), query, asked, 10_000, None, intent, asks)
 
     def find(
         self,

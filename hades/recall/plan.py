@@ -92,7 +92,6 @@ class Plan(_PlanPart):
     facts: int = Field(default=5, ge=0, le=50, description="told facts in the context")
     paths: int = Field(default=5, ge=0, le=20, description="paths in the context")
     history: int = Field(default=0, ge=0, le=20, description="earlier versions shown besides")
-    level: int = Field(default=0, ge=0, le=3, description="consolidation level wanted (seed 003)")
     budget: Budget = Budget()
     reasons: tuple[str, ...] = ()
 
