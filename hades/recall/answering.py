@@ -221,7 +221,8 @@ def _coverage(retrieved: Retrieved, numbers: Ints) -> float:
 
 
 def _conveyance(run: Run, packed: Packed, coverage: float) -> Conveyance:
-    named = {node for path in packed.paths for node in _chunks_on(path)}
+    named = {node.name for path in packed.paths for node in path.nodes if node.kind == "chunk"}
+    named |= {step.chunk for path in packed.paths for step in path.steps}
     ranked = [one for one in packed.passages if "history" not in one.parts]
     joined = sum("names" in one.retrievers or one.id in named for one in ranked)
     return conveyance(
@@ -232,8 +233,3 @@ def _conveyance(run: Run, packed: Packed, coverage: float) -> Conveyance:
         evidence_tokens=packed.evidence_tokens,
         tokens=packed.tokens,
     )
-
-
-def _chunks_on(path: Path) -> set[str]:
-    nodes = {node.name for node in path.nodes if node.kind == "chunk"}
-    return nodes | {step.chunk for step in path.steps if step.chunk}

@@ -165,21 +165,17 @@ def _on_one_line(text: str) -> str:
 
 def _best(parts: Sequence[str], terms: QuestionTerms, most: int) -> str:
     """The sentences that say most of a question, and what stands beside them, in their order."""
-
-    def says(at: int) -> float:
-        own = said(parts[at])
-        worth = sum(weight for term, weight in terms.weights.items() if term in own)
-        return worth + terms.is_answered_in_kind(parts[at])
-
-    worth = [says(at) for at in range(len(parts))]
+    worth = [
+        sum(weight for term, weight in terms.weights.items() if term in own)
+        + terms.is_answered_in_kind(part)
+        for part, own in ((part, said(part)) for part in parts)
+    ]
+    around = [0.0, *worth, 0.0]
     kept: set[int] = set()
     words = 0
     # What stands beside a good sentence is worth half as much.
-    beside = [
-        max((worth[n] for n in (at - 1, at + 1) if 0 <= n < len(parts)), default=0.0)
-        for at in range(len(parts))
-    ]
-    for at in sorted(range(len(parts)), key=lambda at: -(worth[at] + beside[at] / 2)):
+    total = [one + max(around[at], around[at + 2]) / 2 for at, one in enumerate(worth)]
+    for at in sorted(range(len(parts)), key=lambda at: -total[at]):
         length = len(parts[at].split())
         if not kept or words + length <= most:
             kept.add(at)
