@@ -41,7 +41,7 @@ class Settings(BaseModel):
     )
     encoder: str = Field(
         "minilm",
-        description="Who makes vectors: minilm (built in), folder:/path, fastembed:NAME, "
+        description="Who makes vectors: minilm (built in), folder:/path, "
         "openai:https://host/v1#MODEL.",
     )
     extractor: str | None = Field(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hades
-from hades.context.tokens import load_tokenizer
+from hades.context.tokens import count
 from tests.conftest import HeldClock
 from tests.making import T1, remember_story
 
@@ -241,5 +241,5 @@ def test_a_working_memory_never_exceeds_its_budget(
         for text in texts:
             memory.remember(name, text)
         found = memory.working_memory(name, budget=budget)
-        assert found.tokens == load_tokenizer().count([found.context])[0] <= budget
+        assert found.tokens == count([found.context])[0] <= budget
         assert found.topic == name

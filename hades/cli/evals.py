@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,8 @@ from hades.cli.invocation import Invocation, command, console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.evals import AnswerScores, ByType, Measured
+    from hades.evals import ByType, EvalSet, Measured
+    from hades.evals.by_type import Outcome
 
 OPTIONS_OF = {
     "corpus": ("systems", "triples", "held-out", "answers"),
@@ -41,7 +42,7 @@ def evaluate(
     ] = None,
     systems: Annotated[
         str | None,
-        typer.Option("--systems", help="Of dense,words,hybrid,ppr,paths,full; else all of them."),
+        typer.Option("--systems", help="Of dense,words,hybrid,ppr,full; else all of them."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", help="Only the first so many questions.")
@@ -60,7 +61,7 @@ def evaluate(
         ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", help="Write a page, data and picture here.")
+        Path | None, typer.Option("--report", help="Write a page and its data here.")
     ] = None,
     answers: Annotated[
         bool, typer.Option("--answers", help="Measure `ask` instead: do its sentences answer?")
@@ -78,71 +79,66 @@ def evaluate(
     The memory of a corpus or of turns is made once and kept in the cache (HADES_CACHE).
     """
     from hades.errors import InvalidInput
-    from hades.evals import (
-        load_set,
-        measure,
-        measure_answers,
-        measure_everyday,
-        measure_sessions,
-        open_set,
-    )
+    from hades.evals import load_set, measure_everyday, measure_sessions
     from hades.evals.measure import chosen_systems
     from hades.evals.sets import LADDER_KINDS
-    from hades.recall.ranker import Ranker
     from hades.settings import load_settings
 
     if answers and (systems or report or held_out):
         raise InvalidInput("--answers measures `ask` alone: no --systems, --report or --held-out.")
-    chosen = chosen_systems(_named(systems))
+    chosen = chosen_systems(one.strip() for one in (systems or "").split(",") if one.strip())
     eval_set = load_set(folder, questions)
-    if fold is not None:
-        eval_set = eval_set.half(fold)
-    if limit is not None:
-        eval_set = eval_set.first(limit)
+    eval_set = eval_set if fold is None else eval_set.half(fold)
+    eval_set = eval_set if limit is None else eval_set.first(limit)
     given = {"systems": systems, "triples": triples, "held-out": held_out, "answers": answers}
     given |= {"notes": notes, "show": show}
-    for name in (name for name, value in given.items() if value):
-        if name not in OPTIONS_OF[eval_set.kind]:
+    for name, value in given.items():
+        if value and name not in OPTIONS_OF[eval_set.kind]:
             raise InvalidInput(f"--{name} is not for sets of the kind {eval_set.kind}.")
-    settings = load_settings()
-    if eval_set.kind not in LADDER_KINDS:
-        sizes = _sizes(notes)
-        with invocation.progress() as progress:
-            options: dict[str, Any] = {"encoder": settings.encoder, "on_progress": progress}
-            if eval_set.kind == "sessions":
-                by_type = measure_sessions(eval_set, **options)
-            else:
-                by_type = measure_everyday(eval_set, sizes, **options)
-        misses = {"misses": by_type.misses(show)} if show else {}
-        invocation.show({**by_type.plain(), **misses}, lambda out: show_by_type(by_type, show, out))
-        if report is not None:
-            _write(by_type, report)
+    if eval_set.kind in LADDER_KINDS:
+        _climb(invocation, eval_set, chosen, triples, held_out, answers, report)
         return
+    sizes = _sizes(notes)
+    with invocation.progress() as progress:
+        options: dict[str, Any] = {"encoder": load_settings().encoder, "on_progress": progress}
+        if eval_set.kind == "sessions":
+            by_type = measure_sessions(eval_set, **options)
+        else:
+            by_type = measure_everyday(eval_set, sizes, **options)
+    misses = by_type.misses(show) if show else []
+    data = {**by_type.plain(), **({"misses": misses} if show else {})}
+    invocation.show(data, lambda out: show_by_type(by_type, misses, out))
+    _write(by_type, report)
+
+
+def _climb(
+    invocation: Invocation,
+    eval_set: EvalSet,
+    systems: Sequence[str],
+    triples: bool,
+    held_out: tuple[Path, Path] | None,
+    answers: bool,
+    report: Path | None,
+) -> None:
+    """Measure a set with a corpus: every system of the ladder, or the sentences of `ask`."""
+    from hades.evals import measure, measure_answers, open_set
+    from hades.recall.ranker import Ranker
+    from hades.settings import load_settings
+
+    settings = load_settings()
+    options: dict[str, Any] = {"triples": triples, "encoder": settings.encoder}
     with (
         invocation.progress() as progress,
-        open_set(
-            eval_set,
-            settings.cache_folder(),
-            triples=triples,
-            encoder=settings.encoder,
-            on_progress=progress,
-        ) as opened,
+        open_set(eval_set, settings.cache_folder(), on_progress=progress, **options) as opened,
     ):
         if answers:
             told = measure_answers(eval_set, opened, progress)
-            invocation.show(told.plain(), lambda out: show_answers(told, out))
+            invocation.show(told, lambda out: show_answers(told, out))
             return
-        rankers = None
-        if held_out is not None:
-            rankers = Ranker.load(held_out[0]), Ranker.load(held_out[1])
-        measured = measure(eval_set, opened, chosen, progress, rankers)
+        rankers = (Ranker.load(held_out[0]), Ranker.load(held_out[1])) if held_out else None
+        measured = measure(eval_set, opened, systems, progress, rankers)
     invocation.show(measured.plain(), lambda out: show_measured(measured, out))
-    if report is not None:
-        _write(measured, report)
-
-
-def _named(systems: str | None) -> list[str]:
-    return [one.strip() for one in (systems or "").split(",") if one.strip()]
+    _write(measured, report)
 
 
 def _sizes(notes: str | None) -> list[int | None]:
@@ -154,71 +150,57 @@ def _sizes(notes: str | None) -> list[int | None]:
     return [None if one == "all" else int(one) for one in words]
 
 
-def _write(measured: Measured | ByType, folder: Path) -> None:
-    from hades.evals.measure import Measured
-    from hades.evals.picture import can_draw
+def _write(measured: Measured | ByType, folder: Path | None) -> None:
     from hades.evals.report import write_report
 
-    out = console(stderr=True)
-    for path in write_report(measured, folder):
-        out.print(f"wrote {path}", markup=False)
-    if isinstance(measured, Measured) and not can_draw():
-        sys.stderr.write("No picture was drawn: pip install '.[eval]' for one.\n")
+    for path in write_report(measured, folder) if folder else []:
+        console(stderr=True).print(f"wrote {path}", markup=False)
 
 
 def show_measured(measured: Measured, out: Console) -> None:
     """The ladder as a table; shares in per cent."""
-    from hades.cli import render as show
-    from hades.evals.measure import METRICS
-    from hades.evals.report import label
+    from hades.cli import render
+    from hades.evals.report import ladder_table
 
-    index = measured.index
-    out.print(
-        f"[bold]{show.clean(measured.dataset)}[/]: {measured.questions:,} questions, "
-        f"{index.chunks:,} chunks, {index.edges:,} edges, made in {index.seconds:g} s"
-        + (f", [red]{index.skipped:,} records skipped[/]" if index.skipped else "")
-    )
-    if measured.lost.gold:
-        out.print(f"[red]{show.clean(measured.lost.told(measured.questions))}[/]")
-    rows = show.table("system", *map(label, METRICS), "p50 ms", "p95 ms", "context tokens", "ECE")
-    for name, scores in measured.systems.items():
-        rows.add_row(
-            name,
-            *(f"{100 * scores.values[metric]:.1f}" for metric in METRICS),
-            f"{scores.p50_ms:.1f}",
-            f"{scores.p95_ms:.1f}",
-            f"{scores.context_tokens:.0f}",
-            "–" if scores.ece is None else f"{scores.ece:.3f}",
-        )
-    out.print(rows)
+    first, *wrong = measured.sentences()
+    out.print(f"[bold]{render.clean(measured.dataset)}[/]: {first}")
+    for one in wrong:
+        out.print(f"[red]{render.clean(one)}[/]")
+    _show_table(ladder_table(measured), out)
 
 
-def show_by_type(measured: ByType, misses_of: str | None, out: Console) -> None:
+def show_by_type(measured: ByType, misses: Sequence[Outcome], out: Console) -> None:
     """A table by type of question for each size or system; shares in per cent."""
     from hades.cli import render
-    from hades.evals.by_type import cell
+    from hades.evals.report import type_tables
 
-    for one in measured.misses(misses_of) if misses_of else []:
+    for one in misses:
         out.print(render.printable(str(one)), markup=False)
-    for name, rows in measured.tables().items():
+    for name, table in type_tables(measured).items():
         out.print(f"[bold]{render.clean(measured.dataset)}[/]: {name}")
-        shown = render.table("type", "n", *measured.columns)
-        for of, row in rows.items():
-            shown.add_row(render.clean(of), *(cell(*one) for one in row.items()))
-        out.print(shown)
+        _show_table(table, out)
 
 
-def show_answers(told: AnswerScores, out: Console) -> None:
+def show_answers(told: Mapping[str, Any], out: Console) -> None:
     """What asking is worth, a number a line; shares in per cent."""
-    from hades.cli import render as show
+    from hades.evals.answers import SHARES
 
-    rows = show.table("measure", show.clean(told.dataset))
-    for name, value in told.plain().items():
-        if name in ("held", "reachable", "cited", "empty", "silent_without"):
-            value = "–" if value is None else f"{100 * float(str(value)):.1f} %"
+    table = [["measure", told["dataset"]]]
+    for name, value in told.items():
+        if name in SHARES:
+            value = "–" if value is None else f"{100 * value:.1f} %"
         if name != "dataset":
-            rows.add_row(name.replace("_", " "), str(value))
-    out.print(rows)
+            table.append([name.replace("_", " "), str(value)])
+    _show_table(table, out)
+
+
+def _show_table(table: Sequence[Sequence[str]], out: Console) -> None:
+    from hades.cli import render
+
+    shown = render.table(*map(render.clean, table[0]))
+    for row in table[1:]:
+        shown.add_row(*map(render.clean, row))
+    out.print(shown)
 
 
 @command(app, "train-ranker", of_memory=False)
@@ -242,13 +224,8 @@ def train_ranker(
     if fold is not None:
         sets = [one.half(fold) for one in sets]
     settings = load_settings()
+    options: dict[str, Any] = {"cache": settings.cache_folder(), "encoder": settings.encoder}
     with invocation.progress() as progress:
-        counts = train(
-            sets,
-            to,
-            cache=settings.cache_folder(),
-            encoder=settings.encoder,
-            on_progress=progress,
-        )
+        counts = train(sets, to, on_progress=progress, **options)
     lines = [f"{name}: {count:,} questions" for name, count in counts.items()]
     invocation.show({"file": str(to), "questions": counts}, lambda out: out.print("\n".join(lines)))

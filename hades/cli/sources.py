@@ -86,9 +86,7 @@ def import_triples(
 @command(app, "reembed")
 def reembed(
     invocation: Invocation,
-    encoder: Annotated[
-        str, typer.Argument(help="minilm, folder:/path, fastembed:NAME, openai:URL#MODEL.")
-    ],
+    encoder: Annotated[str, typer.Argument(help="minilm, folder:/path, openai:URL#MODEL.")],
 ) -> None:
     """Move to another encoder; searches go on with the old one until it is done."""
     with invocation.opened() as memory, invocation.progress() as progress:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hades.context.tokens import ELLIPSIS, BuiltIn, Tokenizer, cut, cut_words, load_tokenizer
+from hades.context.tokens import ELLIPSIS, count, cut, cut_words
 from hades.domain.answer import Citation, Fact, Note, Passage, Path
 from hades.domain.graph import Reason
 from hades.domain.names import own_heading
@@ -78,25 +78,23 @@ def pack(
     passages_at_most: int,
     paths_at_most: int,
     facts: Sequence[Fact] = (),
-    tokenizer: Tokenizer | None = None,
 ) -> Packed:
     """The context for a question; `facts` and `passages` come best first, paths in any order."""
-    counter = tokenizer or load_tokenizer()
     notes: list[Note] = []
-    asked = _question(question, budget, counter, notes)
-    room = budget - sum(counter.count([asked, _FACTS, _PATHS, _PASSAGES]))
-    told = _facts(facts, int(budget * LEDGER_SHARE_AT_MOST), counter, notes)
-    lines = _ledger(paths, paths_at_most, budget, counter, notes)
+    asked = _question(question, budget, notes)
+    room = budget - sum(count([asked, _FACTS, _PATHS, _PASSAGES]))
+    told = _facts(facts, int(budget * LEDGER_SHARE_AT_MOST), notes)
+    lines = _ledger(paths, paths_at_most, budget, notes)
     room -= sum(line.tokens for line in (*told, *lines))
-    blocks = _fill(passages, passages_at_most, room, counter, notes)
-    return _fitted(_Parts(asked, told, lines, blocks), budget, counter, notes)
+    blocks = _fill(passages, passages_at_most, room, notes)
+    return _fitted(_Parts(asked, told, lines, blocks), budget, notes)
 
 
-def _facts(facts: Sequence[Fact], room: int, counter: Tokenizer, notes: list[Note]) -> list[_Line]:
+def _facts(facts: Sequence[Fact], room: int, notes: list[Note]) -> list[_Line]:
     """The facts that fit, best first."""
     texts = [f"[F{number}] {' '.join(fact.text.split())}" for number, fact in enumerate(facts, 1)]
     lines: list[_Line] = []
-    for fact, text, tokens in zip(facts, texts, counter.count(texts), strict=True):
+    for fact, text, tokens in zip(facts, texts, count(texts), strict=True):
         room -= tokens
         if room < 0:
             notes.append(Note(Reason.EVICTED, STAGE, f"{len(facts) - len(lines)} facts"))
@@ -105,18 +103,16 @@ def _facts(facts: Sequence[Fact], room: int, counter: Tokenizer, notes: list[Not
     return lines
 
 
-def _question(question: str, budget: int, counter: Tokenizer, notes: list[Note]) -> str:
+def _question(question: str, budget: int, notes: list[Note]) -> str:
     asked = _QUESTION + " ".join(question.split())
     limit = int(budget * QUESTION_SHARE_AT_MOST)
-    line = cut(asked[:QUESTION_CHARACTERS_AT_MOST], limit, counter)
+    line = cut(asked[:QUESTION_CHARACTERS_AT_MOST], limit)
     if line != asked:
-        notes.append(Note(Reason.CUT_QUESTION, STAGE, f"to {counter.count([line])[0]} tokens"))
+        notes.append(Note(Reason.CUT_QUESTION, STAGE, f"to {count([line])[0]} tokens"))
     return line
 
 
-def _ledger(
-    paths: Sequence[Path], at_most: int, budget: int, counter: Tokenizer, notes: list[Note]
-) -> list[_Line]:
+def _ledger(paths: Sequence[Path], at_most: int, budget: int, notes: list[Note]) -> list[_Line]:
     """The paths that are shown, best first, each within its own limit and all within theirs."""
     told = [(path.reliability, path.score, str(path), path) for path in paths]
     told.sort(key=lambda one: one[:3])
@@ -129,12 +125,12 @@ def _ledger(
         notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(ranked) - at_most} paths"))
     wanted = ranked[:at_most]
     forms = [form for number, path in enumerate(wanted, 1) for form in _forms(number, path)]
-    tokens = counter.count(forms)
+    tokens = count(forms)
     room = min(LEDGER_TOKENS_AT_MOST, int(budget * LEDGER_SHARE_AT_MOST))
     lines: list[_Line] = []
     for at, path in enumerate(wanted):
         both = [_Line(path, forms[one], tokens[one]) for one in (2 * at, 2 * at + 1)]
-        line = _line(both, min(room, PATH_TOKENS_AT_MOST), counter)
+        line = _line(both, min(room, PATH_TOKENS_AT_MOST))
         if line is None:
             left = len(wanted) - len(lines)
             notes.append(Note(Reason.EVICTED, STAGE, f"{left} paths"))
@@ -151,7 +147,7 @@ def _forms(number: int, path: Path) -> tuple[str, str]:
     return lead + " ".join(told.split()), lead + " ".join(bare.split())
 
 
-def _line(forms: Sequence[_Line], room: int, counter: Tokenizer) -> _Line | None:
+def _line(forms: Sequence[_Line], room: int) -> _Line | None:
     """The fuller form that fits; one that is too long for any line is cut."""
     for line in forms:
         if line.tokens <= room:
@@ -159,29 +155,25 @@ def _line(forms: Sequence[_Line], room: int, counter: Tokenizer) -> _Line | None
     shortest = forms[-1]
     if shortest.tokens <= PATH_TOKENS_AT_MOST or room < PATH_TOKENS_AT_MOST:
         return None
-    text = cut_words(shortest.text, PATH_TOKENS_AT_MOST, counter)
-    return _Line(shortest.told, text, counter.count([text])[0])
+    text = cut_words(shortest.text, PATH_TOKENS_AT_MOST)
+    return _Line(shortest.told, text, count([text])[0])
 
 
-def _fill(
-    passages: Sequence[Passage], at_most: int, room: int, counter: Tokenizer, notes: list[Note]
-) -> list[_Block]:
+def _fill(passages: Sequence[Passage], at_most: int, room: int, notes: list[Note]) -> list[_Block]:
     """The passages that fit, best first; the one that no longer does is cut."""
     if len(passages) > at_most:
         notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(passages) - at_most} passages"))
     wanted = passages[:at_most]
     heads = [_head(number, passage) for number, passage in enumerate(wanted, start=1)]
     texts = [passage.chunk.text.strip() for passage in wanted]
-    head_tokens = counter.count(heads)
-    # A chunk knows its tokens, as the built-in tokenizer counts them.
-    known = [passage.chunk.tokens for passage in wanted]
-    text_tokens = known if isinstance(counter, BuiltIn) else counter.count(texts)
+    head_tokens = count(heads)
+    text_tokens = [passage.chunk.tokens for passage in wanted]
     blocks: list[_Block] = []
     for at, passage in enumerate(wanted):
         block = _Block(passage, heads[at], head_tokens[at], texts[at], text_tokens[at])
         room -= head_tokens[at]
         if block.text_tokens > room:
-            part = _cut(block, room, counter, notes) if _worth(at, room) else None
+            part = _cut(block, room, notes) if _worth(at, room) else None
             blocks += [part] if part else []
             left = len(wanted) - len(blocks)
             if left:
@@ -198,11 +190,11 @@ def _worth(at: int, room: int) -> bool:
     return room >= PART_TOKENS_AT_LEAST or (at == 0 and room > 0)
 
 
-def _cut(block: _Block, room: int, counter: Tokenizer, notes: list[Note]) -> _Block | None:
-    text = cut(block.text, room, counter)
+def _cut(block: _Block, room: int, notes: list[Note]) -> _Block | None:
+    text = cut(block.text, room)
     if not text:
         return None
-    tokens = counter.count([text])[0]
+    tokens = count([text])[0]
     detail = f"{block.passage.id} cut to {tokens} of {block.text_tokens} tokens"
     notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, detail))
     return replace(block, text=text, text_tokens=tokens)
@@ -238,11 +230,9 @@ class _Parts:
     blocks: list[_Block]
 
 
-def _fitted(parts: _Parts, budget: int, counter: Tokenizer, notes: list[Note]) -> Packed:
-    """The context; where a tokenizer counts a whole higher than its parts, more must go."""
-    context = _composed(parts)
-    tokens = _counted(context, parts, counter)
-    while tokens > budget:
+def _fitted(parts: _Parts, budget: int, notes: list[Note]) -> Packed:
+    """The context; where question, facts and paths fill a small budget, more must go."""
+    while (tokens := _counted(parts)) > budget:
         for name, what in (("paths", "path"), ("blocks", "passage"), ("facts", "fact")):
             held = getattr(parts, name)
             if held:
@@ -250,14 +240,10 @@ def _fitted(parts: _Parts, budget: int, counter: Tokenizer, notes: list[Note]) -
                 notes.append(Note(Reason.EVICTED, STAGE, f"a {what}"))
                 break
         else:
-            parts.asked = cut_words(parts.asked, budget, counter)
-        context = _composed(parts)
-        tokens = _counted(context, parts, counter)
-        if not context:
-            break
+            parts.asked = cut_words(parts.asked, budget)
     lines = (*parts.facts, *parts.paths)
     return Packed(
-        context=context,
+        context=_composed(parts),
         tokens=tokens,
         evidence_tokens=sum(x.tokens for x in lines) + sum(x.text_tokens for x in parts.blocks),
         citations=_citations(parts),
@@ -268,15 +254,13 @@ def _fitted(parts: _Parts, budget: int, counter: Tokenizer, notes: list[Note]) -
     )
 
 
-def _counted(context: str, parts: _Parts, counter: Tokenizer) -> int:
-    """The tokens of a context: its parts' where they add up, since counting is the dearest part."""
-    if not counter.additive:
-        return counter.count([context])[0]
+def _counted(parts: _Parts) -> int:
+    """The tokens of a context: those of its parts, since counting anew is the dearest part."""
     titles = [_FACTS] * bool(parts.facts) + [_PATHS] * bool(parts.paths)
     titles += [_PASSAGES] * bool(parts.blocks)
     tokens = [line.tokens for line in (*parts.facts, *parts.paths)]
     tokens += [block.head_tokens + block.text_tokens for block in parts.blocks]
-    return sum(counter.count([parts.asked, *titles])) + sum(tokens)
+    return sum(count([parts.asked, *titles])) + sum(tokens)
 
 
 def _composed(parts: _Parts) -> str:

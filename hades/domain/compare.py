@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import unified_diff
 from typing import Any
 
@@ -9,6 +10,7 @@ from hades.domain.names import one_line
 from hades.domain.topics import Diff, State
 
 _CONTEXT_LINES = 3
+_STARTS = re.compile(r"(?<=[-+])\d+")
 _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")
 
 
@@ -45,27 +47,10 @@ def _unified(old: list[str], new: list[str], old_name: str, new_name: str) -> li
         return []
     skip = max(0, start - _CONTEXT_LINES)
     keep = max(0, end - _CONTEXT_LINES)
-    lines = list(
-        unified_diff(
-            old[skip : len(old) - keep],
-            new[skip : len(new) - keep],
-            old_name,
-            new_name,
-            lineterm="",
-            n=_CONTEXT_LINES,
-        )
-    )
-    return [_shifted(line, skip) for line in lines]
-
-
-def _shifted(line: str, skipped: int) -> str:
-    """A hunk's line numbers, counted from the start of the whole text."""
-    if not skipped or not line.startswith("@@ "):
-        return line
-    _, old, new, _ = line.split(" ", 3)
-
-    def moved(span: str) -> str:
-        first, *count = span[1:].split(",")
-        return ",".join([span[0] + str(int(first) + skipped), *count])
-
-    return f"@@ {moved(old)} {moved(new)} @@"
+    parts = old[skip : len(old) - keep], new[skip : len(new) - keep]
+    lines = unified_diff(*parts, old_name, new_name, lineterm="", n=_CONTEXT_LINES)
+    # Line numbers count from the start of the whole text.
+    return [
+        _STARTS.sub(lambda at: str(int(at[0]) + skip), line) if line.startswith("@@ ") else line
+        for line in lines
+    ]

@@ -1,29 +1,18 @@
 """Likeness: when two names are so nearly spelled alike that they must mean one thing.
 
-Candidates come from MinHash over the character trigrams of names, so the work grows with
-the number of names and not with their pairs. A candidate is scored by the share of trigrams
-both have (Jaccard), but that alone decides nothing: `Christina` and `Christiana` share most
-of theirs. What decides is whether the difference is one that writers make in one and the
-same name: a doubled letter, a silent h, an umlaut written out, a slip inside a long word.
+Candidates are names that are the same once a character of each, or of one, is left out, so
+the work grows with the letters of all names and not with their pairs. A candidate is scored by
+the share of trigrams both have (Jaccard), but that alone decides nothing: `Christina` and
+`Christiana` share most of theirs. What decides is whether the difference is one that writers
+make in one and the same name: a doubled letter, a silent h, an umlaut written out, a slip
+inside a long word.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-
-import numpy as np
-import numpy.typing as npt
-
-BANDS = 24
-ROWS_A_BAND = 3
-"""Two names that share half of their trigrams meet in a band with probability .96, the .58 of
-Jon Smith and John Smith with .994; those that share a fifth, with .17."""
-BUCKET_AT_MOST = 40
-"""In a larger bucket only neighbours by spelling are compared."""
-NEIGHBOURS = 10
-LENGTHS_APART_AT_MOST = 2
-_SEED = 20_240_229
+from itertools import combinations
 
 LETTERS_AT_LEAST = 8
 """Of a name, to be compared at all; a name of one word needs LONG_WORD_LETTERS."""
@@ -65,49 +54,13 @@ def numbers(key: str) -> list[str]:
 
 
 def candidates(keys: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of places in sorted keys whose trigrams are likely much the same."""
-    if len(keys) < 2:
-        return []
-    marks = _minhashes(keys)
-    lengths = np.array([len(key) for key in keys])
-    found = []
-    for band in range(BANDS):
-        rows = np.ascontiguousarray(marks[:, band * ROWS_A_BAND : (band + 1) * ROWS_A_BAND])
-        as_one = rows.view([("", rows.dtype)] * ROWS_A_BAND).ravel()
-        order = np.argsort(as_one, kind="stable")
-        bucket = np.concatenate([[0], np.cumsum(as_one[order][1:] != as_one[order][:-1])])
-        sizes = np.bincount(bucket)[bucket]
-        for step in range(1, min(BUCKET_AT_MOST, int(sizes.max()))):
-            met = bucket[step:] == bucket[:-step]
-            if step > NEIGHBOURS:
-                met &= sizes[step:] <= BUCKET_AT_MOST
-            one, other = order[:-step][met], order[step:][met]
-            near = np.abs(lengths[one] - lengths[other]) <= LENGTHS_APART_AT_MOST
-            found.append(one[near] * len(keys) + other[near])
-    pairs = np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
-    return [divmod(pair, len(keys)) for pair in pairs.tolist()]
-
-
-def _minhashes(keys: Sequence[str]) -> npt.NDArray[np.uint32]:
-    """A row a key: for each of many hash functions the least hash of its trigrams."""
-    padded = [f" {key} " for key in keys]
-    letters = np.frombuffer("".join(padded).encode("utf-32-le"), np.uint32).astype(np.uint64)
-    lengths = np.array([len(text) for text in padded])
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    codes = (letters[:-2] * np.uint64(0x9E3779B1) + letters[1:-1]) * np.uint64(0x85EBCA6B)
-    codes = np.concatenate([codes + letters[2:], np.zeros(2, np.uint64)])
-    inside = np.ones(len(letters), bool)
-    for behind in (1, 2):  # the last two of a key would reach into the next
-        inside[starts + lengths - behind] = False
-    generator = np.random.default_rng(_SEED)
-    hashes = BANDS * ROWS_A_BAND
-    factors = generator.integers(1, 2**63, hashes, np.uint64) | np.uint64(1)
-    marks = np.empty((len(keys), hashes), np.uint32)
-    for number, factor in enumerate(factors):
-        hashed = ((codes * factor) >> np.uint64(32)).astype(np.uint32)
-        hashed[~inside] = np.iinfo(np.uint32).max
-        marks[:, number] = np.minimum.reduceat(hashed, starts)
-    return marks
+    """Pairs of places in sorted keys that differ in one letter or space, or in two swapped."""
+    met: dict[str, list[int]] = {}
+    for place, key in enumerate(keys):
+        if not numbers(key):
+            for one in {key, *(key[:at] + key[at + 1 :] for at in range(len(key)))}:
+                met.setdefault(one, []).append(place)
+    return sorted({pair for places in met.values() for pair in combinations(places, 2)})
 
 
 def same_spelling(one: str, other: str) -> str | None:

@@ -7,15 +7,15 @@ from datetime import datetime, time, timedelta
 from hades.domain.graph import Edge
 
 
-def statement(edge: Edge, *, dated: bool = True) -> str:
-    """`server/db07 runs on rack 4, since 3 May 2025`; not dated, only what is said.
+def statement(edge: Edge) -> str:
+    """`server/db07 runs on rack 4, since 3 May 2025`.
 
     One that was written before it begins is said to hold `from` that day. A start in the
     year 1, the earliest there is, is not said.
     """
     relation = " ".join(edge.relation.replace("_", " ").replace("-", " ").split())
     words = f"{edge.source} {relation} {edge.target}"
-    when = _when(edge) if dated else ""
+    when = _when(edge)
     return f"{words}, {when}" if when else words
 
 

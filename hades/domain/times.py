@@ -101,30 +101,19 @@ _FIRST = to_micros(datetime.min)
 _LAST = to_micros(datetime.max)
 
 _UNITS = {
-    "second": timedelta(seconds=1),
-    "sec": timedelta(seconds=1),
-    "minute": timedelta(minutes=1),
-    "min": timedelta(minutes=1),
+    **dict.fromkeys(("second", "sec"), timedelta(seconds=1)),
+    **dict.fromkeys(("minute", "min"), timedelta(minutes=1)),
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
     "week": timedelta(weeks=1),
     "fortnight": timedelta(weeks=2),
 }
 MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
-MONTHS = {
-    "january": 1,
-    "february": 2,
-    "march": 3,
-    "april": 4,
-    "may": 5,
-    "june": 6,
-    "july": 7,
-    "august": 8,
-    "september": 9,
-    "october": 10,
-    "november": 11,
-    "december": 12,
-}
+_MONTH_NAMES = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, start=1)}
 MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
 """English names of months, whole and short, in lower case."""
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -10,12 +10,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-ALPHA_SIM = 1.0
-BETA_TYPE_PRIOR = 1.0
-GAMMA_EVIDENCE = 0.5
-DELTA_FRESHNESS = 0.5
-"""Chosen, not measured: a stated edge of a strong relation starts near .9, a guessed one of a
-weak relation near .7, and age alone never takes a third of it. To be learned from feedback."""
+COEFFICIENTS: Mapping[str, float] = {
+    "sim": 1.0,
+    "type_prior": 1.0,
+    "evidence": 0.5,
+    "freshness": 0.5,
+}
+"""α to δ. Chosen, not measured: a stated edge of a strong relation starts near .9, a guessed one
+of a weak relation near .7, and age alone never takes a third of it. To be learned from
+feedback."""
 
 TYPE_PRIORS: Mapping[str, float] = {
     "coref": 1.0,
@@ -36,19 +39,8 @@ TYPE_PRIORS: Mapping[str, float] = {
 that path scores use; the others are put in between by how much one end tells of the other."""
 TYPE_PRIOR_OTHERWISE = 0.5
 
-TAU_DAYS: Mapping[str, float] = {
-    "calls": 180.0,
-    "contains": 365.0,
-    "documents": 365.0,
-    "implements": 365.0,
-    "imports": 180.0,
-    "cites": 3_650.0,
-    "authored_by": 36_500.0,
-    "coref": 36_500.0,
-}
-"""After so many days freshness is down to 1/e: code moves on, citations stay."""
-TAU_DAYS_OTHERWISE = 1_000.0
-
+FRESHNESS = 1.0
+"""Of an edge that is only now written: all of its youth."""
 _DECIMALS = 4
 
 
@@ -61,12 +53,12 @@ class Weight:
 
 
 def initial_weight(
-    relation: str, *, certainty: float = 1.0, similarity: float | None = None, age_days: float = 0.0
+    relation: str, *, certainty: float = 1.0, similarity: float | None = None
 ) -> Weight:
     """The weight an edge starts with.
 
     `certainty` is how sure its reader is (the evidence), `similarity` the cosine of what it
-    joins, `age_days` how long ago it was stated.
+    joins.
 
     >>> initial_weight("contains").value, initial_weight("in_category").value
     (0.8699, 0.7858)
@@ -74,7 +66,7 @@ def initial_weight(
     components = {
         "type_prior": TYPE_PRIORS.get(relation, TYPE_PRIOR_OTHERWISE),
         "evidence": round(certainty, _DECIMALS),
-        "freshness": round(freshness(relation, age_days), _DECIMALS),
+        "freshness": FRESHNESS,
     }
     if similarity is not None:
         components["sim"] = round(max(0.0, similarity), _DECIMALS)
@@ -83,15 +75,5 @@ def initial_weight(
 
 def weight_of(components: Mapping[str, float]) -> float:
     """The weight that parts make together; a part that is missing adds nothing."""
-    total = (
-        ALPHA_SIM * components.get("sim", 0.0)
-        + BETA_TYPE_PRIOR * components.get("type_prior", 0.0)
-        + GAMMA_EVIDENCE * components.get("evidence", 0.0)
-        + DELTA_FRESHNESS * components.get("freshness", 0.0)
-    )
+    total = sum(of * components.get(name, 0.0) for name, of in COEFFICIENTS.items())
     return round(1 / (1 + math.exp(-total)), _DECIMALS)
-
-
-def freshness(relation: str, age_days: float) -> float:
-    """How much of an edge's youth is left: 1 when it is stated, 1/e after the relation's τ."""
-    return math.exp(-max(0.0, age_days) / TAU_DAYS.get(relation, TAU_DAYS_OTHERWISE))

@@ -8,17 +8,15 @@ by the sentences it gives. Sets of notes, of told facts and of sessions are writ
 event at its own moment, and measured by type of question.
 """
 
-from hades.evals.answers import AnswerScores, measure_answers
+from hades.evals.answers import measure_answers
 from hades.evals.by_type import ByType
 from hades.evals.everyday import measure_everyday
-from hades.evals.measure import SYSTEMS, Measured, Scores, measure
+from hades.evals.measure import Measured, Scores, measure
 from hades.evals.memories import Index, OpenSet, open_set
 from hades.evals.sessions import measure_sessions
 from hades.evals.sets import EvalSet, Question, load_set
 
 __all__ = [
-    "SYSTEMS",
-    "AnswerScores",
     "ByType",
     "EvalSet",
     "Index",

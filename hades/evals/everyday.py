@@ -52,49 +52,38 @@ def measure_everyday(
         asked: list[Outcome] = []
         for some, questions in draws(events, eval_set.questions, size):
             for question, view in replay(some, questions, encoder=encoder, on_progress=on_progress):
-                answer = view.ask(question.text)
-                told = eval_set.kind == "facts"
-                asked.append(_told(question, answer) if told else _noted(question, answer, view))
+                asked.append(_outcome(question, view.ask(question.text), view, eval_set.kind))
         tables["all" if size is None else f"{size:,} notes"] = asked
     return ByType(eval_set.name, eval_set.kind, COLUMNS[eval_set.kind], tables)
 
 
-def _noted(question: Question, answer: Answer, view: View) -> Outcome:
-    gold = question.gold
-    found = _versions(one.id for one in answer.recall.passages)
-    words = {"words": float(len(said(answer).split()))}
-    if question.type == _NOTHING_KNOWN:
-        silent = bool(answer.shortfall)
-        return Outcome(question, {"answered": silent, **words}, not silent, found[:5], str(answer))
-    read = said(answer, WORDS_READ_OF_MANY if question.type in _MANY else WORDS_READ)
-    before = next((rank for rank, id_ in enumerate(found) if id_ in gold), len(found))
-    hybrid = _versions(one.chunk.id for one in view.rank(question.text, 1, system="hybrid"))
-    values = {
-        "hit1": bool(gold.intersection(found[:1])),
-        "r5": metrics.recall_at(5, found, gold) if gold else 0.0,
-        "stale": not question.stale.isdisjoint(found[:before]),
-        "answered": holds(read, question.answers),
-        "hybrid": bool(gold.intersection(hybrid)),
-        **words,
+def _outcome(question: Question, answer: Answer, view: View, kind: str) -> Outcome:
+    gold, unknown = question.gold, question.type == _NOTHING_KNOWN
+    many = kind != "facts" and question.type in _MANY
+    read = said(answer, WORDS_READ_OF_MANY if many else WORDS_READ)
+    values: dict[str, float] = {
+        "answered": bool(answer.shortfall) if unknown else holds(read, question.answers),
+        "words": len(said(answer).split()),
     }
-    missed = not (values["hit1"] and values["answered"])
+    found = _versions(one.id for one in answer.recall.passages)
+    if kind == "facts":
+        found = ()
+        values["first"] = any(holds(one.text, question.answers) for one in answer.sentences[:1])
+    elif not unknown:
+        before = next((rank for rank, id_ in enumerate(found) if id_ in gold), len(found))
+        hybrid = _versions(one.chunk.id for one in view.rank(question.text, 1, system="hybrid"))
+        values |= {
+            "hit1": bool(gold.intersection(found[:1])),
+            "r5": metrics.recall_at(5, found, gold) if gold else 0.0,
+            "stale": not question.stale.isdisjoint(found[:before]),
+            "hybrid": bool(gold.intersection(hybrid)),
+        }
+    missed = not (values["answered"] and values.get("hit1", True))
     return Outcome(question, values, missed, found[:5], str(answer))
 
 
 def _versions(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.rsplit("#", 1)[0] for one in ids))
-
-
-def _told(question: Question, answer: Answer) -> Outcome:
-    unknown = question.type == _NOTHING_KNOWN
-    values = {
-        "answered": bool(answer.shortfall)
-        if unknown
-        else holds(said(answer, WORDS_READ), question.answers),
-        "first": any(holds(one.text, question.answers) for one in answer.sentences[:1]),
-        "words": len(said(answer).split()),
-    }
-    return Outcome(question, values, not values["answered"], said=str(answer))
 
 
 # Small memories

@@ -1,40 +1,35 @@
 """Measuring: every question asked of every system, and what came of it.
 
 The ladder of systems goes from one retriever to everything: `dense` (vectors), `words` (BM25),
-`hybrid` (both), `ppr` (walks through the graph from there), `paths` (paths between what
-was found), `full` (the ranker over all of it). `full` is also asked for a whole recall, as
-a caller would: that is what its time, its context and its beliefs are taken from.
+`hybrid` (both), `ppr` (walks through the graph from there), `full` (the ranker over all of
+it). `full` is also asked for a whole recall, as a caller would: that is what its time, its
+context and its beliefs are taken from.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hades.domain.topics import Hit
 from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
-from hades.evals.sets import LOST_NAMED_AT_MOST, EvalSet, Lost, Question
-from hades.memory import View
+from hades.evals.sets import EvalSet, Question
+from hades.recall.engine import SYSTEMS
 from hades.recall.ranker import Ranker
 from hades.store.records import Progress
 
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "paths", "full")
-"""From the foot of the ladder to its top."""
-_RETRIEVERS: dict[str, tuple[str, ...]] = {
-    "dense": ("meaning",),
-    "words": ("words",),
-    "hybrid": ("meaning", "words"),
-}
+_RETRIEVERS = {"dense": ("meaning",), "words": ("words",), "hybrid": ("meaning", "words")}
 RECALL_AT = (2, 5, 10, 25, 50)
 RANKS = max(RECALL_AT)
 PACKED_PASSAGES = 6
 """As many as a recall packs by default: what a caller of a plain search would hand on."""
+LOST_NAMED_AT_MOST = 5
+"""Enough to see what is wrong: usually ids of another corpus, or written another way."""
 
 METRICS = (*(f"recall@{k}" for k in RECALL_AT), "ndcg@10", "mrr")
 
@@ -84,21 +79,41 @@ class Measured:
     questions: int
     index: Index
     systems: Mapping[str, Scores]
-    lost: Lost = field(default_factory=Lost)
+    lost: Sequence[tuple[str, str]] = ()
+    """Gold that no system can find, because the corpus does not have it: question and gold."""
 
     def plain(self) -> dict[str, Any]:
         """As it is printed in JSON."""
-        index = {"seconds": self.index.seconds, "chunks": self.index.chunks}
+        made = self.index
         return {
             "dataset": self.dataset,
             "lost_gold": {
-                "questions": self.lost.questions,
-                "passages": len({gold for _, gold in self.lost.gold}),
-                "some": [gold for _, gold in self.lost.gold[:LOST_NAMED_AT_MOST]],
+                "questions": len({question for question, _ in self.lost}),
+                "passages": len({gold for _, gold in self.lost}),
+                "some": [gold for _, gold in self.lost[:LOST_NAMED_AT_MOST]],
             },
-            "index": {**index, "edges": self.index.edges},
+            "index": {"seconds": made.seconds, "chunks": made.chunks, "edges": made.edges},
             "systems": {name: scores.plain() for name, scores in self.systems.items()},
         }
+
+    def sentences(self) -> list[str]:
+        """What was measured, and what is wrong with it."""
+        made = self.index
+        said = [
+            f"{self.questions:,} questions, {made.chunks:,} chunks, {made.edges:,} edges, "
+            f"made in {made.seconds:g} s"
+        ]
+        if made.skipped:
+            said.append(f"{made.skipped:,} records could not be taken in.")
+        if self.lost:
+            asked = len({question for question, _ in self.lost})
+            named = ", ".join(f"{gold} (of {q})" for q, gold in self.lost[:LOST_NAMED_AT_MOST])
+            more = len(self.lost) - LOST_NAMED_AT_MOST
+            said.append(
+                f"{asked:,} of {self.questions:,} questions have gold that is not in the corpus, "
+                f"and counts as not found: {named}" + (f" and {more:,} more." if more > 0 else ".")
+            )
+        return said
 
 
 def chosen_systems(names: Iterable[str]) -> tuple[str, ...]:
@@ -123,13 +138,12 @@ def measure(
     """
     scores = {}
     for system in chosen_systems(systems):
-        ask = _asker(system, opened, held_out)
-        ask(eval_set.questions[0])  # loads what is loaded once; not timed
+        _ask(system, opened, eval_set.questions[0])  # loads what is loaded once; not timed
         asked = []
-        for number, question in enumerate(eval_set.questions, start=1):
-            asked.append(ask(question))
-            if on_progress is not None:
-                on_progress(f"asking {system}", number, len(eval_set.questions))
+        for question in eval_set.in_turn(f"asking {system}", on_progress):
+            if held_out is not None:
+                opened.memory._engine.ranker = held_out[question.fold]
+            asked.append(_ask(system, opened, question))
         scores[system] = score(asked)
     return Measured(eval_set.name, len(eval_set.questions), opened.index, scores, eval_set.lost())
 
@@ -160,46 +174,17 @@ def ranking(hits: Iterable[Hit], id_of: IdOf) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_of(hit.chunk) for hit in hits))[:RANKS]
 
 
-def _asker(
-    system: str, opened: OpenSet, held_out: tuple[Ranker, Ranker] | None
-) -> Callable[[Question], QuestionResult]:
-    limit = _chunks_asked(opened)
-
-    def ask(question: Question) -> QuestionResult:
-        if held_out is not None:
-            opened.rank_by(held_out[question.fold])
-        view = opened.view(question)
-        start = time.perf_counter()
-        hits = view.rank(question.text, limit, system=system)
-        ms = _ms_since(start)
-        ranked = ranking(hits, opened.id_of)
-        packed = sum(hit.chunk.tokens for hit in hits[:PACKED_PASSAGES])
-        if system in _RETRIEVERS:
-            ms = _search_ms(view, question.text, _RETRIEVERS[system])
-        if system != "full":
-            return QuestionResult(ranked, question.gold, ms, packed)
-        start = time.perf_counter()
-        recall = view.recall(question.text)
-        ms = _ms_since(start)
-        told = tuple(
-            (one.belief.mean, opened.id_of(one.chunk) in question.gold) for one in recall.passages
-        )
-        return QuestionResult(ranked, question.gold, ms, recall.tokens, told)
-
-    return ask
-
-
-def _search_ms(view: View, question: str, retrievers: Sequence[str]) -> float:
-    """What a plain search by these retrievers takes: ranking by one system computes them all."""
-    start = time.perf_counter()
-    view.search(question, retriever=retrievers)
-    return _ms_since(start)
-
-
-def _ms_since(start: float) -> float:
-    return 1000 * (time.perf_counter() - start)
-
-
-def _chunks_asked(opened: OpenSet) -> int:
-    """How many chunks give RANKS different passages, going by how many a passage has."""
-    return RANKS * max(1, math.ceil(opened.index.chunks / opened.passages))
+def _ask(system: str, opened: OpenSet, question: Question) -> QuestionResult:
+    view, text, gold = opened.view(question), question.text, question.gold
+    # So many chunks give RANKS different passages, going by how many a passage has.
+    limit = RANKS * max(1, math.ceil(opened.index.chunks / opened.passages))
+    hits, ms = metrics.timed(lambda: view.rank(text, limit, system=system))
+    ranked = ranking(hits, opened.id_of)
+    if system == "full":
+        recall, ms = metrics.timed(lambda: view.recall(text))
+        told = tuple((one.belief.mean, opened.id_of(one.chunk) in gold) for one in recall.passages)
+        return QuestionResult(ranked, gold, ms, recall.tokens, told)
+    if system in _RETRIEVERS:  # ranking by one system computes them all
+        _, ms = metrics.timed(lambda: view.search(text, retriever=_RETRIEVERS[system]))
+    packed = sum(hit.chunk.tokens for hit in hits[:PACKED_PASSAGES])
+    return QuestionResult(ranked, gold, ms, packed)

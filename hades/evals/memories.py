@@ -13,18 +13,17 @@ import json
 import shutil
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
 
 from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
 from hades.evals.sets import CORPUS, LADDER_KINDS, TRIPLES, EvalSet, Question, read_rows
 from hades.memory import DEFAULT_SPACE, Memory, View
 from hades.memory import open as open_memory
-from hades.recall.ranker import Ranker
 from hades.store.records import Progress
 
 FORMAT = 3
@@ -59,31 +58,13 @@ class OpenSet:
     index: Index
     passages: int
     """How many passages, or turns, the corpus has."""
-    _views: dict[str, View] = field(default_factory=dict)
 
     def view(self, question: Question) -> View:
         """What a question may look at: the corpus, or its own conversation."""
-        space = space_of(question.conversation)
-        if space not in self._views:
-            self._views[space] = self.memory.in_space(space)
-        return self._views[space]
-
-    def rank_by(self, ranker: Ranker) -> None:
-        """Rank by other weights than those in the package, in every space."""
-        self.memory._engine.ranker = ranker
-
-    def __enter__(self) -> OpenSet:
-        return self
-
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self.memory.close()
+        return self.memory.in_space(space_of(question.conversation))
 
 
+@contextmanager
 def open_set(
     eval_set: EvalSet,
     cache: Path,
@@ -91,7 +72,7 @@ def open_set(
     triples: bool = False,
     encoder: str = "minilm",
     on_progress: Progress | None = None,
-) -> OpenSet:
+) -> Iterator[OpenSet]:
     """The memory of a set's corpus, from the cache, or made now and kept there.
 
     With `triples` the set's own facts are in it too: edges between entities, which are
@@ -108,14 +89,10 @@ def open_set(
         raise Unavailable(
             f"The folder {folder} cannot be made ({error.strerror}): set HADES_CACHE."
         ) from error
-    memory = open_memory(folder / "set.hades", actor="evals", encoder=encoder)
-    try:
+    with open_memory(folder / "set.hades", actor="evals", encoder=encoder) as memory:
         index = _ready(memory, eval_set, folder, triples, on_progress)
-        id_of = _turn_of(memory, eval_set) if eval_set.is_conversations else _passage_of
-        return OpenSet(memory, id_of, index, sum(1 for _ in read_rows(eval_set.corpus)))
-    except BaseException:
-        memory.close()
-        raise
+        id_of = _turn_of(memory, eval_set) if eval_set.kind == "turns" else _passage_of
+        yield OpenSet(memory, id_of, index, sum(1 for _ in read_rows(eval_set.corpus)))
 
 
 def space_of(conversation: str | None) -> str:
@@ -137,13 +114,12 @@ def _ready(
     memory: Memory, eval_set: EvalSet, folder: Path, triples: bool, told: Progress | None
 ) -> Index:
     """Take the corpus in unless that is done; what it cost, in all runs together."""
-    mark = folder / "index.json"
+    mark, spent = folder / "index.json", folder / "seconds.txt"
     if mark.is_file():
         return Index(**json.loads(mark.read_text()))
-    spent = folder / "seconds.txt"
     start = time.perf_counter() - (float(spent.read_text()) if spent.is_file() else 0.0)
     try:
-        if eval_set.is_conversations:
+        if eval_set.kind == "turns":
             skipped = _take_conversations(memory, eval_set, folder, told)
         else:
             skipped = _take_passages(memory, eval_set, folder, triples, told)

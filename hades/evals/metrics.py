@@ -8,7 +8,11 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Collection, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 CALIBRATION_BINS = 10
 BOOTSTRAP_SAMPLES = 1_000
@@ -70,3 +74,10 @@ def percentile(values: Sequence[float], share: float) -> float:
         return 0.0
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, max(0, math.ceil(share * len(ordered)) - 1))]
+
+
+def timed(call: Callable[[], Result]) -> tuple[Result, float]:
+    """What a call gives, and how many milliseconds it took."""
+    start = time.perf_counter()
+    result = call()
+    return result, 1000 * (time.perf_counter() - start)

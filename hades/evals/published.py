@@ -8,66 +8,53 @@ half of its questions. Elsewhere a row says what to expect, not who is ahead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What a system was reported to reach on a set."""
+class Published(NamedTuple):
+    """What systems were reported to reach on a set."""
 
-    system: str
-    values: Mapping[str, float]
-    """By metric, from 0 to 1."""
+    metrics: tuple[str, ...]
+    values: Mapping[str, tuple[float | None, ...]]
+    """By system, in per cent; None where it was not reported."""
     note: str = ""
 
 
-def _recalls(system: str, note: str = "", **per_cent: float) -> Published:
-    values = {f"recall@{at.removeprefix('r')}": value / 100 for at, value in per_cent.items()}
-    return Published(system, values, note)
-
-
-_LIKE = "a like corpus, not the same"
-
-PUBLISHED: Mapping[str, tuple[Published, ...]] = {
-    "2wiki": (
-        _recalls("BM25", r2=51.8, r5=61.9),
-        _recalls("Contriever", r2=46.6, r5=57.5),
-        _recalls("ColBERTv2", r2=59.2, r5=68.2),
-        _recalls("NV-Embed-v2 (7B)", r5=76.5),
-        _recalls("LightRAG", r2=45.1, r5=59.1),
-        _recalls("GraphRAG", r2=61.6, r5=77.3),
-        _recalls("HippoRAG", r2=70.7, r5=89.1),
-        _recalls("HippoRAG 2", r5=90.4),
-        _recalls("GFM-RAG", r2=90.8, r5=95.6),
+PUBLISHED: Mapping[str, Published] = {
+    "2wiki": Published(
+        ("recall@2", "recall@5"),
+        {
+            "BM25": (51.8, 61.9),
+            "Contriever": (46.6, 57.5),
+            "ColBERTv2": (59.2, 68.2),
+            "NV-Embed-v2 (7B)": (None, 76.5),
+            "LightRAG": (45.1, 59.1),
+            "GraphRAG": (61.6, 77.3),
+            "HippoRAG": (70.7, 89.1),
+            "HippoRAG 2": (None, 90.4),
+            "GFM-RAG": (90.8, 95.6),
+        },
     ),
-    "hotpotqa": (
-        _recalls("MiniLM, dense", r5=73.2),
-        _recalls("MiniLM, cross-encoder rerank", r5=82.4),
+    "hotpotqa": Published(
+        ("recall@5",), {"MiniLM, dense": (73.2,), "MiniLM, cross-encoder rerank": (82.4,)}
     ),
-    "musique": (
-        _recalls("ColBERTv2", _LIKE, r2=37.9, r5=49.2),
-        _recalls("HippoRAG", _LIKE, r2=40.9, r5=51.9),
-        _recalls("NV-Embed-v2 (7B)", _LIKE, r5=69.7),
-        _recalls("HippoRAG 2", _LIKE, r5=74.7),
+    "musique": Published(
+        ("recall@2", "recall@5"),
+        {
+            "ColBERTv2": (37.9, 49.2),
+            "HippoRAG": (40.9, 51.9),
+            "NV-Embed-v2 (7B)": (None, 69.7),
+            "HippoRAG 2": (None, 74.7),
+        },
+        "a like corpus, not the same",
     ),
-    "locomo": (_recalls("DRAGON", "turn recall", r5=56.7, r10=66.2, r25=76.7, r50=82.7),),
-    "cosqa": (Published("BM25", {"mrr": 0.338}),),
-    "scifact": (
-        Published("BM25", {"ndcg@10": 0.679}, "BEIR"),
-        Published("Contriever", {"ndcg@10": 0.649}, "BEIR"),
-        Published("BGE-base", {"ndcg@10": 0.741}, "BEIR"),
+    "locomo": Published(
+        ("recall@5", "recall@10", "recall@25", "recall@50"),
+        {"DRAGON": (56.7, 66.2, 76.7, 82.7)},
+        "turn recall",
+    ),
+    "cosqa": Published(("mrr",), {"BM25": (33.8,)}),
+    "scifact": Published(
+        ("ndcg@10",), {"BM25": (67.9,), "Contriever": (64.9,), "BGE-base": (74.1,)}, "BEIR"
     ),
 }
-
-HEADLINES: Mapping[str, str] = {"locomo": "recall@10", "scifact": "ndcg@10", "cosqa": "mrr"}
-"""The metric a set is usually compared by; others by recall@5."""
-
-
-def headline(dataset: str) -> str:
-    """The metric a set is usually compared by."""
-    return HEADLINES.get(dataset, "recall@5")
-
-
-def published(dataset: str) -> tuple[Published, ...]:
-    """What others reached on a set; nothing where that is not known."""
-    return PUBLISHED.get(dataset, ())

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 from hades.domain.answer import Answer
 from hades.errors import InvalidInput, NotFound
@@ -28,6 +28,7 @@ _NEEDED = {
     "forget": ("topic",),
 }
 """By operation, the fields it cannot do without."""
+_TEXTS = ("topic", "content", "relation", "target")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +51,21 @@ class SetEvent:
 
 def read_events(path: Path) -> list[SetEvent]:
     """The events of a file, in their order there."""
-    return [_event(where, row) for where, row in read_rows(path)]
-
-
-def _event(where: str, row: Mapping[str, Any]) -> SetEvent:
-    op = row.get("op")
-    if op not in _NEEDED:
-        raise InvalidInput(f"{where} needs an op: {', '.join(_NEEDED)}.")
-    # A fact says source and target; notes say topic, and `to` for where a changed one leads.
-    fields = {
-        "topic": row.get("topic") or row.get("source") or "",
-        "target": row.get("target") or row.get("to") or "",
-        **{name: row.get(name) or "" for name in ("content", "relation")},
-    }
-    if missing := next((name for name in _NEEDED[op] if not fields[name]), None):
-        raise InvalidInput(f"{where} is a {op} without {missing!r}.")
-    return SetEvent(
-        at=moment(where, row, "at"),
-        op=op,
-        tags=texts(row.get("tags")),
-        valid_from=row.get("valid_from") or None,
-        valid_to=row.get("valid_to") or None,
-        **{name: str(value) for name, value in fields.items()},
-    )
+    events = []
+    for where, row in read_rows(path):
+        op = row.get("op")
+        if op not in _NEEDED:
+            raise InvalidInput(f"{where} needs an op: {', '.join(_NEEDED)}.")
+        # A fact says source and target; notes say topic, and `to` for where a changed one leads.
+        row["topic"] = row.get("topic") or row.get("source")
+        row["target"] = row.get("target") or row.get("to")
+        if missing := next((name for name in _NEEDED[op] if not row.get(name)), None):
+            raise InvalidInput(f"{where} is a {op} without {missing!r}.")
+        said = {name: str(row.get(name) or "") for name in _TEXTS}
+        since, until = (row.get(name) or None for name in ("valid_from", "valid_to"))
+        at, tags = moment(where, row, "at"), texts(row.get("tags"))
+        events.append(SetEvent(at, op, tags=tags, valid_from=since, valid_to=until, **said))
+    return events
 
 
 def replay(
@@ -86,11 +79,11 @@ def replay(
 
     Each is asked at its own moment, when only what came before it is written.
     """
-    waiting, clock = deque(events), HeldClock()
+    waiting, clock = deque(events), SimpleNamespace(now=0)
     questions = sorted(questions, key=lambda one: one.asked_at)
     with (
         tempfile.TemporaryDirectory() as folder,
-        open_memory(Path(folder, "set.hades"), encoder=encoder, clock=clock) as memory,
+        open_memory(Path(folder, "set.hades"), encoder=encoder, clock=lambda: clock.now) as memory,
     ):
         for number, question in enumerate(questions, start=1):
             while waiting and waiting[0].at <= question.asked_at:
@@ -102,16 +95,6 @@ def replay(
             yield question, memory.at(question.as_of) if question.as_of else memory
             if on_progress is not None:
                 on_progress("asking", number, len(questions))
-
-
-@dataclass(slots=True)
-class HeldClock:
-    """A clock that stands where it was set."""
-
-    now: int = 0
-
-    def __call__(self) -> int:
-        return self.now
 
 
 def _write(memory: Memory, event: SetEvent) -> None:

@@ -1,104 +1,100 @@
-"""Reports: what was measured as a Markdown page, its data as JSON, a ladder as a picture."""
+"""Reports: what was measured as tables, as a Markdown page, and its data as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from hades.errors import Unavailable
 from hades.evals.by_type import ByType, cell
 from hades.evals.measure import METRICS, Measured, Scores
-from hades.evals.picture import draw_ladder
-from hades.evals.published import published
+from hades.evals.published import PUBLISHED
 
+Table = list[list[str]]
+"""Rows of cells; the first is the head."""
 _UNKNOWN = "–"
 
 
 def write_report(measured: Measured | ByType, folder: Path) -> list[Path]:
-    """Write `NAME.md` and `NAME.json`; of a ladder, where matplotlib is there, also pictures."""
+    """Write `NAME.md` and `NAME.json`."""
+    page, data = (folder / f"{measured.dataset}.{kind}" for kind in ("md", "json"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        pictures = draw_ladder(measured, folder) if isinstance(measured, Measured) else []
-        page, data = (folder / f"{measured.dataset}.{kind}" for kind in ("md", "json"))
-        page.write_text(to_markdown(measured, pictures), encoding="utf-8")
+        page.write_text(to_markdown(measured), encoding="utf-8")
         data.write_text(json.dumps(measured.plain(), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise Unavailable(f"The report in {folder} cannot be written: {error}.") from error
-    return [page, data, *pictures]
+    return [page, data]
 
 
-def to_markdown(measured: Measured | ByType, pictures: Sequence[Path] = ()) -> str:
+def to_markdown(measured: Measured | ByType) -> str:
     """The page: what was measured, the ladder or the tables by type, what others reached."""
+    lines = [f"# {measured.dataset}\n"]
     if isinstance(measured, ByType):
-        return "\n".join(_tables_by_type(measured)) + "\n"
-    return "\n".join(_lines(measured, pictures)) + "\n"
+        lines.append("Shares in per cent.")
+        tables = type_tables(measured)
+    else:
+        first, *wrong = measured.sentences()
+        lines.append(
+            f"{first}. Recall, nDCG and MRR in per cent, standard errors in brackets (bootstrap "
+            "over the questions).\n"
+        )
+        lines += [f"{one}\n" for one in wrong]
+        lines += _markdown(ladder_table(measured, errors=True))
+        tables = {"Published": _beside(measured)} if measured.dataset in PUBLISHED else {}
+    for name, table in tables.items():
+        lines += [f"\n## {name}\n", *_markdown(table)]
+    return "\n".join(lines) + "\n"
 
 
-def _tables_by_type(measured: ByType) -> Iterator[str]:
-    yield f"# {measured.dataset}\n\nShares in per cent."
-    for name, rows in measured.tables().items():
-        yield f"\n## {name}\n"
-        shown = ([of, *(cell(*one) for one in row.items())] for of, row in rows.items())
-        yield from _table(["type", "n", *measured.columns], shown)
+def ladder_table(measured: Measured, *, errors: bool = False) -> Table:
+    """A row a system, with the standard errors of its metrics or without."""
 
-
-def _lines(measured: Measured, pictures: Sequence[Path]) -> Iterator[str]:
-    index = measured.index
-    yield f"# {measured.dataset}\n"
-    yield (
-        f"{measured.questions:,} questions, {index.chunks:,} chunks, {index.edges:,} edges; "
-        f"the memory was made in {index.seconds:g} s. Recall, nDCG and MRR in per cent, "
-        "standard errors in brackets (bootstrap over the questions).\n"
-    )
-    if index.skipped:
-        yield f"{index.skipped:,} records could not be taken in.\n"
-    if measured.lost.gold:
-        yield f"{measured.lost.told(measured.questions)}\n"
-    head = ["system", *map(label, METRICS), "p50 ms", "p95 ms", "context tokens", "ECE"]
-    yield from _table(head, (_row(*one) for one in measured.systems.items()))
-    if picture := next((one for one in pictures if one.suffix == ".svg"), None):
-        yield f"\n![The ladder of systems on {measured.dataset}]({picture.name})"
-    others = published(measured.dataset)
-    if others:
-        yield "\n## Published\n"
-        reported = [name for name in METRICS if any(name in one.values for one in others)]
-        rows = [
-            [one.system, *(_per_cent(one.values.get(name)) for name in reported), one.note]
-            for one in others
+    def row(name: str, scores: Scores) -> list[str]:
+        values = [
+            _per_cent(scores.values[one]) + f" ({_per_cent(scores.errors[one])})" * errors
+            for one in METRICS
         ]
-        rows += [
-            [f"**HADES, {name}**", *(_per_cent(scores.values[metric]) for metric in reported), ""]
-            for name, scores in list(measured.systems.items())[-1:]
+        times = [f"{scores.p50_ms:.1f}", f"{scores.p95_ms:.1f}", f"{scores.context_tokens:.0f}"]
+        return [name, *values, *times, _UNKNOWN if scores.ece is None else f"{scores.ece:.3f}"]
+
+    head = ["system", *map(_label, METRICS), "p50 ms", "p95 ms", "context tokens", "ECE"]
+    return [head, *(row(*one) for one in measured.systems.items())]
+
+
+def type_tables(measured: ByType) -> dict[str, Table]:
+    """By size of memory or system: a row a type of question, shares in per cent."""
+    return {
+        name: [
+            ["type", "n", *measured.columns],
+            *([of, *(cell(*one) for one in row.items())] for of, row in rows.items()),
         ]
-        yield from _table(["system", *map(label, reported), "note"], rows)
+        for name, rows in measured.tables().items()
+    }
 
 
-def _row(name: str, scores: Scores) -> list[str]:
-    return [
-        name,
-        *(
-            f"{100 * scores.values[metric]:.1f} ({100 * scores.errors[metric]:.1f})"
-            for metric in METRICS
-        ),
-        f"{scores.p50_ms:.1f}",
-        f"{scores.p95_ms:.1f}",
-        f"{scores.context_tokens:.0f}",
-        _UNKNOWN if scores.ece is None else f"{scores.ece:.3f}",
-    ]
+def _beside(measured: Measured) -> Table:
+    """What others reached on a set, and the best system measured."""
+    others = PUBLISHED[measured.dataset]
+    table = [["system", *map(_label, others.metrics), "note"]]
+    for system, values in others.values.items():
+        shown = (_UNKNOWN if one is None else f"{one:.1f}" for one in values)
+        table.append([system, *shown, others.note])
+    name, scores = list(measured.systems.items())[-1]
+    ours = [_per_cent(scores.values[metric]) for metric in others.metrics]
+    return [*table, [f"**HADES, {name}**", *ours, ""]]
 
 
-def _table(head: Sequence[str], rows: Iterator[list[str]] | list[list[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(head) + " |"
-    yield "|" + "---|" * len(head)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
+def _markdown(table: Table) -> Iterator[str]:
+    head, *rows = ("| " + " | ".join(row) + " |" for row in table)
+    yield from (head, "|" + "---|" * len(table[0]), *rows)
 
 
-def _per_cent(value: float | None) -> str:
-    return _UNKNOWN if value is None else f"{100 * value:.1f}"
+def _per_cent(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
-def label(metric: str) -> str:
+def _label(metric: str) -> str:
     """A metric as tables head it: R@5, nDCG@10, MRR."""
     return metric.replace("recall", "R").replace("ndcg", "nDCG").replace("mrr", "MRR")

@@ -34,7 +34,7 @@ def measure_sessions(
         tempfile.TemporaryDirectory() as folder,
         open_memory(Path(folder, "set.hades"), encoder=encoder) as root,
     ):
-        for number, question in enumerate(eval_set.questions, start=1):
+        for question in eval_set.in_turn("asking", on_progress):
             root.create_space(question.id)
             memory = root.in_space(question.id)
             with memory.batch():
@@ -43,8 +43,6 @@ def measure_sessions(
                         memory.remember(session, texts[session], valid_from=date)
             for system, asked in tables.items():
                 asked.append(_outcome(question, memory, system))
-            if on_progress is not None:
-                on_progress("asking", number, len(eval_set.questions))
     return ByType(eval_set.name, eval_set.kind, COLUMNS, tables)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from hades.domain.times import parse_time, to_micros
 from hades.errors import InvalidInput
+from hades.store.records import Progress
 
 CORPUS, QUESTIONS, TRIPLES = "corpus.jsonl", "questions.jsonl", "triples.jsonl"
 FILES = {
@@ -33,8 +34,6 @@ LADDER_KINDS = ("corpus", "turns")
 """Kinds that are measured system by system; the others by type of question."""
 _DATED = ("everyday", "facts")
 """Kinds whose questions are asked at a moment; some of them want nothing to be found."""
-LOST_NAMED_AT_MOST = 5
-"""Enough to see what is wrong: usually ids of another corpus, or written another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +65,6 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """Gold that is not in the corpus, so that no system can find it."""
-
-    gold: tuple[tuple[str, str], ...] = ()
-    """The ids of questions, and of what is missing for them."""
-
-    @property
-    def questions(self) -> int:
-        """How many questions lack some of their gold."""
-        return len({question for question, _ in self.gold})
-
-    def told(self, of: int) -> str:
-        """It in a sentence, a few of them by name."""
-        named = ", ".join(f"{gold} (of {asked})" for asked, gold in self.gold[:LOST_NAMED_AT_MOST])
-        more = len(self.gold) - LOST_NAMED_AT_MOST
-        return (
-            f"{self.questions:,} of {of:,} questions have gold that is not in the corpus, and "
-            f"counts as not found: {named}" + (f" and {more:,} more." if more > 0 else ".")
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class EvalSet:
     """A corpus and questions about it."""
 
@@ -96,11 +73,6 @@ class EvalSet:
     kind: str
     """One of FILES."""
     questions: tuple[Question, ...]
-
-    @property
-    def is_conversations(self) -> bool:
-        """Whether it holds turns rather than passages."""
-        return self.kind == "turns"
 
     @property
     def corpus(self) -> Path:
@@ -112,17 +84,25 @@ class EvalSet:
         """Facts somebody extracted from the passages; not every set has them."""
         return self.folder / TRIPLES
 
-    def lost(self) -> Lost:
-        """The gold that cannot be found, because the corpus does not have it."""
+    def in_turn(self, doing: str, on_progress: Progress | None) -> Iterator[Question]:
+        """The questions one after the other; after each, how many are done is told."""
+        for number, question in enumerate(self.questions, start=1):
+            yield question
+            if on_progress is not None:
+                on_progress(doing, number, len(self.questions))
+
+    def lost(self) -> list[tuple[str, str]]:
+        """The gold that the corpus does not have, each with the id of its question."""
         there = {
-            (str(row.get("conversation")) if self.is_conversations else None, str(row.get("id")))
+            (str(row.get("conversation")) if self.kind == "turns" else None, str(row.get("id")))
             for _, row in read_rows(self.corpus)
         }
-        missing = {
-            one.id: [gold for gold in sorted(one.gold) if (one.conversation, gold) not in there]
+        return [
+            (one.id, gold)
             for one in self.questions
-        }
-        return Lost(tuple((asked, gold) for asked, ids in missing.items() for gold in ids))
+            for gold in sorted(one.gold)
+            if (one.conversation, gold) not in there
+        ]
 
     def half(self, fold: int) -> EvalSet:
         """The same corpus with the questions of one half."""

@@ -68,7 +68,6 @@ def load_encoder(setting: str = "minilm") -> Encoder:
 
     minilm                             the built-in one
     folder:/path                       an ONNX sentence encoder on disk
-    fastembed:NAME or NAME@/path       a fastembed model, by name or from a local folder
     openai:https://host/v1#MODEL       an OpenAI-compatible embeddings endpoint
     """
     if setting == "minilm":
@@ -98,11 +97,6 @@ def _load(setting: str) -> Encoder:
     kind, _, rest = setting.partition(":")
     if kind == "folder" and rest:
         return FolderEncoder(Path(rest).expanduser())
-    if kind == "fastembed" and rest:
-        from hades.models.fastembed_encoder import FastembedEncoder
-
-        name, _, folder = rest.partition("@")
-        return FastembedEncoder(name, Path(folder).expanduser() if folder else None)
     if kind == "openai":
         from hades.models.openai_encoder import OpenAIEncoder
 
@@ -110,6 +104,5 @@ def _load(setting: str) -> Encoder:
         if url.startswith(("http://", "https://")) and model:
             return OpenAIEncoder(url, model)
     raise InvalidInput(
-        f"Unknown encoder {setting!r}: use minilm, folder:/path, fastembed:NAME "
-        "or openai:https://host/v1#MODEL."
+        f"Unknown encoder {setting!r}: use minilm, folder:/path or openai:https://host/v1#MODEL."
     )

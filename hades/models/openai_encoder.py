@@ -81,17 +81,15 @@ class OpenAIEncoder:
                 if response.is_success:
                     return self._read(response, len(texts))
                 trouble = f"{response.status_code} {response.text[:QUOTED_CHARACTERS]}".strip()
+                if response.status_code in (401, 403):
+                    raise Denied(f"{self._url} refused the key in {KEY_VARIABLE}: {trouble}")
                 if response.status_code != 429 and response.status_code < 500:
-                    raise self._refusal(response, trouble)
+                    said = f"refused the texts for model {self._name}: {trouble}"
+                    raise InvalidInput(f"{self._url} {said}")
                 wait = _asked_wait(response) or wait
             if attempt + 1 < ATTEMPTS:
                 self._sleep(wait)
         raise Unavailable(f"{self._url} did not answer in {ATTEMPTS} attempts: {trouble}")
-
-    def _refusal(self, response: httpx.Response, trouble: str) -> Exception:
-        if response.status_code in (401, 403):
-            return Denied(f"{self._url} refused the key in {KEY_VARIABLE}: {trouble}")
-        return InvalidInput(f"{self._url} refused the texts for model {self._name}: {trouble}")
 
     def _read(self, response: httpx.Response, expected: int) -> Vectors:
         try:

@@ -58,7 +58,7 @@ def answer(
         stage.cut = len(chosen) - len(packed.passages)
         stage.coverage = coverage = _coverage(retrieved, _of(packed.passages, numbers))
     moments = [
-        belief.of_probability(passage.belief.mean, belief.RANKER_STRENGTH)
+        belief.of_probability(passage.belief.mean)
         for passage in packed.passages
         if passage.id in numbers
     ]
@@ -112,14 +112,7 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
             if len(made) >= usual and float(retrieved.belief[place]) < RELEVANT:
                 break
             texts.add(text)
-            made.append(
-                _passage(
-                    retrieved,
-                    place,
-                    standing,
-                    _retrievers(retrieved, int(retrieved.numbers[place])),
-                )
-            )
+            made.append(_passage(retrieved, place, standing))
             numbers[chunk.id] = int(retrieved.numbers[place])
         stage.found, stage.cut = len(made), len(ids) - len(made)
         stage.dedupe_rate = doubles / max(1, len(made) + doubles)
@@ -146,11 +139,12 @@ def _read(retrieved: Retrieved, ids: Sequence[int], at_once: int) -> Iterator[Pl
         yield from (found.get(one) for one in part)
 
 
-def _passage(
-    retrieved: Retrieved, place: int, found: PlacedChunk, retrievers: tuple[str, ...]
-) -> Passage:
-    signals = retrieved.signals
-    number = int(retrieved.numbers[place])
+def _passage(retrieved: Retrieved, place: int, found: PlacedChunk) -> Passage:
+    signals, number = retrieved.signals, int(retrieved.numbers[place])
+    chance, scores = float(retrieved.belief[place]), retrieved.scores
+    low, high = float(scores.min()), float(scores.max())
+    # What the ranker says on a scale of 0 to 1: the best candidate is 1, the last 0.
+    score = (float(scores[place]) - low) / (high - low) if high > low else 1.0
     walked = float(signals.walked[number]) / max(1e-12, float(signals.walked.max(initial=0.0)))
     parts = {
         "meaning": float(signals.cosine[number]),
@@ -168,24 +162,16 @@ def _passage(
         end_line=found.end_line,
         valid_from=found.valid_from,
         recorded_at=found.recorded_at,
-        score=round(_score(retrieved, place), 6),
+        score=round(score, 6),
         parts={name: round(value, 6) for name, value in parts.items()},
-        retrievers=retrievers,
-        belief=belief.interval(
-            belief.of_probability(float(retrieved.belief[place]) * found.confidence)
-        ),
+        retrievers=_retrievers(retrieved, number),
+        belief=belief.interval(belief.of_probability(chance * found.confidence)),
         valid_to=found.valid_to,
         confidence=found.confidence,
         importance=found.importance,
         superseded=number in retrieved.superseded,
         held=retrieved.held.get(number, ""),
     )
-
-
-def _score(retrieved: Retrieved, place: int) -> float:
-    """What the ranker says on a scale of 0 to 1: the best candidate is 1, the last 0."""
-    low, high = float(retrieved.scores.min()), float(retrieved.scores.max())
-    return (float(retrieved.scores[place]) - low) / (high - low) if high > low else 1.0
 
 
 def _retrievers(retrieved: Retrieved, number: int) -> tuple[str, ...]:
@@ -235,7 +221,8 @@ def _coverage(retrieved: Retrieved, numbers: Ints) -> float:
 
 
 def _conveyance(run: Run, packed: Packed, coverage: float) -> Conveyance:
-    named = {node for path in packed.paths for node in _chunks_on(path)}
+    named = {node.name for path in packed.paths for node in path.nodes if node.kind == "chunk"}
+    named |= {step.chunk for path in packed.paths for step in path.steps}
     ranked = [one for one in packed.passages if "history" not in one.parts]
     joined = sum("names" in one.retrievers or one.id in named for one in ranked)
     return conveyance(
@@ -246,8 +233,3 @@ def _conveyance(run: Run, packed: Packed, coverage: float) -> Conveyance:
         evidence_tokens=packed.evidence_tokens,
         tokens=packed.tokens,
     )
-
-
-def _chunks_on(path: Path) -> set[str]:
-    nodes = {node.name for node in path.nodes if node.kind == "chunk"}
-    return nodes | {step.chunk for step in path.steps if step.chunk}

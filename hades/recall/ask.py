@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
 from hades.domain.names import without_parenthesis, words
 from hades.domain.sentences import sentences
-from hades.recall.terms import QuestionName, QuestionTerms, said, stem, terms_of
+from hades.recall.terms import QuestionTerms, said, stem, terms_of, text_around, unsaid_names
 from hades.recall.told import from_notes, sure_facts
 
 if TYPE_CHECKING:
@@ -111,9 +111,10 @@ def answer(
     terms = terms_of(recall.question)
     facts = sure_facts(recall)[:at_most]
     at_most -= len(facts)
-    unsaid = [] if facts else _unsaid(terms.names, recall.passages)
+    told = [] if facts else [said(text_around(one)) for one in recall.passages]
+    unsaid = () if facts else tuple(unsaid_names(terms.names, told, recall.passages))
     if unsaid and len(unsaid) == len(terms.names):
-        return Answer(recall.question, (), recall, tuple(name.text for name in unsaid))
+        return Answer(recall.question, (), recall, unsaid)
     read: dict[str, _Read] = {}
     for number, passage in enumerate(recall.passages, start=1):
         for one in _read(passage, number, terms):
@@ -127,16 +128,7 @@ def answer(
         replies += _in_two_steps(ranked, terms, recall)
     chosen = _chosen(replies, at_most, one_each=compares)
     found = (Sentence(_shown(one.text), round(score, 4), one.number) for score, one in chosen)
-    return Answer(recall.question, (*facts, *found), recall, tuple(name.text for name in unsaid))
-
-
-def _unsaid(names: Sequence[QuestionName], passages: Sequence[Passage]) -> list[QuestionName]:
-    """What the question names and nothing found does."""
-    told = [said(f"{one.chunk.text} {one.chunk.heading} {one.chunk.topic}") for one in passages]
-    missing = [name for name in names if not any(name.stands_in(one) for one in told)]
-    # Found by another name than the one that was asked with: it is known after all.
-    by_alias = any("names" in one.retrievers for one in passages)
-    return [] if by_alias and len(missing) == len(names) else missing
+    return Answer(recall.question, (*facts, *found), recall, unsaid)
 
 
 def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read]:

@@ -44,10 +44,10 @@ def of_edge(belief: Belief) -> Moments:
     return Moments(mean, mean * (1 - mean) / (total + 1))
 
 
-def of_probability(probability: float, strength: float = RANKER_STRENGTH) -> Moments:
-    """A probability somebody gives, as if it came from so many cases."""
+def of_probability(probability: float) -> Moments:
+    """A probability somebody gives, as if it came from RANKER_STRENGTH cases."""
     mean = min(max(probability, 0.0), 1.0)
-    return Moments(mean, mean * (1 - mean) / (strength + 1))
+    return Moments(mean, mean * (1 - mean) / (RANKER_STRENGTH + 1))
 
 
 def all_of(beliefs: Iterable[Moments]) -> Moments:

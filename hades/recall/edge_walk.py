@@ -6,6 +6,7 @@ the way are read from the store.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,20 +29,8 @@ class EdgeChoice:
     least_weight: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """How a node is reached; its strength is the product of the weights."""
-
-    start: Node
-    steps: tuple[tuple[Edge, Step], ...] = ()
-    strength: float = 1.0
-
-    def path(self) -> Path:
-        edges, steps = zip(*self.steps, strict=True)
-        by_way = f" by way of {', '.join(str(one.target) for one in steps[:-1])}"
-        rationale = f"{self.start} leads to {steps[-1].target}{by_way if steps[1:] else ''}"
-        beliefs = [edge.belief for edge in edges]
-        return path_of(self.start, steps, beliefs, self.strength, rationale)
+Way = tuple[tuple[Edge, Step], ...]
+"""How a node is reached; its strength is the product of the weights."""
 
 
 def neighbours(
@@ -49,10 +38,9 @@ def neighbours(
 ) -> list[Neighbour]:
     """What the chosen edges lead to, nearest first, by the strongest of them."""
     ways, _ = _walk(query, [node], chosen, limit + 1, hops)
+    (start, _), *others = ways.items()
     return [
-        Neighbour(end, len(way.steps), round(way.strength, 4), way.path())
-        for end, way in ways.items()
-        if way.steps
+        Neighbour(end, len(way), round(_strength(way), 4), _path(start, way)) for end, way in others
     ]
 
 
@@ -68,7 +56,7 @@ def subgraph(
         if step.target in ways
     ]
     found = [
-        SubgraphNode(node.kind, node.name, len(way.steps), _degree(query, node))
+        SubgraphNode(node.kind, node.name, len(way), _degree(query, node))
         for node, way in ways.items()
     ]
     return Subgraph(tuple(found), tuple(drawn), left_out)
@@ -76,28 +64,35 @@ def subgraph(
 
 def _walk(
     query: QueryContext, starts: Sequence[int], chosen: EdgeChoice, limit: int, hops: int
-) -> tuple[dict[Node, _Way], int]:
+) -> tuple[dict[Node, Way], int]:
     """At most `limit` nodes with the way to each, nearest and strongest first, and how many
     more were seen."""
     found = [query.store.entities.describe(node) for node in dict.fromkeys(starts)]
-    ways = {node: _Way(node) for node in found[:limit]}
+    ways: dict[Node, Way] = dict.fromkeys(found[:limit], ())
     left_out, frontier = len(found) - len(ways), list(ways)
-    for _ in range(0 if left_out else hops):
-        news: dict[Node, _Way] = {}
+    while frontier and hops and not left_out:
+        news: dict[Node, Way] = {}
         for node in frontier:
             for edge, step in _steps(query, node, chosen):
-                way = ways[node]
-                way = _Way(way.start, (*way.steps, (edge, step)), way.strength * edge.weight)
-                known = news.get(step.target)
-                if step.target not in ways and (known is None or way.strength > known.strength):
-                    news[step.target] = way
-        best = sorted(news, key=lambda node: (-news[node].strength, node.name))
-        frontier = best[: limit - len(ways)]
+                end, way = step.target, (*ways[node], (edge, step))
+                if end not in ways and _strength(way) > _strength(news.get(end)):
+                    news[end] = way
+        best = sorted(news, key=lambda node: (-_strength(news[node]), node.name))
+        frontier, hops = best[: limit - len(ways)], hops - 1
         left_out = len(best) - len(frontier)
         ways |= {node: news[node] for node in frontier}
-        if left_out or not frontier:
-            break
     return ways, left_out
+
+
+def _strength(way: Way | None) -> float:
+    return -1.0 if way is None else math.prod(edge.weight for edge, _ in way)
+
+
+def _path(start: Node, way: Way) -> Path:
+    edges, steps = zip(*way, strict=True)
+    by_way = f" by way of {', '.join(str(one.target) for one in steps[:-1])}"
+    rationale = f"{start} leads to {steps[-1].target}{by_way if steps[1:] else ''}"
+    return path_of(start, steps, [edge.belief for edge in edges], _strength(way), rationale)
 
 
 def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tuple[Edge, Step]]:

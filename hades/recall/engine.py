@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path as FilePath
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from hades.recall.intent import (
     default_plan,
     read_intent,
 )
-from hades.recall.pathways import flowing
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranker, Table, shipped_ranker
@@ -43,12 +42,9 @@ from hades.recall.time_asked import TimeAsked, time_asked
 from hades.store.records import Progress
 from hades.store.store import Store
 
-System = Literal["dense", "words", "hybrid", "ppr", "paths", "tiers", "full"]
-SYSTEMS: tuple[System, ...] = ("dense", "words", "hybrid", "ppr", "paths", "tiers", "full")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "full")
 """The ladder of baselines, each with more of the recipe than the one before."""
 
-TIERS = {"meaning": 0.4, "graph": 0.4, "belief": 0.2}
-"""Seed 004's fusion, for comparison: the ranker replaces it."""
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """What is longer is cut: the encoder reads no more than that anyway."""
 _UNHURRIED_MS = 60_000
@@ -113,10 +109,8 @@ class RecallEngine:
         """The passages in the order of one system, best first, whatever it costs."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
-        asked = question[:QUESTION_CHARACTERS_AT_MOST]
         with self.query_context(where, on_progress) as query:
-            asks = self.time(where, query, asked)
-            found = self.find(Run(UNHURRIED), query, asked, 10_000, asks=asks)
+            found = self._found(where, query, question)
             scores = system_scores(found, system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
             order = order[np.isfinite(scores[order])]
@@ -126,16 +120,21 @@ class RecallEngine:
 
     def examine(self, where: Where, question: str) -> tuple[list[Chunk], Table]:
         """The candidates for a question and their features: what a ranker learns from."""
-        asked = question[:QUESTION_CHARACTERS_AT_MOST]
         with self.query_context(where) as query:
-            intent = read_intent(asked)[0]
-            asks = self.time(where, query, asked)
-            found = self.find(Run(UNHURRIED), query, asked, 10_000, intent=intent, asks=asks)
+            found = self._found(where, query, question, read_intent(question)[0])
             ids = query.graph.chunks[found.numbers].tolist()
             chunks = self._store.chunks.find(ids, where.as_of)
             if found.features is None:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
             return [chunks[one].chunk for one in ids], found.features
+
+    def _found(
+        self, where: Where, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
+    ) -> retrieve.Retrieved:
+        """All that can be found, whatever it costs."""
+        asked = question[:QUESTION_CHARACTERS_AT_MOST]
+        asks = self.time(where, query, asked)
+        return self.find(Run(UNHURRIED), query, asked, 10_000, None, intent, asks)
 
     def find(
         self,
@@ -249,9 +248,6 @@ def system_scores(retrieved: retrieve.Retrieved, system: str) -> Any:
         # The ranked ones first, in their order; then the rest by what the retrievers say.
         scores = signals.prior - 1e6
         scores[retrieved.numbers] = retrieved.scores
-    elif system == "paths":
-        flown = flowing(retrieved)
-        scores = np.where(flown > 0, 1 + flown, signals.prior * 1e-3)
     else:
         walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
         plain = (scaled(signals.cosine, signals.mask) + scaled(signals.words, signals.mask)) / 2
@@ -261,17 +257,8 @@ def system_scores(retrieved: retrieve.Retrieved, system: str) -> Any:
             "hybrid": plain,
             # A walk reaches few: what it never came to follows by the prior.
             "ppr": np.where(walked > 0, 1 + walked, signals.prior * 1e-3),
-            "tiers": TIERS["meaning"] * signals.prior
-            + TIERS["graph"] * walked
-            + TIERS["belief"] * _believed(retrieved),
         }[system]
     return np.where(signals.mask, scores, -np.inf)
-
-
-def _believed(retrieved: retrieve.Retrieved) -> Any:
-    believed = np.zeros(len(retrieved.signals.mask))
-    believed[retrieved.numbers] = retrieved.belief
-    return believed
 
 
 @cache

@@ -77,8 +77,8 @@ def _walk_features(chosen: dict[str, Any], signals: Signals, at: Ints) -> None:
         ("log_far", signals.far),
     ):
         chosen[name] = np.log(scores[at] / max(1e-12, scores.max(initial=0.0)) + _LEAST)
-    chosen["walk_rank"] = _ranks(signals.walked[at])
-    chosen["far_rank"] = _ranks(signals.far[at])
+    chosen["walk_rank"] = log_ranks(signals.walked[at])
+    chosen["far_rank"] = log_ranks(signals.far[at])
 
 
 def _retriever_features(
@@ -86,7 +86,7 @@ def _retriever_features(
 ) -> None:
     at = found.numbers
     chosen["prior"] = signals.prior[at]
-    chosen["prior_rank"] = _ranks(signals.prior[at])
+    chosen["prior_rank"] = log_ranks(signals.prior[at])
     there = signals.mask
     by_retriever = signals.scaled or (scaled(signals.cosine, there), scaled(signals.words, there))
     for name, on_one_scale in zip(("meaning", "words"), by_retriever, strict=True):
@@ -196,12 +196,12 @@ def _second_hop_features(chosen: dict[str, Any], found: Candidates) -> None:
     near[found.numbers[:, None] == found.strong[None, :]] = 0
     chosen["near_strong"] = near.max(1, initial=0.0)
     chosen["second_hop"] = found.second[found.numbers]
-    chosen["second_hop_rank"] = _ranks(found.second[found.numbers])
+    chosen["second_hop_rank"] = log_ranks(found.second[found.numbers])
     chosen["following"] = found.following[found.numbers]
-    chosen["following_rank"] = _ranks(chosen["following"]) * bool(found.following.any())
+    chosen["following_rank"] = log_ranks(chosen["following"]) * bool(found.following.any())
 
 
-def _ranks(scores: Floats) -> Floats:
+def log_ranks(scores: Floats) -> Floats:
     """The logarithm of each one's rank, from the best down."""
     ranks = np.empty(len(scores))
     ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))

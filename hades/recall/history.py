@@ -68,9 +68,10 @@ def _in_turn(
 
 def _said_before(retrieved: Retrieved, leading: Passage) -> Iterator[Passage]:
     """What the topic of a passage said before it, newest first."""
-    query = retrieved.query
+    query, asked = retrieved.query, set(retrieved.terms)
     topic, starts = leading.chunk.topic, leading.valid_from
-    known = {chunk.text.strip() for chunk in _chunks(retrieved, topic, leading.chunk.version)}
+    read = query.store.chunks.chunks
+    known = {chunk.text.strip() for chunk in read(query.space, topic, leading.chunk.version)}
     for _ in range(VERSIONS_READ_AT_MOST):
         try:
             as_of = AsOf(starts - _JUST_BEFORE, query.as_of.known)
@@ -78,22 +79,13 @@ def _said_before(retrieved: Retrieved, leading: Passage) -> Iterator[Passage]:
         except (NotFound, OverflowError):  # nothing was before, or before the first day
             return
         starts = state.valid_from
-        said = [
-            one for one in _chunks(retrieved, topic, state.version) if one.text.strip() not in known
-        ]
+        chunks = read(query.space, topic, state.version)
+        said = [one for one in chunks if one.text.strip() not in known]
         known |= {chunk.text.strip() for chunk in said}
         if said:
-            yield _passage(leading, state, _fitting(retrieved, said))
-
-
-def _chunks(retrieved: Retrieved, topic: str, version: int) -> list[Chunk]:
-    return retrieved.query.store.chunks.chunks(retrieved.query.space, topic, version)
-
-
-def _fitting(retrieved: Retrieved, said: Sequence[Chunk]) -> Chunk:
-    """The chunk that has most of the question's words; of equals the first."""
-    asked = set(retrieved.terms)
-    return max(said, key=lambda one: len(asked & set(stems(f"{one.heading} {one.text}"))))
+            # The one that has most of the question's words; of equals the first.
+            best = max(said, key=lambda one: len(asked & set(stems(f"{one.heading} {one.text}"))))
+            yield _passage(leading, state, best)
 
 
 def _passage(leading: Passage, state: State, chunk: Chunk) -> Passage:

@@ -174,44 +174,26 @@ def asks_for_list(question: str) -> bool:
     return _LIST.search(_read(question)) is not None
 
 
-EXECUTION_PASSAGES, EXECUTION_TOKENS = 5, 5_000
-PLANNING_PASSAGES, PLANNING_TOKENS = 10, 10_000
-BRAINSTORMING_PASSAGES, BRAINSTORMING_TOKENS = 20, 20_000
-
-_AMOUNT: dict[Mode, tuple[int, int, int]] = {
-    Mode.EXECUTION: (EXECUTION_PASSAGES, 5, EXECUTION_TOKENS),
-    Mode.PLANNING: (PLANNING_PASSAGES, 8, PLANNING_TOKENS),
-    Mode.BRAINSTORMING: (BRAINSTORMING_PASSAGES, 12, BRAINSTORMING_TOKENS),
+PLANNING_PASSAGES = 10
+_AMOUNT = {
+    Mode.EXECUTION: (5, 5, 5_000),
+    Mode.PLANNING: (PLANNING_PASSAGES, 8, 10_000),
+    Mode.BRAINSTORMING: (20, 12, 20_000),
 }
 """Passages, paths and tokens of the context (passages as in seed 004)."""
 
-_DEPTH: dict[Intent, tuple[int, int, int]] = {
-    Intent.STATUS: (0, 0, 2),
-    Intent.RECENT: (10, 1, 2),
-    Intent.OVERVIEW: (0, 3, 2),
-    Intent.WHY: (3, 0, 2),
-    Intent.WHEN: (10, 0, 2),
-    Intent.BRIDGE: (0, 0, 2),
-    Intent.COMPARE: (0, 0, 3),
-    Intent.LOOKUP: (0, 2, 2),
-}
-"""Earlier versions shown, consolidation level, and parts of the question.
-
-The levels of status, recent, overview, why and of any other question are seed 003's (§6).
-A bridge, a comparison and a time rest on details, so they stay at level 0.
-"""
+_HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
+"""Earlier versions shown; of other questions none."""
 
 
 def default_plan(intent: Intent, mode: Mode = Mode.EXECUTION) -> Plan:
     """The plan for that kind of question, when that much is wanted."""
-    history, level, parts = _DEPTH[intent]
     passages, paths, tokens = _AMOUNT[mode]
     return Plan(
-        q=parts,
+        q=3 if intent is Intent.COMPARE else 2,
         final_context=passages,
         paths=paths,
-        history=history,
-        level=level,
+        history=_HISTORY.get(intent, 0),
         budget=Budget(tokens=tokens),
     )
 

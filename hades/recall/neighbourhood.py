@@ -49,15 +49,11 @@ def paths(query: QueryContext, source: int, target: int, *, limit: int, hops: in
 
 def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:
     """What is joined with a node, nearest first, by the strongest arcs."""
-    graph = query.graph
     start = _numbers(query, node)
     if not start:
         return []
-    reached = expand(
-        graph.adjacency, np.array(start), hops, limit + len(start), _barred(query, {*start})
-    )
-    ways = _ways(graph.adjacency, reached)
-    writer = PathWriter(query)
+    reached = _reached(query, start, hops, limit + len(start))
+    ways, writer = _ways(query.graph.adjacency, reached), PathWriter(query)
     found = []
     for one, hop in zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True):
         if hop:
@@ -72,9 +68,7 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
     graph, writer = query.graph, PathWriter(query)
     starts = {node: _numbers(query, node) for node in nodes}
     seeds = list(dict.fromkeys(one for numbers in starts.values() for one in numbers))
-    reached = expand(
-        graph.adjacency, np.array(seeds, np.int64), hops, limit, _barred(query, {*seeds})
-    )
+    reached = _reached(query, seeds, hops, limit)
     counts, targets, weights = graph.adjacency.of(reached.nodes)
     sources = np.repeat(reached.nodes, counts)
     inside = np.isin(targets, reached.nodes) & (sources < targets)
@@ -109,9 +103,8 @@ def related_topics(query: QueryContext, node: int, *, limit: int) -> list[tuple[
     start = _numbers(query, node)
     if not start:
         return []
-    adjacency, barred = query.graph.adjacency, _barred(query, {*start})
-    reached = expand(adjacency, np.array(start), RELATED_HOPS, RELATED_LOOKED_AT, barred)
-    ways, writer = _ways(adjacency, reached), PathWriter(query)
+    reached = _reached(query, start, RELATED_HOPS, RELATED_LOOKED_AT)
+    ways, writer = _ways(query.graph.adjacency, reached), PathWriter(query)
     own = {writer.topic(one) for one in start} | {str(query.store.entities.describe(node))}
     found: dict[str, Path] = {}
     for one in reached.nodes[len(start) :].tolist():
@@ -123,6 +116,11 @@ def related_topics(query: QueryContext, node: int, *, limit: int) -> list[tuple[
             if len(found) == limit:
                 break
     return list(found.items())
+
+
+def _reached(query: QueryContext, starts: list[int], hops: int, limit: int) -> Reached:
+    at, barred = np.array(starts, np.int64), _barred(query, {*starts})
+    return expand(query.graph.adjacency, at, hops, limit, barred)
 
 
 def _ways(adjacency: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:

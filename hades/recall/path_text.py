@@ -42,89 +42,68 @@ class PathWriter:
             steps.append(step)
             beliefs.append(sure)
             at += used
-        path = path_of(
-            self._node(numbers[0]), steps, beliefs, reliability, self._rationale(numbers)
-        )
+        rationale = self._rationale(numbers)
+        path = path_of(self.node(numbers[0]), steps, beliefs, reliability, rationale)
         return replace(path, parts={**path.parts, "nodes": float(len(numbers))})
-
-    def step(self, one: int, two: int) -> Step:
-        """The arc from one node to another."""
-        return self._step([one, two], 0)[0]
 
     def edges(self, one: int, two: int) -> list[SubgraphEdge]:
         """Every edge between two nodes, whichever way it points; else what joins them."""
-        if self._is_chunk(one) or self._is_chunk(two):
-            return [self._drawn(one, self.step(one, two))]
-        told = [*self._told(one, two), *self._told(two, one)]
-        return [
-            SubgraphEdge(
-                edge.source, edge.relation, edge.target, edge.weight, _shortened(edge.evidence)
-            )
-            for edge in told
-        ] or [self._drawn(one, self.step(one, two))]
-
-    def _drawn(self, one: int, step: Step) -> SubgraphEdge:
-        ends = (self._node(one), step.target)
+        told: list[Edge] = []
+        if not self._is_chunk(one) and not self._is_chunk(two):
+            told = [*self._told(one, two), *self._told(two, one)]
+        if told:
+            return [
+                SubgraphEdge(
+                    edge.source, edge.relation, edge.target, edge.weight, _shortened(edge.evidence)
+                )
+                for edge in told
+            ]
+        step = self._step([one, two], 0)[0]
+        ends = (self.node(one), step.target)
         source, target = ends if step.forward else ends[::-1]
-        return SubgraphEdge(source, step.relation, target, step.weight, step.snippet, step.chunk)
-
-    def text(self, number: int) -> str:
-        """The text of a chunk in one line; of anything else, nothing."""
-        return " ".join(self._chunk(number).text.split()) if self._is_chunk(number) else ""
-
-    def node(self, number: int) -> Node:
-        """A node by kind and name."""
-        return self._node(number)
+        return [SubgraphEdge(source, step.relation, target, step.weight, step.snippet, step.chunk)]
 
     def topic(self, number: int) -> str:
         """The topic a chunk stands in; of anything else, the name it may have as a topic."""
-        return self._chunk(number).topic if self._is_chunk(number) else self._node(number).name
+        return self._chunk(number).topic if self._is_chunk(number) else self.node(number).name
 
     def _step(self, numbers: Sequence[int], at: int) -> tuple[Step, Belief, int]:
         """One step, and how many arcs it covers: a titled passage is told by its title."""
         one, two = numbers[at], numbers[at + 1]
         if at + 2 < len(numbers) and self._is_chunk(two) and self._is_entity(numbers[at + 2]):
-            three = numbers[at + 2]
-            title = self._title(two)
-            if one == title:
-                return self._mention(two, three, forward=True), MENTIONED, 2
-            if three == title and self._is_entity(one):
-                return self._mention(two, three, forward=False, said=one), MENTIONED, 2
+            three, title = numbers[at + 2], self._title(two)
+            if one == title or (three == title and self._is_entity(one)):
+                said = three if one == title else one
+                return self._mention(two, three, said, forward=one == title), MENTIONED, 2
         if self._is_chunk(one) and self._is_entity(two):
             if self._title(one) == two:
-                return Step("title of", self._node(two), 1.0, False), CERTAIN, 1
-            return self._mention(one, two, forward=True), MENTIONED, 1
+                return Step("title of", self.node(two), 1.0, False), CERTAIN, 1
+            return self._mention(one, two, two, forward=True), MENTIONED, 1
         if self._is_entity(one) and self._is_chunk(two):
-            relation = "title of" if self._title(two) == one else "mentioned in"
-            snippet = "" if relation == "title of" else self._snippet(two, one)
-            step = Step(relation, self._node(two), 1.0, True, snippet, self._chunk(two).id)
-            return step, CERTAIN if relation == "title of" else MENTIONED, 1
+            cited = self._chunk(two).id
+            if self._title(two) == one:
+                return Step("title of", self.node(two), 1.0, True, "", cited), CERTAIN, 1
+            words = self._snippet(two, one)
+            return Step("mentioned in", self.node(two), 1.0, True, words, cited), MENTIONED, 1
         return self._stated(one, two)
 
-    def _mention(self, chunk: int, target: int, *, forward: bool, said: int | None = None) -> Step:
-        named = target if said is None else said
-        return Step(
-            relation="mentions",
-            target=self._node(target),
-            weight=1.0,
-            forward=forward,
-            snippet=self._snippet(chunk, named),
-            chunk=self._chunk(chunk).id,
-        )
+    def _mention(self, chunk: int, target: int, said: int, *, forward: bool) -> Step:
+        words, cited = self._snippet(chunk, said), self._chunk(chunk).id
+        return Step("mentions", self.node(target), 1.0, forward, words, cited)
 
     def _stated(self, one: int, two: int) -> tuple[Step, Belief, int]:
         """An edge somebody or some text states; else what joins chunks and topics."""
         if self._is_chunk(one) and self._is_chunk(two):
             forward = bool(self._graph.next[one] == two)
-            return Step("next", self._node(two), 1.0, forward), CERTAIN, 1
+            return Step("next", self.node(two), 1.0, forward), CERTAIN, 1
         if self._is_chunk(one) or self._is_chunk(two):
-            return Step("says", self._node(two), 1.0, self._is_chunk(two)), CERTAIN, 1
-        edge, forward = self._edge(one, two), True
-        if edge is None:
-            edge, forward = self._edge(two, one), False
-        if edge is None:
-            return self._stated_by_a_text(one, two), MENTIONED, 1
-        return step_along(edge, self._node(two), forward=forward), edge.belief, 1
+            return Step("says", self.node(two), 1.0, self._is_chunk(two)), CERTAIN, 1
+        for source, target in ((one, two), (two, one)):
+            if found := self._told(source, target):
+                # The strongest, the older of equals.
+                edge = max(found, key=lambda edge: (edge.weight, -edge.id))
+                return step_along(edge, self.node(two), forward=source == one), edge.belief, 1
+        return self._stated_by_a_text(one, two), MENTIONED, 1
 
     def _stated_by_a_text(self, one: int, two: int) -> Step:
         """What a text that is there states of two nodes; else a topic is what it is about."""
@@ -134,15 +113,10 @@ class PathWriter:
                 number = self._graph.number(chunk << 3 | NodeKind.CHUNK)
                 if number is not None and self._graph.visible[number]:
                     cited = self._chunk(number).id
-                    node = self._node(two)
+                    node = self.node(two)
                     return Step(relation, node, weight, forward, _shortened(evidence), cited)
         of_kinds = self._is_entity(one) != self._is_entity(two)
-        return Step("same as" if of_kinds else "related to", self._node(two), 1.0)
-
-    def _edge(self, source: int, target: int) -> Edge | None:
-        """The strongest edge from one node to another, the older of equals."""
-        found = self._told(source, target)
-        return max(found, key=lambda edge: (edge.weight, -edge.id), default=None)
+        return Step("same as" if of_kinds else "related to", self.node(two), 1.0)
 
     def _told(self, source: int, target: int) -> list[Edge]:
         """The edges from one node to another that somebody told."""
@@ -153,17 +127,11 @@ class PathWriter:
         return self._query.store.edges.find(self._query.space, wanted, self._query.as_of)
 
     def _rationale(self, numbers: Sequence[int]) -> str:
-        start, end = self._node(numbers[0]), self._node(numbers[-1])
-        between = [
-            str(self._node(n)) for n in numbers[1:-1] if self._is_entity(n) and n != numbers[0]
-        ]
-        begins = (
-            f"{start} is named in the question and leads"
-            if numbers[0] in self._named
-            else (f"{start} leads")
-        )
+        first, *others, last = numbers
+        between = [str(self.node(n)) for n in others if self._is_entity(n) and n != first]
+        named = " is named in the question and" if first in self._named else ""
         way = f" by way of {', '.join(between)}" if between else ""
-        return f"{begins} to {end}{way}"
+        return f"{self.node(first)}{named} leads to {self.node(last)}{way}"
 
     # Nodes
 
@@ -177,7 +145,8 @@ class PathWriter:
         title = int(self._graph.title_of[chunk])
         return None if title < 0 else self._graph.first_entity + title
 
-    def _node(self, number: int) -> Node:
+    def node(self, number: int) -> Node:
+        """A node by kind and name."""
         if number not in self._names:
             if self._is_chunk(number):
                 node = Node(NodeKind.CHUNK.label, self._chunk(number).id)
@@ -194,7 +163,7 @@ class PathWriter:
         return self._chunks[number]
 
     def _snippet(self, chunk: int, entity: int) -> str:
-        return snippet(self._chunk(chunk).text, str(self._node(entity)))
+        return snippet(self._chunk(chunk).text, str(self.node(entity)))
 
 
 def path_of(

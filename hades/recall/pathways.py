@@ -14,8 +14,8 @@ import numpy as np
 from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
-from hades.graph.arrays import Floats, Ints
-from hades.graph.flow import FlowPath, best_paths, flow
+from hades.graph.arrays import Ints
+from hades.graph.flow import FlowPath, best_paths
 from hades.index.graph_view import is_at
 from hades.recall.path_text import PathWriter
 from hades.recall.retrieve import Retrieved
@@ -32,22 +32,6 @@ FOUND_NODES = 200
 FLOW_LEAST = 0.005
 """What a node must give each neighbour to pass anything on; a passage has some 20 names,
 so the paper's .05, meant for graphs of a few neighbours a node, would end at the first."""
-
-
-def flowing(retrieved: Retrieved) -> Floats:
-    """By chunk number: what flows to it from the names of the question, or the best passage."""
-    held = np.zeros(len(retrieved.signals.mask))
-    if not len(retrieved.numbers):
-        return held
-    nodes, adjacency = found_graph(retrieved, retrieved.numbers)
-    for source in sources_of(retrieved, retrieved.numbers):
-        at = int(np.searchsorted(nodes, source))
-        if at < len(nodes) and nodes[at] == source:
-            reached = flow(adjacency, at, theta=FLOW_LEAST, nodes=FOUND_NODES).holds
-            for node, amount in reached.items():
-                if nodes[node] < len(held):
-                    held[nodes[node]] += amount
-    return held
 
 
 class Pathways:

@@ -95,7 +95,6 @@ class Plan(_PlanPart):
     facts: int = Field(default=5, ge=0, le=50, description="told facts in the context")
     paths: int = Field(default=5, ge=0, le=20, description="paths in the context")
     history: int = Field(default=0, ge=0, le=20, description="earlier versions shown besides")
-    level: int = Field(default=0, ge=0, le=3, description="consolidation level wanted (seed 003)")
     budget: Budget = Budget()
     reasons: tuple[str, ...] = ()
 
@@ -162,12 +161,17 @@ def _clamp(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> 
     bound = _BOUNDS.get(problem["type"])
     if bound is None:
         raise InvalidInput(f"The plan's {name} cannot be used: {problem['msg']}.")
+    _set(data, name, problem["ctx"][bound], notes)
+
+
+def _set(data: dict[str, Any], name: str, limit: Any, notes: list[Note]) -> None:
+    """Set what is out of range to its limit, and note it."""
+    *outer, last = name.split(".")
     inner = data
-    for part in where[:-1]:
+    for part in outer:
         inner = inner[part]
-    limit = problem["ctx"][bound]
-    notes.append(Note(Reason.CLAMPED, "plan", f"{name} {inner[where[-1]]} to {limit}"))
-    inner[where[-1]] = limit
+    notes.append(Note(Reason.CLAMPED, "plan", f"{name} {inner[last]} to {limit}"))
+    inner[last] = limit
 
 
 def _consistent(plan: Plan) -> tuple[Plan, tuple[Note, ...]]:
@@ -179,21 +183,14 @@ def _consistent(plan: Plan) -> tuple[Plan, tuple[Note, ...]]:
         if told.startswith(_CLAMPED)
     ]
     whole = plan.budget
-    limits = (
-        (("retriever", "timeout_ms"), whole.latency_ms),
-        (("graph", "timeout_ms"), whole.latency_ms),
-        (("reranker", "timeout_ms"), whole.latency_ms),
-        (("reranker", "m"), whole.docs_max),
-        (("retriever", "k"), whole.docs_max),
-        (("final_context",), min(plan.reranker.m, whole.docs_max)),
-    )
-    for where, limit in limits:
-        inner = data if len(where) == 1 else data[where[0]]
-        value = inner[where[-1]]
+    for stage in ("retriever", "graph", "reranker"):
+        data[stage]["timeout_ms"] = min(data[stage]["timeout_ms"], whole.latency_ms)
+    for name, value, limit in (
+        ("reranker.m", plan.reranker.m, whole.docs_max),
+        ("retriever.k", plan.retriever.k, whole.docs_max),
+        ("final_context", plan.final_context, min(plan.reranker.m, whole.docs_max)),
+    ):
         if value > limit:
-            if where[-1] != "timeout_ms":
-                detail = f"{'.'.join(where)} {value} to {limit}"
-                notes.append(Note(Reason.CLAMPED, "plan", detail))
-            inner[where[-1]] = limit
+            _set(data, name, limit, notes)
     data["reasons"] = tuple(str(note) for note in notes)
     return Plan.model_validate(data), tuple(notes)

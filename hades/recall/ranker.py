@@ -21,7 +21,7 @@ import numpy as np
 
 from hades.errors import Corrupt
 from hades.graph.arrays import Flags, Floats, Floats32
-from hades.recall.features import FEATURES
+from hades.recall.features import FEATURES, log_ranks
 from hades.recall.notes import NOTE_FEATURES
 
 Table = Floats32
@@ -57,16 +57,11 @@ _TURN = FEATURES.index("turn")
 PRIOR_BELIEF: tuple[str, ...] = ("cosine", "rank")
 """The same where nothing was ranked: too few candidates, switched off, or too late."""
 LINKED, NOTES = FEATURES[:-1], NOTE_FEATURES[:-2]
-_COLUMNS = {
-    kind: [of.index(name) for name in names]
-    for kind, of, names in (
-        ("linked", FEATURES, LINKED),
-        ("plain", FEATURES, PLAIN),
-        ("turns", FEATURES, TURNS),
-        ("notes", NOTE_FEATURES, NOTES),
-    )
-}
 _NAMES = {"linked": LINKED, "plain": PLAIN, "turns": TURNS, "notes": NOTES}
+_COLUMNS = {
+    kind: [(NOTE_FEATURES if kind == "notes" else FEATURES).index(name) for name in names]
+    for kind, names in _NAMES.items()
+}
 _BELIEFS = {"belief": BELIEF, "notes_belief": NOTE_BELIEF, "prior_belief": PRIOR_BELIEF}
 _NOTE_BELIEF_COLUMNS = [NOTE_FEATURES.index(name) for name in NOTE_BELIEF[1:-1]]
 
@@ -108,12 +103,13 @@ class Ranker:
         """Scores of one question's candidates."""
         kind = kind_of(features)
         scores = self._scores(features, kind)
-        chance = self._chance(_belief_of(kind), belief_features(features, scores, kind))
+        belief = "notes_belief" if kind == "notes" else "belief"
+        chance = self._chance(belief, belief_features(features, scores, kind))
         return Ranked(scores, chance, kind == "linked")
 
     def unranked(self, scores: Floats, cosine: Floats) -> Ranked:
         """Scores that somebody else gave, with beliefs on the same scale."""
-        x = np.stack([cosine, _log_rank(scores)], 1)
+        x = np.stack([cosine, log_ranks(scores)], 1)
         return Ranked(scores, self._chance("prior_belief", x), linked=False)
 
     def _chance(self, belief: str, x: Floats) -> Floats:
@@ -193,13 +189,9 @@ def kind_of(features: Table) -> str:
         return "notes"
     if len(features) and float(features[:, _TURN].mean()) >= TURNS_SHARE:
         return "turns"
-    return "linked" if is_linked(features) else "plain"
-
-
-def is_linked(features: Table) -> bool:
-    """Whether the graph speaks of the question."""
     bridged = float((features[:, _BRIDGE_IN] > 0).mean()) if len(features) else 0.0
-    return bool(features[:, _TITLE_NAMED].any() or bridged >= LINKED_SHARE)
+    is_linked = features[:, _TITLE_NAMED].any() or bridged >= LINKED_SHARE
+    return "linked" if is_linked else "plain"
 
 
 def standardised(features: Table) -> Table:
@@ -210,7 +202,7 @@ def standardised(features: Table) -> Table:
 
 def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
     """What a passage's probability is read from."""
-    rank = _log_rank(scores)
+    rank = log_ranks(scores)
     if kind == "notes":
         own = features[:, _NOTE_BELIEF_COLUMNS].T
         return np.stack([scores, *own, rank], 1)
@@ -221,14 +213,7 @@ def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
 
 def _prior_features(one: TrainingQuestion) -> Floats:
     features = one.features.astype(float)
-    return np.stack([features[:, _COSINE], _log_rank(features[:, _PRIOR])], 1)
-
-
-def _log_rank(scores: Floats) -> Floats:
-    """The logarithm of each one's rank, from the best down."""
-    rank = np.empty(len(scores))
-    rank[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
-    return np.log1p(rank)
+    return np.stack([features[:, _COSINE], log_ranks(features[:, _PRIOR])], 1)
 
 
 def _fit_belief(
@@ -241,10 +226,6 @@ def _fit_belief(
     x = np.concatenate([read(one) for one in questions])
     y = np.concatenate([one.wanted for one in questions]).astype(float)
     return _fit(x, y, _shares(questions), BELIEF_SHRINKAGE, np.zeros(count))
-
-
-def _belief_of(kind: str) -> str:
-    return "notes_belief" if kind == "notes" else "belief"
 
 
 def _by_name(names: Sequence[str], weights: Floats) -> dict[str, float]:

@@ -58,12 +58,6 @@ class Stage:
             detail = f"after {self.limit_ms} ms, {detail}"
         self.note(reason, detail)
 
-    def trim(self, reason: Reason, count: int, detail: str) -> None:
-        """Say that something was cut by a cap."""
-        self.capped = True
-        self.cut += count
-        self.note(reason, f"{count} {detail}")
-
     def note(self, reason: Reason, detail: str = "") -> None:
         """Say what was done another way."""
         self.run.notes.append(Note(reason, self.name, detail))
@@ -158,5 +152,7 @@ class Run:
             allowed.append(one)
         if len(allowed) < len(documents):
             gone = len(documents) - len(allowed)
-            stage.trim(Reason.BUDGET_EXHAUSTED, gone, "documents beyond docs_max")
+            stage.capped = True
+            stage.cut += gone
+            stage.note(Reason.BUDGET_EXHAUSTED, f"{gone} documents beyond docs_max")
         return allowed

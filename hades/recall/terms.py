@@ -14,15 +14,13 @@ from enum import Enum
 from functools import lru_cache
 from itertools import groupby
 
+from hades.domain.answer import Passage
 from hades.domain.names import STOP_WORDS, words
 
 NAME_WEIGHT = 2.0
 """A name or a number in a question is asked about more than a plain word."""
 
-_MONTH = (
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?|january|february|march|april|"
-    r"june|july|august|september|october|november|december"
-)
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DATE = (
     rf"\b(?:1\d{{3}}|20\d{{2}})\b|\b\d{{1,2}}\s+(?:{_MONTH})\b|\b(?:{_MONTH})\s+\d{{1,2}}\b|"
     r"\b(?:yesterday|today|tomorrow|last (?:week|month|year)|next (?:week|month|year)|"
@@ -130,6 +128,21 @@ class QuestionTerms:
     def only_repeated_by(self, told: frozenset[str]) -> bool:
         """Whether what a text says is the question again, or less; said of a yes, that is news."""
         return told <= self.said and not (self.asks_whether and told == self.said)
+
+
+def unsaid_names(
+    names: Sequence[QuestionName], told: Sequence[Collection[str]], passages: Sequence[Passage]
+) -> list[str]:
+    """What a question names and nothing found, told in stems, does."""
+    missing = [one.text for one in names if not any(one.stands_in(text) for text in told)]
+    # Found by another name than the one that was asked with: it is known after all.
+    by_alias = any("names" in one.retrievers for one in passages)
+    return [] if by_alias and len(missing) == len(names) else missing
+
+
+def text_around(passage: Passage) -> str:
+    """All that a passage says, with its heading and its topic's name."""
+    return f"{passage.chunk.text} {passage.chunk.heading} {passage.chunk.topic}"
 
 
 def terms_of(question: str) -> QuestionTerms:

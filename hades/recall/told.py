@@ -18,7 +18,7 @@ from hades.domain.names import name_parts, words
 from hades.domain.sentences import sentences
 from hades.domain.statement import day
 from hades.recall.intent import asks_for_list
-from hades.recall.terms import QuestionTerms, said, stem, terms_of
+from hades.recall.terms import QuestionTerms, said, stem, terms_of, text_around, unsaid_names
 
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
@@ -42,6 +42,10 @@ class _Unit:
     topic: str
     when: datetime
     ended: bool = False
+
+    @property
+    def sentence(self) -> Sentence:
+        return Sentence(self.text, round(self.belief, 4), self.number, self.kind)
 
 
 def from_notes(recall: Recall) -> Answer:
@@ -69,15 +73,13 @@ def from_notes(recall: Recall) -> Answer:
         room -= length
     if happened:
         chosen.sort(key=lambda unit: (unit.when, unit.topic))
-    told = (Sentence(one.text, round(one.belief, 4), one.number, one.kind) for one in chosen)
-    return Answer(recall.question, tuple(told), recall)
+    return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall)
 
 
 def sure_facts(recall: Recall) -> list[Sentence]:
     """The facts that a question surely means, among documents too."""
     units = (_fact(fact, number) for number, fact in enumerate(recall.facts, start=1))
-    sure = [one for one in units if one.belief >= FACT_SURE]
-    return [Sentence(one.text, round(one.belief, 4), one.number, one.kind) for one in sure]
+    return [unit.sentence for unit in units if unit.belief >= FACT_SURE]
 
 
 def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
@@ -85,21 +87,14 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
 
     Of all simple signs that a question cannot be answered these two tell most: 102 is not 103.
     """
-    asked = (
-        recall.question if recall.time is None else recall.question.replace(recall.time.said, " ")
-    )
+    asked = recall.question.replace(recall.time.said, " ") if recall.time else recall.question
     terms = terms_of(asked)
-    passages = [
-        f"{one.chunk.text} {one.chunk.heading} {one.chunk.topic}" for one in recall.passages
-    ]
-    told = [_said(text) for text in (*passages, *(fact.text for fact in recall.facts))]
-    if units and units[0].kind == "fact" and units[0].belief >= FACT_MEANT:
-        missing = []  # it names its subject: another word for the relation is none
-    else:
-        missing = [one.text for one in terms.names if not any(one.stands_in(text) for text in told)]
-        # Found by another name than the one that was asked with: it is known after all.
-        by_alias = any("names" in one.retrievers for one in recall.passages)
-        missing = [] if by_alias and len(missing) == len(terms.names) else missing
+    texts = (*map(text_around, recall.passages), *(fact.text for fact in recall.facts))
+    told = [_said(text) for text in texts]
+    missing = []
+    # A fact that is meant names its subject: another word for the relation is none.
+    if not (units and units[0].kind == "fact" and units[0].belief >= FACT_MEANT):
+        missing = unsaid_names(terms.names, told, recall.passages)
     few = recall.wants is Wants.STATE and len(terms.weights) <= FEW_WORDS
     if few and not any(set(terms.weights) & text for text in told):
         # All that is asked about, in small letters.
@@ -137,8 +132,8 @@ def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
 def _fact(fact: Fact, number: int) -> _Unit:
     edge = fact.edge
     return _Unit(
-        *(fact.text, fact.score, number, "fact", edge.source.name, edge.valid_from),
-        ended=edge.valid_to is not None,
+        *(fact.text, fact.score, number, "fact"),
+        *(edge.source.name, edge.valid_from, edge.valid_to is not None),
     )
 
 
@@ -156,13 +151,8 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
     elif dated:
         when = f" ({day(passage.valid_from)})"
     return _Unit(
-        f"{chunk.topic}: {text}{when}",
-        passage.belief.mean,
-        number,
-        "passage",
-        chunk.topic,
-        passage.valid_from,
-        ended=passage.valid_to is not None,
+        *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
+        *(chunk.topic, passage.valid_from, passage.valid_to is not None),
     )
 
 
@@ -175,21 +165,17 @@ def _on_one_line(text: str) -> str:
 
 def _best(parts: Sequence[str], terms: QuestionTerms, most: int) -> str:
     """The sentences that say most of a question, and what stands beside them, in their order."""
-
-    def says(at: int) -> float:
-        own = said(parts[at])
-        worth = sum(weight for term, weight in terms.weights.items() if term in own)
-        return worth + terms.is_answered_in_kind(parts[at])
-
-    worth = [says(at) for at in range(len(parts))]
+    worth = [
+        sum(weight for term, weight in terms.weights.items() if term in own)
+        + terms.is_answered_in_kind(part)
+        for part, own in ((part, said(part)) for part in parts)
+    ]
+    around = [0.0, *worth, 0.0]
     kept: set[int] = set()
     words = 0
     # What stands beside a good sentence is worth half as much.
-    beside = [
-        max((worth[n] for n in (at - 1, at + 1) if 0 <= n < len(parts)), default=0.0)
-        for at in range(len(parts))
-    ]
-    for at in sorted(range(len(parts)), key=lambda at: -(worth[at] + beside[at] / 2)):
+    total = [one + max(around[at], around[at + 2]) / 2 for at, one in enumerate(worth)]
+    for at in sorted(range(len(parts)), key=lambda at: -total[at]):
         length = len(parts[at].split())
         if not kept or words + length <= most:
             kept.add(at)

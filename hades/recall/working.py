@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from hades.context.tokens import ELLIPSIS, Tokenizer, cut, load_tokenizer
+from hades.context.tokens import ELLIPSIS, count, cut
 from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
 from hades.domain.graph import Reason
 from hades.domain.topics import State
@@ -44,7 +44,7 @@ def gather(
     latest = store.topics.state(where.space, topic, where.as_of)
     parts = _before(store, where, latest)
     parts["related"] = list(_related(store, where, near))
-    return _Packing(load_tokenizer(), budget).packed(latest, parts)
+    return _Packing(budget).packed(latest, parts)
 
 
 def _before(store: Store, where: Where, latest: State) -> dict[str, list[tuple[State, str]]]:
@@ -77,8 +77,7 @@ def _related(
 class _Packing:
     """A context as it fills up."""
 
-    def __init__(self, counter: Tokenizer, budget: int) -> None:
-        self._counter = counter
+    def __init__(self, budget: int) -> None:
         self._budget = budget
         self._room = budget
         self._items: list[WorkingItem] = []
@@ -108,21 +107,21 @@ class _Packing:
             topic=latest.topic,
             items=tuple(self._items),
             context=context,
-            tokens=self._counter.count([context])[0],
+            tokens=count([context])[0],
             budget=self._budget,
             reasons=tuple(self._notes),
         )
 
     def _tokens(self, state: State) -> int:
         head = _head(WorkingItem("latest", state, "", 0))
-        return sum(self._counter.count([head, state.content.strip()]))
+        return sum(count([head, state.content.strip()]))
 
     def _put(self, why: str, state: State, path: str, room: float) -> int:
         """Put a state in where it fits; how many tokens it takes, 0: it does not fit."""
         item = WorkingItem(why, state, "", 0, path)
-        head = self._counter.count([_head(item)])[0]
+        head = count([_head(item)])[0]
         text = state.content.strip()
-        whole = self._counter.count([text])[0]
+        whole = count([text])[0]
         fits = int(min(room, self._room)) - head
         most = min(fits, RELATED_TOKENS_AT_MOST) if why == "related" else fits
         if whole > most:
@@ -130,10 +129,10 @@ class _Packing:
             least = 1 if why == "latest" else PART_TOKENS_AT_LEAST
             if why in ("recent", "important") or most < least:
                 return 0
-            text = cut(text, most, self._counter)
+            text = cut(text, most)
             detail = f"{state.id} cut to {most} of {whole} tokens"
             self._notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, detail))
-        tokens = head + self._counter.count([text])[0]
+        tokens = head + count([text])[0]
         self._room -= tokens
         self._items.append(WorkingItem(why, state, text, tokens, path))
         return tokens

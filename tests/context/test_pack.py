@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path as FilePath
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from making import passage, path
 
-import hades
 from hades.context.pack import (
     LEDGER_TOKENS_AT_MOST,
     PATH_TOKENS_AT_MOST,
     Packed,
     pack,
 )
-from hades.context.tokens import cut, cut_words, load_tokenizer
+from hades.context.tokens import count, cut, cut_words
 from hades.domain.answer import Passage, Path
 from hades.domain.graph import Reason
-from hades.models.encoder import MINILM_FOLDER, count_tokens
-
-TOKENS = load_tokenizer()
+from hades.models.encoder import count_tokens
 
 
 def packed(
@@ -127,25 +122,6 @@ def test_a_question_that_is_a_text_is_cut() -> None:
     assert found.tokens <= 200
 
 
-def test_another_tokenizer_can_take_its_place(tmp_path: FilePath) -> None:
-    same = load_tokenizer(f"file:{MINILM_FOLDER / 'tokenizer.json'}")
-    texts = ["Hello, wörld!", "", "東京 \ud800"]
-    assert same.count(texts) == TOKENS.count(texts)
-    with pytest.raises(hades.NotFound):
-        load_tokenizer(f"file:{tmp_path / 'none.json'}")
-    with pytest.raises(hades.InvalidInput):
-        load_tokenizer("guess")
-
-
-class Greedy:
-    """Counts a whole higher than its parts, as byte-pair encodings may."""
-
-    additive = False
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return [len(text) // 3 + text.count("\n") * 2 for text in texts]
-
-
 TEXT = st.text(st.sampled_from("ab é東. \n…🙂x"), max_size=300)
 LONG = st.builds(lambda text, times: text * times, TEXT, st.integers(1, 30))
 
@@ -155,12 +131,10 @@ LONG = st.builds(lambda text, times: text * times, TEXT, st.integers(1, 30))
     texts=st.lists(LONG, max_size=6),
     names=st.lists(st.lists(TEXT, min_size=1, max_size=5), max_size=5),
     budget=st.integers(0, 400),
-    greedy=st.booleans(),
 )
 def test_the_budget_is_never_exceeded(
-    question: str, texts: list[str], names: list[list[str]], budget: int, greedy: bool
+    question: str, texts: list[str], names: list[list[str]], budget: int
 ) -> None:
-    tokenizer = Greedy() if greedy else TOKENS
     passages = [passage(text, topic=text[:50] or "t", heading=text[:9]) for text in texts]
     paths = [path(*row, reliability=len(row) / 9, snippet=row[0]) for row in names]
     found, again = (
@@ -171,12 +145,11 @@ def test_the_budget_is_never_exceeded(
             budget=budget,
             passages_at_most=4,
             paths_at_most=3,
-            tokenizer=tokenizer,
         )
         for order in (paths, reversed(paths))
     )
-    assert tokenizer.count([found.context])[0] == found.tokens <= budget
-    assert found.evidence_tokens <= found.tokens or greedy
+    assert count([found.context])[0] == found.tokens <= budget
+    assert found.evidence_tokens <= found.tokens
     assert replace(found, paths=()) == replace(again, paths=())  # in whatever order they came
     cited = [(c.kind, c.number) for c in found.citations]
     assert cited == [("passage", n + 1) for n in range(len(found.passages))] + [
@@ -189,8 +162,8 @@ def test_the_budget_is_never_exceeded(
 @given(LONG, st.integers(0, 60))
 def test_a_cut_text_is_a_beginning_that_fits(text: str, at_most: int) -> None:
     for shorten in (cut, cut_words):
-        kept = shorten(text, at_most, TOKENS)
-        assert TOKENS.count([kept])[0] <= at_most
+        kept = shorten(text, at_most)
+        assert count([kept])[0] <= at_most
         assert kept == text or text.startswith(kept.removesuffix("…").removesuffix(" "))
 
 
@@ -198,5 +171,4 @@ def test_a_cut_text_is_a_beginning_that_fits(text: str, at_most: int) -> None:
 def test_the_built_in_tokenizer_never_looks_across_white_space(
     parts: list[str], space: str
 ) -> None:
-    assert TOKENS.additive
-    assert TOKENS.count([space.join(parts)])[0] == sum(TOKENS.count(parts))
+    assert count([space.join(parts)])[0] == sum(count(parts))

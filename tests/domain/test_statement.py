@@ -37,7 +37,6 @@ def edge(relation: str, begins: str, ends: str | None = None, recorded: str = "2
 def test_a_fact_is_said_with_its_time(begins: str, ends: str | None, when: str) -> None:
     told = edge("runs_on", begins, ends)
     assert statement(told) == f"server/db07 runs on rack 4{when}"
-    assert statement(told, dated=False) == "server/db07 runs on rack 4"
 
 
 def test_a_plan_that_came_true_is_from_its_day_on_or_since() -> None:
@@ -68,8 +67,6 @@ def test_a_time_is_said_as_it_was_understood(
 
 
 def test_relations_are_said_as_words() -> None:
-    said = {
-        name: statement(edge(name, "2025-01-01"), dated=False) for name in ("is-part_of", "_a__b-")
-    }
+    said = {name: statement(edge(name, "0001-01-01")) for name in ("is-part_of", "_a__b-")}
     assert said["is-part_of"] == "server/db07 is part of rack 4"
     assert said["_a__b-"] == "server/db07 a b rack 4"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.weights import TYPE_PRIORS, freshness, initial_weight, weight_of
+from hades.domain.weights import TYPE_PRIORS, initial_weight, weight_of
 
 shares = st.floats(0, 1)
 
 
-@given(st.sampled_from([*TYPE_PRIORS, "anything"]), shares, st.none() | shares, st.floats(0, 1e4))
+@given(st.sampled_from([*TYPE_PRIORS, "anything"]), shares, st.none() | shares)
 def test_a_weight_is_a_share_and_follows_from_its_parts(
-    relation: str, certainty: float, similarity: float | None, age_days: float
+    relation: str, certainty: float, similarity: float | None
 ) -> None:
-    weight = initial_weight(relation, certainty=certainty, similarity=similarity, age_days=age_days)
+    weight = initial_weight(relation, certainty=certainty, similarity=similarity)
     assert 0.5 <= weight.value < 1
     assert weight.value == weight_of(weight.components)
     assert ("sim" in weight.components) == (similarity is not None)
@@ -24,10 +24,4 @@ def test_more_of_anything_weighs_more() -> None:
     plain = initial_weight("calls").value
     assert initial_weight("calls", similarity=0.8).value > plain
     assert initial_weight("calls", certainty=0.5).value < plain
-    assert initial_weight("calls", age_days=400).value < plain
     assert initial_weight("in_category").value < plain < initial_weight("contains").value
-
-
-def test_citations_stay_fresh_longer_than_calls() -> None:
-    assert freshness("cites", 365) > freshness("calls", 365)
-    assert freshness("cites", 0) == 1

@@ -254,7 +254,7 @@ def test_lines_that_cannot_be_read_are_named(ovens: Path, file: str, row: Any, s
 
 def test_only_a_corpus_has_a_ladder(ovens: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="has no corpus: it is of everyday"):
-        open_set(load_set(ovens), tmp_path / "cache")
+        open_set(load_set(ovens), tmp_path / "cache").__enter__()
 
 
 @pytest.fixture

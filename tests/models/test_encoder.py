@@ -116,12 +116,6 @@ def test_an_unknown_setting_is_refused(setting: str) -> None:
         load_encoder(setting)
 
 
-def test_fastembed_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fastembed", None)
-    with pytest.raises(hades.Unavailable, match="pip install fastembed"):
-        load_encoder("fastembed:BAAI/bge-small-en-v1.5").encode(["hello"])
-
-
 # A folder
 
 
@@ -294,6 +288,6 @@ def test_an_endpoint_that_stays_away_is_given_up() -> None:
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     code = (
         "import sys, hades.models.encoder as e; e.load_encoder();"
-        "assert not {'onnxruntime', 'tokenizers', 'httpx', 'fastembed'} & sys.modules.keys()"
+        "assert not {'onnxruntime', 'tokenizers', 'httpx'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

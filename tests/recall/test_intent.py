@@ -52,20 +52,18 @@ def test_the_words_that_decided_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("intent", "level", "history"),
+    ("intent", "history"),
     [
-        (Intent.STATUS, 0, False),
-        (Intent.RECENT, 1, True),
-        (Intent.OVERVIEW, 3, False),
-        (Intent.WHY, 0, True),
-        (Intent.WHEN, 0, True),
-        (Intent.LOOKUP, 2, False),
+        (Intent.STATUS, False),
+        (Intent.RECENT, True),
+        (Intent.OVERVIEW, False),
+        (Intent.WHY, True),
+        (Intent.WHEN, True),
+        (Intent.LOOKUP, False),
     ],
 )
-def test_depth_follows_the_kind_of_question(intent: Intent, level: int, history: bool) -> None:
-    plan = default_plan(intent)
-    assert plan.level == level
-    assert (plan.history > 0) is history
+def test_depth_follows_the_kind_of_question(intent: Intent, history: bool) -> None:
+    assert (default_plan(intent).history > 0) is history
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from mcp import Client
 from serve.mcp_making import EVE, WRITING_TOOLS, names_of, talk, text_of
 
 import hades
-from hades.context.tokens import load_tokenizer
+from hades.context.tokens import count
 from hades.domain.times import to_micros
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
@@ -93,7 +93,7 @@ def every_page(executor: Executor, tool: str, arguments: dict[str, Any], items: 
 def test_the_list_of_tools_is_short(story: Executor) -> None:
     tools = talk(story, lambda client: client.list_tools()).tools
     shown = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
-    (tokens,) = load_tokenizer().count([json.dumps(shown)])
+    (tokens,) = count([json.dumps(shown)])
     assert tokens < LISTING_TOKENS_AT_MOST
 
 

@@ -8,11 +8,9 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from hades.domain.names import one_line
-from hades.domain.plain import plain
 from hades.errors import InvalidInput
 from hades.memory import View
-from hades.recall import compat
-from hades.serve.mcp import answers
+from hades.serve.mcp import answers, seed_answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Question, Share, tool
 from hades.serve.mcp.writing import propose
@@ -38,14 +36,12 @@ async def pathrag_retrieve(
 
     def read(view: View) -> dict[str, Any]:
         domain, version = domain_filter or None, as_of_version or None
-        return compat.retrieve_paths(view, query, max_paths, domain, version)
+        return seed_answers.retrieve_paths(view, query, max_paths, domain, version)
 
     found = await call.read(read, fresh=True)
-    if not found["success"]:
-        raise InvalidInput(found["error"])
     text = f"No paths found for query: {query}"
     if found["paths"]:
-        text = compat.format_paths_for_prompt(found["paths"], query)
+        text = seed_answers.paths_as_text(found["paths"], query)
     if format_for_llm:
         found = found | {"paths": [], "formatted_prompt": text}
     return answers.reply(text, **found)
@@ -60,12 +56,13 @@ async def hipporag_retrieve(
 ) -> CallToolResult:
     """The passages nearest to a query by walks in the graph, as HippoRAG calls it."""
     wanted = limit or PASSAGES[mode]
-    results = await call.read(lambda view: compat.retrieve(view, query, wanted), fresh=True)
+    results = await call.read(lambda view: seed_answers.retrieve(view, query, wanted), fresh=True)
     blocks = [
-        f"[{one.rank}] {one_line(one.chunk_id)} ({one.score:.2f})\n{one.text}" for one in results
+        f"[{one['rank']}] {one_line(one['chunk_id'])} ({one['score']:.2f})\n{one['text']}"
+        for one in results
     ]
     text = "\n\n".join(blocks) or f"No passages found for query: {query}"
-    return answers.reply(text, query=query, results=plain(results))
+    return answers.reply(text, query=query, results=results)
 
 
 @tool()

@@ -1,4 +1,4 @@
-"""The calls of the older designs, over a view."""
+"""What the seeds' tools ask of a view, in the shapes they hand over."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from making import T1, passage, path, recall
 
 import hades
 from hades.domain.answer import Recall
-from hades.recall import compat
+from hades.serve.mcp.seed_answers import paths_as_text, retrieve, retrieve_paths
 
 
 class Answers:
@@ -44,7 +44,7 @@ def view(memory: hades.Memory) -> Any:
 
 
 def test_paths_in_the_old_shape(view: Any) -> None:
-    found = compat.retrieve_paths(view, "Why?", max_paths=2)
+    found = retrieve_paths(view, "Why?", max_paths=2)
     assert found["success"] is True
     assert (found["query"], found["count"], found["pruned_from"]) == ("Why?", 2, 14)
     best, other = found["paths"]
@@ -66,7 +66,7 @@ def test_an_edge_read_backwards_keeps_its_ends(view: Any) -> None:
     one = path("a", "b")
     back = replace(one, steps=(replace(one.steps[0], forward=False),))
     view.found = recall("?", [], [back])
-    edge = compat.retrieve_paths(view, "Why?")["paths"][0]["edges"][0]
+    edge = retrieve_paths(view, "Why?")["paths"][0]["edges"][0]
     assert (edge["_from"], edge["_to"]) == ("entity/b", "topic/a")
 
 
@@ -81,30 +81,26 @@ def test_an_edge_read_backwards_keeps_its_ends(view: Any) -> None:
     ],
 )
 def test_a_domain_narrows(view: Any, given: str, asked: dict[str, str]) -> None:
-    compat.retrieve_paths(view, "Why?", domain_filter=given)
+    retrieve_paths(view, "Why?", domain_filter=given)
     assert {key: view.asked[key] for key in ("tag", "kind", "glob") if key in view.asked} == asked
 
 
 def test_as_of_a_change_or_a_time(view: Any) -> None:
-    compat.retrieve_paths(view, "Why?", as_of_version="2024-03")
+    retrieve_paths(view, "Why?", as_of_version="2024-03")
     assert view.asked["at"] == "2024-03"
     first = view.log(10)[-1]
-    assert compat.retrieve_paths(view, "Why?", as_of_version=first.number)["success"]
+    assert retrieve_paths(view, "Why?", as_of_version=first.number)["success"]
     assert view.asked["known"] == first.at
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"as_of_version": 99}, {"as_of_version": "someday"}, {"max_paths": 0}], ids=str
-)
-def test_a_refusal_is_told_in_the_result(view: Any, wrong: dict[str, Any]) -> None:
-    found = compat.retrieve_paths(view, "Why?", **wrong)
-    assert found["success"] is False
-    assert found["error"].endswith(".")
-    assert compat.retrieve_and_format(view, "Why?", **wrong).startswith("Error retrieving paths: ")
+@pytest.mark.parametrize("wrong", [99, "someday"])
+def test_a_version_that_is_none_is_refused(view: Any, wrong: Any) -> None:
+    with pytest.raises(hades.InvalidInput):
+        retrieve_paths(view, "Why?", as_of_version=wrong)
 
 
 def test_the_most_reliable_path_is_read_last(view: Any) -> None:
-    prompt = compat.retrieve_and_format(view, "Why?")
+    prompt = paths_as_text(retrieve_paths(view, "Why?")["paths"], "Why?")
     assert prompt.splitlines() == [
         "Query: Why?",
         "",
@@ -115,42 +111,21 @@ def test_the_most_reliable_path_is_read_last(view: Any) -> None:
         "",
         "Most relevant path (0.70): Bug Y --[leads_to]--> data",
     ]
-    view.found = recall("?")
-    assert compat.retrieve_and_format(view, "Why?") == "No paths found for query: Why?"
-
-
-def test_a_path_without_reliability_gets_the_old_score() -> None:
-    """S-A-T .925 and S-A-C-T .821: the golden numbers of the old score."""
-    paths = [
-        {"path": "S-A-T", "edges": [{"weight": 1}, {}]},
-        {"path": "S-A-C-T", "edges": [{}, {}, {}]},
-        {"path": "S"},
-    ]
-    before = [dict(one) for one in paths]
-    lines = compat.format_paths_for_prompt(paths, "?").splitlines()
-    assert "Path (0.00): S" in lines
-    assert "Path (0.82): S-A-C-T" in lines
-    assert "Most relevant path (0.93): S-A-T" in lines
-    assert paths == before
 
 
 def test_passages_in_the_old_shape(view: Any) -> None:
-    (one,) = compat.retrieve(view, "Why?", top_k=3, alpha=0.85)
-    assert (one.chunk_id, one.text, one.rank) == ("design/x@2#0", "Because of Bug Y.", 1)
-    assert one.entities == ["Bug Y"]
-    assert one.metadata["file_path"] == "design/x"
-    assert view.asked["plan"] == {"final_context": 3, "history": 0, "graph": {"damping": 0.85}}
-    compat.retrieve_multi_hop(view, "Why?", max_hops=3, top_k=1)
-    assert view.asked["plan"]["graph"] == {"hops": 3}
-    with pytest.raises(hades.InvalidInput):
-        compat.retrieve(view, "Why?", top_k=0)
+    (one,) = retrieve(view, "Why?", top_k=3)
+    assert (one["chunk_id"], one["text"], one["rank"]) == ("design/x@2#0", "Because of Bug Y.", 1)
+    assert one["entities"] == ["Bug Y"]
+    assert one["metadata"]["file_path"] == "design/x"
+    assert view.asked["plan"] == {"final_context": 3, "history": 0}
 
 
 # The same calls over a memory
 
 
 def test_paths_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
-    found = compat.retrieve_paths(story, "Why don't we use approach X?", max_paths=2)
+    found = retrieve_paths(story, "Why don't we use approach X?", max_paths=2)
     assert set(found) == {"success", "query", "paths", "count", "pruned_from"}
     assert found["success"] is True
     assert found["count"] == len(found["paths"]) <= 2
@@ -168,31 +143,26 @@ def test_paths_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
 
 def test_paths_of_another_time(story: hades.Memory) -> None:
     question = "Why don't we use approach X?"
-    then = compat.retrieve_paths(story, question, as_of_version=T1)
+    then = retrieve_paths(story, question, as_of_version=T1)
     assert "rejected_because" in " ".join(one["path"] for one in then["paths"])
     first = story.log(100)[-1].number
-    early = compat.retrieve_paths(story, question, as_of_version=first)
+    early = retrieve_paths(story, question, as_of_version=first)
     assert early["success"]
     assert "viable_after_fix" not in " ".join(one["path"] for one in early["paths"])
-    prompt = compat.retrieve_and_format(story, question, as_of_version=T1)
-    assert prompt.startswith(f"Query: {question}")
-    assert "Most relevant path" in prompt
 
 
 def test_passages_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
-    found = compat.retrieve(story, "Is approach X viable?", top_k=5)
-    assert [one.rank for one in found] == [1, 2, 3, 4, 5]
-    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    found = retrieve(story, "Is approach X viable?", top_k=5)
+    assert [one["rank"] for one in found] == [1, 2, 3, 4, 5]
+    scores = [one["score"] for one in found]
+    assert scores == sorted(scores, reverse=True)
     best = found[0]
-    assert best.chunk_id == "design/approach_x@2#0"
-    assert "bug y" in best.entities
-    assert best.metadata["file_path"] == "design/approach_x"
-    assert best.metadata["line"] == best.metadata["end_line"] == 1
-    wide = compat.retrieve_multi_hop(story, "Why was approach X rejected?", max_hops=3, top_k=5)
-    assert {"bugs/bug_y", "refactoring/q1"} <= {one.metadata["file_path"] for one in wide}
+    assert best["chunk_id"] == "design/approach_x@2#0"
+    assert "bug y" in best["entities"]
+    assert best["metadata"]["file_path"] == "design/approach_x"
+    assert best["metadata"]["line"] == best["metadata"]["end_line"] == 1
 
 
 def test_a_domain_that_has_nothing(story: hades.Memory) -> None:
-    found = compat.retrieve_paths(story, "approach X", domain_filter="nowhere/*")
+    found = retrieve_paths(story, "approach X", domain_filter="nowhere/*")
     assert (found["success"], found["paths"]) == (True, [])
-    assert compat.retrieve_paths(story, "")["success"] is False
