@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +29,8 @@ def download_export(
     """What `View.export` writes, from a server."""
     if format not in formats.FORMATS:
         raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
+    if format in formats.GRAPH_FOLDERS:
+        raise InvalidInput(f"{format} is a folder: export it where the memory's file is.")
     if format == "jsonl" and as_of:
         raise InvalidInput("A jsonl export has all times: export it without a time.")
     target = Path(path).expanduser() if isinstance(path, str | Path) else path
@@ -39,13 +39,7 @@ def download_export(
     else:
         query = {"format": format, **as_of}
         call = HttpCall("GET", path_of("spaces", space, "export"), query, patient=True)
-    if format in formats.GRAPH_FOLDERS:
-        if not isinstance(target, Path):
-            raise InvalidInput(f"The format {format} is a folder: give a path for it.")
-        with formats.new_folder(target) as folder, tempfile.TemporaryFile() as packed:
-            _save(connection, call, packed)
-            _unpack(packed, folder)
-    elif isinstance(target, Path):
+    if isinstance(target, Path):
         with formats.new_file(target) as file:
             _write_text(connection, call, file)
     else:
@@ -109,17 +103,6 @@ def _save(
             file.write(part)
             done += len(part)
             told("copying", done, total)
-
-
-def _unpack(packed: IO[bytes], folder: Path) -> None:
-    """The files of an archive, each directly in the folder whatever its name says."""
-    try:
-        with zipfile.ZipFile(packed) as archive:
-            for entry in archive.infolist():
-                if name := Path(entry.filename).name:
-                    (folder / name).write_bytes(archive.read(entry))
-    except zipfile.BadZipFile as error:
-        raise Unavailable("The server's export is no archive: try again.") from error
 
 
 @contextmanager

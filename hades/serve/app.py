@@ -11,13 +11,12 @@ from starlette.types import Receive, Scope, Send
 import hades
 from hades.serve import problems
 from hades.serve.auth.audit import Audit
-from hades.serve.auth.keys import FirstLink, Keys
+from hades.serve.auth.keys import Keys
 from hades.serve.executor import Executor
 from hades.serve.graphql.app import GraphQLApp
 from hades.serve.jobs import Jobs
 from hades.serve.mcp import http as mcp
 from hades.serve.rest import openapi, routers
-from hades.serve.rest.keys import link_router
 from hades.serve.rest.routes import UndecodedPath
 from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import Readiness, health_routes, readiness_of
@@ -56,12 +55,11 @@ def build(
     readiness: Readiness | None = None,
     keys: Keys | None = None,
     audit: Audit | None = None,
-    link: FirstLink | None = None,
 ) -> FastAPI:
     """The whole application; who is calling is for the middleware around it to say.
 
     `readiness` is for the server to mark when it is warm; without one it is taken for warm.
-    `keys` and `audit` are for the admin socket; `link` gives the first key.
+    `keys` and `audit` are for the admin socket.
     """
     telemetry = telemetry or Telemetry()
     readiness = readiness or readiness_of(executor, warm=True)
@@ -83,7 +81,6 @@ def build(
     app.state.uploads = Uploads(executor.uploads)
     app.state.keys = keys
     app.state.audit = audit
-    app.state.link = link
     telemetry.watch(executor, app.state.jobs.counted)
     app.router.routes += [
         *health_routes(telemetry.metrics, readiness),
@@ -91,7 +88,7 @@ def build(
         Route("/graphql", GraphQLApp(executor), methods=["POST"], include_in_schema=False),
     ]
     problems.install(app)
-    for router in (*routers(), link_router):
+    for router in routers():
         app.router.routes.extend(router.routes)
     app.add_middleware(Compression, minimum_size=GZIP_BYTES_AT_LEAST, compresslevel=GZIP_LEVEL)
     app.add_middleware(UndecodedPath)

@@ -9,7 +9,6 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -23,7 +22,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import FirstLink, Keys
+from hades.serve.auth.keys import Keys
 from hades.serve.auth.limits import Buckets, Limits
 from hades.serve.auth.middleware import AuthMiddleware
 
@@ -112,35 +111,6 @@ def test_keys_others_could_have_read_are_not_trusted(served: Served) -> None:
         assert client.get("/v1").status_code == 503
         served.keys.path.chmod(0o600)
         assert client.get("/v1").status_code == 200
-
-
-def test_the_first_link_gives_one_key_once(serving: Serving) -> None:
-    with serving() as served, served.by("http") as client:
-        assert client.get("/link", params={"token": "wrong"}).status_code == 401
-        assert client.head("/link", params={"token": served.link.token}).status_code == 405
-        given = client.get("/link", params={"token": served.link.token})
-        assert given.headers["cache-control"] == "no-store"
-        client.headers["Authorization"] = f"Bearer {given.json()['key']}"
-        assert client.get("/v1").json()["role"] == "admin"
-        assert client.get("/link", params={"token": served.link.token}).status_code == 401
-
-
-def test_of_some_who_open_the_first_link_at_once_one_gets_the_key(path: Path) -> None:
-    link = FirstLink(Keys(path.with_suffix(".keys")))
-    with ThreadPoolExecutor(4) as threads:
-        given = list(threads.map(link.exchange, [link.token] * 4))
-    assert sum(one is not None for one in given) == 1
-
-
-def test_the_first_link_is_good_for_a_while_and_while_there_are_no_keys(path: Path) -> None:
-    now = [0.0]
-    keys = Keys(path.with_suffix(".keys"))
-    late = FirstLink(keys, valid_s=60, clock=lambda: now[0])
-    now[0] = 61
-    assert late.exchange(late.token) is None
-    link = FirstLink(keys, clock=lambda: now[0])
-    keys.create("laptop", Role.READER)
-    assert link.exchange(link.token) is None
 
 
 def test_a_key_that_asks_too_often_waits(serving: Serving) -> None:

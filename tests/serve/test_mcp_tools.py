@@ -423,15 +423,14 @@ def test_null_is_not_said_and_lists_may_come_as_text(executor: Executor) -> None
 
 
 def test_a_reader_is_offered_nothing_that_writes(story: Executor) -> None:
-    async def life(client: Client) -> tuple[set[str], set[str], Any]:
-        tools, prompts = await client.list_tools(), await client.list_prompts()
+    async def life(client: Client) -> tuple[set[str], Any]:
+        tools = await client.list_tools()
         tried = await client.call_tool("remember", {"topic": "a", "content": "x"})
-        return names_of(tools), names_of(prompts), tried
+        return names_of(tools), tried
 
-    tools, prompts, tried = talk(story, life, caller=EVE)
+    tools, tried = talk(story, life, caller=EVE)
     assert not tools & WRITING_TOOLS
     assert {"recall", "history", "topics"} <= tools
-    assert "save_session" not in prompts
     assert tried.is_error
     assert text_of(tried) == "This needs the role writer: yours is reader."
 

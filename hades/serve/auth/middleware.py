@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hades.errors import HadesError
 from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord
-from hades.serve.auth.keys import LINK_PATH, Key, Keys
+from hades.serve.auth.keys import Key, Keys
 from hades.serve.auth.limits import Buckets, Limits, limited_body
 from hades.serve.auth.sockets import ListenerKind
 from hades.serve.problems import FAILED_INSIDE, problem
@@ -31,7 +31,6 @@ from hades.serve.problems import FAILED_INSIDE, problem
 Observe = Callable[[str, Mode, int, float], object]
 
 HEALTH_PAGES = frozenset({"/healthz", "/readyz"})
-WITHOUT_KEY = HEALTH_PAGES | {LINK_PATH}
 WRONG_KEYS_PER_S = 5.0
 WRONG_KEYS_BURST = 20
 FLUSH_EVERY_S = 60.0
@@ -91,7 +90,7 @@ class AuthMiddleware:
         sent = Headers(scope=scope).get("authorization")
         caller = _by_socket(scope, kind) if sent is None else self._by_key(kind, sent)
         if caller is None:
-            if sent is None and scope["path"] in WITHOUT_KEY:
+            if sent is None and scope["path"] in HEALTH_PAGES:
                 return
             raise self._unknown(scope, sent)
         scope["hades.caller"] = caller

@@ -6,21 +6,20 @@ import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi import Path as PathParameter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from hades.errors import Unavailable
 from hades.serve.auth.audit import Audit, AuditEntry
-from hades.serve.auth.keys import LINK_PATH, FirstLink, Keys, role_named
+from hades.serve.auth.keys import Keys, role_named
 from hades.serve.rest.admin import only_here
 from hades.serve.rest.calls import json_response
 from hades.serve.rest.models import NAME, Body, Hint, Name, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
 
 router = routes("/v1/admin", "admin", dependencies=[Depends(only_here)])
-link_router = APIRouter(include_in_schema=False)
 
 SPACES_AT_MOST = 1_000
 AUDIT_AT_MOST = 10_000
@@ -102,14 +101,3 @@ async def audit(
     """The last calls, newest first: who called what, where, and what came of it."""
     found: list[dict[str, Any]] = await asyncio.to_thread(log.tail, limit)
     return json_response(to_json(whole(found)))
-
-
-@link_router.get(LINK_PATH)
-async def first_key(request: Request, token: str = "") -> Response:
-    """The first key, for whoever opens the link a server without keys prints."""
-    link: FirstLink | None = request.app.state.link
-    made = None if link is None else await asyncio.to_thread(link.exchange, token)
-    if made is None:
-        sentence = "This link was used, or its time is over: `hades keys create` makes a key."
-        raise HTTPException(401, sentence, {"WWW-Authenticate": "Bearer"})
-    return json_response(to_json(made))
