@@ -106,9 +106,6 @@ class Connection:
         if key := key or address.key:
             headers["authorization"] = shown_key(key)
         socket = None if address.socket is None else str(address.socket)
-        if socket is not None:
-            # Packing what does not leave the machine only costs time.
-            headers["accept-encoding"] = "identity"
         try:
             self._http = httpx.Client(
                 base_url=address.root,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 import hades
 from hades.serve import problems
@@ -21,31 +18,6 @@ from hades.serve.rest.routes import UndecodedPath
 from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import Readiness, health_routes, readiness_of
 from hades.serve.uploads import Uploads
-
-GZIP_BYTES_AT_LEAST = 2_000
-GZIP_LEVEL = 1
-"""Of the nine, the one that costs least: JSON shrinks to a fifth with it already."""
-
-
-class Compression(GZipMiddleware):
-    """gzip, unless the client says `gzip;q=0`, which Starlette does not look at."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Compress what is sent, where that is wanted."""
-        if scope["type"] == "http" and not accepts_gzip(Headers(scope=scope)):
-            headers = MutableHeaders(scope=scope)
-            del headers["accept-encoding"]
-            scope["headers"] = headers.raw
-        await super().__call__(scope, receive, send)
-
-
-def accepts_gzip(headers: Headers) -> bool:
-    """Whether `Accept-Encoding` names gzip, and not with the weight 0."""
-    for coding in headers.get("accept-encoding", "").lower().split(","):
-        name, _, weight = coding.replace(" ", "").partition(";q=")
-        if name == "gzip":
-            return weight.strip("0.") != "" or not weight
-    return False
 
 
 def build(
@@ -90,7 +62,6 @@ def build(
     problems.install(app)
     for router in routers():
         app.router.routes.extend(router.routes)
-    app.add_middleware(Compression, minimum_size=GZIP_BYTES_AT_LEAST, compresslevel=GZIP_LEVEL)
     app.add_middleware(UndecodedPath)
     openapi.describe(app)
     return app

@@ -39,9 +39,7 @@ class Limits:
         """The most bytes the body of a request may have."""
         # The path as it was sent: a topic may be called a/jobs, and its body is read into memory.
         path = scope.get("raw_path") or b""
-        kind = Headers(scope=scope).get("content-type", "").strip().lower()
-        is_form = kind.startswith("multipart/")  # Starlette reads it into memory
-        if _FILES.fullmatch(path) and not is_form:
+        if _FILES.fullmatch(path):
             return self.upload_bytes
         if _QUESTIONS.fullmatch(path):
             return min(QUESTION_BYTES_AT_MOST, self.body_bytes)
