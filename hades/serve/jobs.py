@@ -23,7 +23,8 @@ from hades.domain.plain import plain
 from hades.errors import Conflict, HadesError, NotFound, Unavailable
 from hades.memory import Memory
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor import STOPPING, Executor, Overloaded, Work
+from hades.serve.executor import Executor, Work
+from hades.serve.pool import STOPPING, Overloaded
 from hades.serve.problems import FAILED_INSIDE, code_of
 from hades.store.records import Progress
 

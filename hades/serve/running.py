@@ -213,7 +213,7 @@ def _server(
 
     def warm() -> None:
         try:
-            _log.info("warm after %s", executor.warm())
+            _log.info("warm after %s", executor.memory.warm())
         except HadesError as error:
             _log.warning("not warm, so first questions take longer: %s", error)
         readiness.warm = True

@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from hades.errors import InvalidInput, Unavailable
-from hades.serve.executor import Overloaded
+from hades.serve.pool import Overloaded
 from hades.serve.problems import TooLarge
 
 UNPACKED_BYTES_AT_MOST = 2**31

@@ -18,7 +18,8 @@ from test_uploads import small_files, special, tar_of
 
 from hades.memory import Memory
 from hades.serve.app import build
-from hades.serve.executor import Executor, Overloaded
+from hades.serve.executor import Executor
+from hades.serve.pool import Overloaded
 from hades.serve.uploads import remove
 
 TAR = {"content-type": "application/x-tar"}
@@ -382,7 +383,7 @@ def test_an_overload_is_told_before_a_job_is_begun(
     def full(*_: Any, **__: Any) -> Any:
         raise Overloaded("Too many calls are waiting.")
 
-    monkeypatch.setattr(app.state.executor._pools["work"], "submit", full)
+    monkeypatch.setattr(app.state.executor.pools["work"], "submit", full)
     refused = send(client, tar_of(("a", b"x")))
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert client.get("/jobs").json()["items"] == []

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import hades
 from hades.serve import uploads
-from hades.serve.executor import Overloaded
+from hades.serve.pool import Overloaded
 from hades.serve.problems import TooLarge
 from hades.serve.uploads import Uploads, safe_parts, unpack
 

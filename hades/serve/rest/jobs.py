@@ -108,7 +108,9 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     said = body.model_dump(exclude={"topic", "text"}, exclude_unset=True)
     answer = await writes.answer(lambda memory: memory.remember(body.topic, body.text, **said))
     with suppress(Unavailable):  # the text is there; the next question indexes it
-        await writes.executor.index(writes.caller, writes.space, lambda *_: None)
+        await writes.executor.work(
+            writes.caller, writes.space, lambda memory, told: memory.index(told), lambda *_: None
+        )
     return answer
 
 
