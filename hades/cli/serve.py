@@ -55,9 +55,6 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A name requests may be for; may be repeated.")
     ] = None,
-    rate: Annotated[
-        float, typer.Option(min=0, help="Requests a second of one key; 0: any number.")
-    ] = 200.0,
     request_mb: Annotated[int, typer.Option(min=1, help="The largest request, in MB.")] = 32,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds after which a call is given up on.")
@@ -99,7 +96,6 @@ def serve(
         sockets={name: path.expanduser() for name, path in sockets.items() if path is not None},
         group=socket_group,
         hosts=tuple(allow_host or ()),
-        requests_per_s=rate,
         body_bytes=request_mb * 1024 * 1024,
         grace_s=grace,
         otlp_endpoint=settings.otlp_endpoint,

@@ -74,7 +74,6 @@ class Options:
     """Unix sockets, by the kind of listener: ro, rw, admin."""
     group: str | None
     hosts: tuple[str, ...]
-    requests_per_s: float
     body_bytes: int
     grace_s: float
     otlp_endpoint: str | None
@@ -201,7 +200,6 @@ def _server(
     readiness = readiness_of(executor)
     urls = [one.where for one in listeners if one.kind.by_key]
     limits = Limits(
-        requests_per_s=options.requests_per_s,
         body_bytes=options.body_bytes,
         hosts=_hosts(options, urls),
     )

@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
-from hades.serve.auth.limits import Buckets, Limits
+from hades.serve.auth.limits import Limits
 from hades.serve.auth.middleware import AuthMiddleware
 
 pytest_plugins = ["served_fixtures"]
@@ -111,37 +111,6 @@ def test_keys_others_could_have_read_are_not_trusted(served: Served) -> None:
         assert client.get("/v1").status_code == 503
         served.keys.path.chmod(0o600)
         assert client.get("/v1").status_code == 200
-
-
-def test_a_key_that_asks_too_often_waits(serving: Serving) -> None:
-    with serving(limits=Limits(requests_per_s=2)) as served:
-        eager, other = served.key(Role.READER), served.key(Role.READER)
-        with served.by("http", eager) as client:
-            answers = [client.get("/v1") for _ in range(30)]
-        refused = [one for one in answers if one.status_code == 429]
-        assert answers[0].status_code == 200
-        assert refused[-1].headers["retry-after"] == "1"
-        assert refused[-1].json()["code"] == "Unavailable"
-        with served.by("http", other) as client:
-            assert client.get("/v1").status_code == 200
-        with served.by("rw") as client:
-            assert {client.get("/v1").status_code for _ in range(30)} == {200}
-
-
-def test_guessing_keys_is_slowed_down(serving: Serving) -> None:
-    with serving() as served, served.by("http", "hades_00000000_0") as client:
-        statuses = {client.get("/v1").status_code for _ in range(60)}
-    assert statuses == {401, 429}
-
-
-def test_tokens_come_back_with_time() -> None:
-    now = [0.0]
-    buckets = Buckets(2, burst=4, clock=lambda: now[0])
-    assert [buckets.take("a") for _ in range(5)] == [0, 0, 0, 0, 0.5]
-    now[0] = 0.5
-    assert buckets.take("a") == 0
-    assert buckets.take("a") == 0.5
-    assert buckets.take("b") == 0
 
 
 def _pieces(pieces: int) -> Iterator[bytes]:
