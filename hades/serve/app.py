@@ -8,7 +8,6 @@ from starlette.routing import Route
 import hades
 from hades.serve import problems
 from hades.serve.auth.audit import Audit
-from hades.serve.auth.keys import Keys
 from hades.serve.executor import Executor
 from hades.serve.graphql.app import GraphQLApp
 from hades.serve.jobs import Jobs
@@ -25,13 +24,12 @@ def build(
     *,
     telemetry: Telemetry | None = None,
     readiness: Readiness | None = None,
-    keys: Keys | None = None,
     audit: Audit | None = None,
 ) -> FastAPI:
     """The whole application; who is calling is for the middleware around it to say.
 
     `readiness` is for the server to mark when it is warm; without one it is taken for warm.
-    `keys` and `audit` are for the admin socket.
+    `audit` is for the admin socket.
     """
     telemetry = telemetry or Telemetry()
     readiness = readiness or readiness_of(executor, warm=True)
@@ -51,7 +49,6 @@ def build(
     app.state.executor = executor
     app.state.jobs = Jobs(executor)
     app.state.uploads = Uploads(executor.uploads)
-    app.state.keys = keys
     app.state.audit = audit
     telemetry.watch(executor, app.state.jobs.counted)
     app.router.routes += [

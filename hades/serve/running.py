@@ -203,7 +203,7 @@ def _server(
         body_bytes=options.body_bytes,
         hosts=_hosts(options, urls),
     )
-    app = build(executor, telemetry=telemetry, readiness=readiness, keys=keys, audit=audit)
+    app = build(executor, telemetry=telemetry, readiness=readiness, audit=audit)
     opened.callback(app.state.uploads.close)
     guarded = protected(
         app, keys, limits=limits, audit=audit, observe=telemetry.metrics.observe_call

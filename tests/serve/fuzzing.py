@@ -46,7 +46,7 @@ def fuzz(folder: Path, examples: int, phases: str, seed: int = 1) -> subprocess.
     executor = Executor.open(path)
     middleware.WRONG_KEYS_PER_S = 0  # it tries many
     limits = Limits(hosts=None)
-    guarded = protected(build(executor, keys=keys, audit=audit), keys, audit=audit, limits=limits)
+    guarded = protected(build(executor, audit=audit), keys, audit=audit, limits=limits)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         scope["hades.listener"] = HERE

@@ -63,7 +63,7 @@ def running(
         for name in ("ro", "rw", "admin")
     }
     listening["http"] = listen_tcp("127.0.0.1", 0, remote=False)
-    app = app or build(executor, keys=keys, audit=audit)
+    app = app or build(executor, audit=audit)
     guarded = protected(app, keys, limits=limits, audit=audit)
     ready = threading.Event()
     server = Server(guarded, list(listening.values()), on_ready=ready.set, **options)

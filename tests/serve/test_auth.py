@@ -32,7 +32,7 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "read": ("GET", "/v1/spaces/default/topics", None),
     "write": ("PUT", f"{STATES}/new", {"content": "x"}),
     "purge": ("POST", "/v1/spaces/default/purge", {"name": "old"}),
-    "admin": ("GET", "/v1/admin/keys", None),
+    "admin": ("GET", "/v1/admin/audit", None),
 }
 
 

@@ -188,12 +188,6 @@ def test_facts_names_and_graphs_are_jobs_too(in_new_space: Callable[[], httpx.Cl
     assert [edge["relation"] for edge in edges] == ["knows"]
 
 
-def test_a_text_is_taken_in_at_once(client: httpx.Client) -> None:
-    body = {"topic": "standup", "text": "Approach X is viable again.", "tags": ["note"]}
-    assert client.post("/ingest/text", json=body).json()["id"] == "standup@1"
-    assert client.get("/pending").json() == {"value": 0}
-
-
 # What cannot be taken
 
 
@@ -388,8 +382,8 @@ def test_an_overload_is_told_before_a_job_is_begun(
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert client.get("/jobs").json()["items"] == []
     assert left(app) == []
-    body = {"topic": "standup", "text": "Approach X is viable again."}
-    assert client.post("/ingest/text", json=body).json()["id"] == "standup@1"
+    said = client.put("/states/standup", json={"content": "Approach X is viable again."})
+    assert said.status_code == 201
     assert client.get("/export").status_code == 200  # has a pool of its own
     found = client.post("/search", json={"question": "viable"}).json()["items"]
     assert found[0]["chunk"]["topic"] == "standup"

@@ -12,9 +12,10 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from hades.errors import Corrupt, InvalidInput
+from hades.errors import Corrupt, InvalidInput, Unavailable
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
+from hades.serve.auth.audit import Audit, AuditEntry
 from hades.serve.auth.caller import Role, caller_of
 from hades.serve.jobs import JobStatus
 from hades.serve.rest.calls import AnyRequest, Asked, json_response
@@ -36,6 +37,7 @@ async def only_here(request: Request) -> None:
 router = routes("/v1/admin", "admin", dependencies=[Depends(only_here)])
 
 PATHS_AT_MOST = 100
+AUDIT_AT_MOST = 10_000
 _LINES = "application/x-ndjson"
 _OCTETS = "application/octet-stream"
 
@@ -184,6 +186,17 @@ async def ingest(asked: AnyRequest, jobs: TheJobs, body: IngestPaths) -> Respons
 
     await Asked(asked.request, body.space).require(Role.ADMIN)
     return begun_response(jobs.start(asked.caller, body.space, "ingest", work, role=Role.ADMIN))
+
+
+@router.get("/audit", summary="Read the audit log", response_model=Page[AuditEntry])
+async def audit(
+    asked: AnyRequest, limit: Annotated[int, Query(ge=0, le=AUDIT_AT_MOST)] = 100
+) -> Response:
+    """The last calls, newest first: who called what, where, and what came of it."""
+    log: Audit | None = asked.request.app.state.audit
+    if log is None:
+        raise Unavailable("This server writes no audit log.")
+    return json_response(to_json(whole(await asyncio.to_thread(log.tail, limit))))
 
 
 async def _work(

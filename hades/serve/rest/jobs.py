@@ -6,7 +6,6 @@ Files are written to disk as they come.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any, Literal
 from urllib.parse import quote
@@ -16,23 +15,19 @@ from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
-from hades.domain.topics import State
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.auth.caller import Role
 from hades.serve.executor import Work
 from hades.serve.jobs import Job, Jobs, JobStatus
 from hades.serve.problems import documented
-from hades.serve.rest.calls import InSpace, Writes, json_response
+from hades.serve.rest.calls import InSpace, json_response
 from hades.serve.rest.models import (
-    TAGS_AT_MOST,
     Body,
-    Content,
     Hint,
     Name,
     Page,
-    Time,
     example,
     to_json,
     whole,
@@ -52,18 +47,6 @@ _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _FILES = dict.fromkeys((*TARS[:2], "application/octet-stream"), _BINARY)
 _SENT = {"requestBody": {"required": True, "content": _FILES}}
 Phases = Annotated[list[Annotated[str, Hint(enum=list(PHASES))]], Field(max_length=len(PHASES))]
-
-
-class IngestText(Body):
-    """A text to take in as one document, at once."""
-
-    model_config = example(topic="notes/standup", text="Approach X is viable again.")
-
-    topic: Name
-    text: Content
-    tags: Annotated[list[Name], Field(max_length=TAGS_AT_MOST)] | None = None
-    metadata: dict[str, Any] | None = None
-    valid_from: Time | None = None
 
 
 class Upload(BaseModel):
@@ -100,18 +83,6 @@ async def _jobs(request: Request) -> Jobs:
 
 TheJobs = Annotated[Jobs, Depends(_jobs)]
 JobId = Annotated[str, PathParameter(max_length=100, examples=["f3Kx0aQm1-_z"])]
-
-
-@router.post("/ingest/text", summary="Take in a text", response_model=State)
-async def ingest_text(writes: Writes, body: IngestText) -> Response:
-    """Remember a text as one document and index it, so that the next question finds it."""
-    said = body.model_dump(exclude={"topic", "text"}, exclude_unset=True)
-    answer = await writes.answer(lambda memory: memory.remember(body.topic, body.text, **said))
-    with suppress(Unavailable):  # the text is there; the next question indexes it
-        await writes.executor.work(
-            writes.caller, writes.space, lambda memory, told: memory.index(told), lambda *_: None
-        )
-    return answer
 
 
 @router.post(
