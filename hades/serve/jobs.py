@@ -32,8 +32,11 @@ Kind = Literal["ingest", "triples", "import-node-link", "resolve"]
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 UNFINISHED_AT_MOST = 16
+UNFINISHED_OF_ONE_AT_MOST = 8
+"""Of one caller: there is room for others."""
 KEPT_AT_MOST = 200
 WATCHERS_AT_MOST = 64
+WATCHERS_OF_ONE_AT_MOST = 32
 PROGRESS_EVERY_S = 0.1
 HEARTBEAT_S = 15.0
 LOOK_EVERY_S = 0.05
@@ -144,13 +147,14 @@ class Jobs:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._jobs: dict[str, Job] = {}
-        self._watching = 0
+        self._watching: Counter[str] = Counter()
         self.heartbeat_s = HEARTBEAT_S
 
-    def refuse_more(self, space: str | None = None, source: str | None = None) -> None:
+    def refuse_more(self, who: str, space: str | None = None, source: str | None = None) -> None:
         """Overloaded when too many are unfinished; Conflict when this source is among them."""
         unfinished = [job for job in self._jobs.values() if not job.ended]
-        if len(unfinished) >= UNFINISHED_AT_MOST:
+        theirs = sum(job.by == who for job in unfinished)
+        if theirs >= UNFINISHED_OF_ONE_AT_MOST or len(unfinished) >= UNFINISHED_AT_MOST:
             raise Overloaded("Too many jobs are unfinished: come back when one is done.")
         if source is not None and (space, source) in {
             (job.space, job.source) for job in unfinished
@@ -172,7 +176,7 @@ class Jobs:
 
         Where there is no room for it nothing is begun: Overloaded.
         """
-        self.refuse_more(space, source)
+        self.refuse_more(caller.name, space, source)
         job = Job(kind=kind, space=space, source=source, by=caller.name)
 
         def run(memory: Memory, progress: Progress) -> Any:
@@ -221,15 +225,16 @@ class Jobs:
         """How many jobs there are, by status."""
         return dict(Counter(job.status for job in list(self._jobs.values())))
 
-    def watch(self, job: Job, after: int) -> AsyncIterator[bytes]:
+    def watch(self, job: Job, after: int, who: str) -> AsyncIterator[bytes]:
         """What a job tells after its event `after`; Overloaded when too many watch already."""
-        if self._watching >= WATCHERS_AT_MOST:
+        watching = self._watching
+        if watching[who] >= WATCHERS_OF_ONE_AT_MOST or watching.total() >= WATCHERS_AT_MOST:
             raise Overloaded("Too many watch jobs: come back when one is done.")
-        return self._events(job, after)
+        return self._events(job, after, who)
 
-    async def _events(self, job: Job, after: int) -> AsyncIterator[bytes]:
+    async def _events(self, job: Job, after: int, who: str) -> AsyncIterator[bytes]:
         """Where a job stands whenever that is news, and now and then that it is still there."""
-        self._watching += 1
+        self._watching[who] += 1
         quiet_since = time.monotonic()
         try:
             yield b": here\n\n"
@@ -245,4 +250,4 @@ class Jobs:
                     quiet_since = time.monotonic()
                     yield b": still here\n\n"
         finally:
-            self._watching -= 1
+            self._watching[who] -= 1

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -48,8 +49,6 @@ HOST = "127.0.0.1"
 PORT = 8674
 GRACE_S = 10.0
 KEEP_ALIVE_S = 15
-CONNECTIONS_AT_MOST = 800
-"""Well below the 1,024 open files a process usually may have."""
 HEAD_BYTES_AT_MOST = 64 * 1024
 """Limit for bytes that are no body: headers, trailers, chunk extensions."""
 SWITCH_S = 0.0005
@@ -105,9 +104,8 @@ class Server(uvicorn.Server):
         on_leaving: Callable[[], object] = lambda: None,
     ) -> None:
         unix = {one.where: one.kind for one in listeners if not one.kind.by_key}
-        connection = type(
-            "Connection", (HttpConnection,), {"unix_listeners": unix, "head_s": head_s}
-        )
+        own = {"unix_listeners": unix, "head_s": head_s, "taken": Counter()}
+        connection = type("Connection", (HttpConnection,), own)
         config = uvicorn.Config(
             app,
             loop="uvloop",
@@ -118,7 +116,6 @@ class Server(uvicorn.Server):
             server_header=False,
             proxy_headers=False,
             backlog=BACKLOG,
-            limit_concurrency=CONNECTIONS_AT_MOST,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=max(1, round(grace_s)),
             h11_max_incomplete_event_size=HEAD_BYTES_AT_MOST,

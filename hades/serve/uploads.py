@@ -18,6 +18,7 @@ import shutil
 import tarfile
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -38,7 +39,9 @@ PART_BYTES_AT_MOST = 255
 """Of one part of a path: what file systems take."""
 PATH_BYTES_AT_MOST = 2_048
 """Of a path in an archive: with the folder it is put into, file systems take 4,096."""
-UPLOADS_AT_ONCE = 2
+UPLOADS_AT_ONCE = 8
+UPLOADS_OF_ONE_AT_ONCE = 2
+"""Of one caller: a slow sender keeps nobody else out."""
 
 _COPY_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
@@ -50,7 +53,7 @@ class Uploads:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._receiving = 0
+        self._receiving: Counter[str] = Counter()
         self._lock: int | None = None
         if folder is not None and folder.is_dir():
             self._claim(folder)
@@ -65,15 +68,16 @@ class Uploads:
         return Path(tempfile.mkdtemp(dir=self._folder))
 
     @contextmanager
-    def receiving(self) -> Iterator[None]:
-        """While files are received; Overloaded when too many are sent already."""
-        if self._receiving >= UPLOADS_AT_ONCE:
+    def receiving(self, who: str) -> Iterator[None]:
+        """While files of a caller are received; Overloaded when too many are sent already."""
+        sending = self._receiving
+        if sending[who] >= UPLOADS_OF_ONE_AT_ONCE or sending.total() >= UPLOADS_AT_ONCE:
             raise Overloaded("Too many files are being sent: come back in a second.")
-        self._receiving += 1
+        sending[who] += 1
         try:
             yield
         finally:
-            self._receiving -= 1
+            sending[who] -= 1
 
     def close(self) -> None:
         """Release the folder."""

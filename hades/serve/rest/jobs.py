@@ -105,12 +105,12 @@ async def begin(
     state and what is gone is forgotten. The job is watched at `/jobs/{id}/events`.
     """
     await asked.require(Role.WRITER)
-    jobs.refuse_more()
+    jobs.refuse_more(asked.caller.name)
     uploads: Uploads = request.app.state.uploads
     folder = await asyncio.to_thread(uploads.new_folder)
     job = None
     try:
-        with uploads.receiving():
+        with uploads.receiving(asked.caller.name):
             receive = _receive_source if said.kind == "ingest" else _receive_facts
             work, source = await receive(request, said, folder)
         job = jobs.start(
@@ -184,7 +184,9 @@ async def events(
     await asked.require(Role.READER)
     job = jobs.get(asked.space, id)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(jobs.watch(job, int(last)), headers=headers, media_type=EVENTS)
+    return StreamingResponse(
+        jobs.watch(job, int(last), asked.caller.name), headers=headers, media_type=EVENTS
+    )
 
 
 def begun_response(job: Job) -> Response:
