@@ -40,7 +40,7 @@ def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
         memory.in_space("ノート").remember("a/b?c#d%2F 100%", "odd")
         memory.index()
     opened = Executor.open(path, clock=spring)
-    opened.warm()
+    opened.memory.warm()
     yield opened
     opened.close()
 
@@ -150,7 +150,7 @@ def test_prompts_hand_over_paths_to_answer_from(executor: Executor) -> None:
     text = talk(executor, life)
     assert ") design/approach_x --[rejected_because" in text
     assert "(nodes: design/approach_x, bugs/bug_y)" in text
-    assert "[design/approach_x@1#0] Considered approach X" in text
+    assert "[design/approach_x@1#0]\n Considered approach X" in text
     assert "[edge 1] design/approach_x rejected because bugs/bug_y, from 10 January" in text
     assert "using only the information in these paths" in text
     assert "Cite the path number and the node ids" in text

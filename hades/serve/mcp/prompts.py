@@ -11,6 +11,7 @@ from typing import Annotated
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
+from hades.context.pack import indented
 from hades.domain.names import one_line
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
@@ -35,7 +36,7 @@ async def answer_from_paths(
     call = AgentCall.of(ctx, space, as_of)
     found = await call.ask(lambda view: view.recall(question, budget=BUDGET_TOKENS))
     paths = answers.recalled_paths(found)
-    passages = [f"[{one_line(one.id)}] {one.chunk.text}" for one in found.passages]
+    passages = [f"[{one_line(one.id)}]\n{indented(one.chunk.text)}" for one in found.passages]
     parts = [
         "Facts:",
         *(answers.cited_facts(found) or ["none"]),
@@ -46,7 +47,7 @@ async def answer_from_paths(
         "Relational paths:",
         *(answers.numbered_paths(paths) or ["none"]),
         "",
-        f"Question: {question}",
+        f"Question: {one_line(question)}",
         "",
         f"Instructions: {ONLY_FROM_PATHS}",
     ]
