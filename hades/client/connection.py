@@ -130,7 +130,8 @@ class Connection:
 
     def write(self, call: HttpCall) -> Any:
         """The answer to a write, which is done once however often it is sent."""
-        return self.json(replace(call, headers={"idempotency-key": uuid.uuid4().hex}))
+        key = {"idempotency-key": uuid.uuid4().hex}
+        return self.json(replace(call, headers={**(call.headers or {}), **key}))
 
     def json(self, call: HttpCall) -> Any:
         """The JSON a call is answered with; None where there is none."""
@@ -189,7 +190,10 @@ class Connection:
                 if response.status_code < 400:
                     return response
                 wait = _wished_pause_s(response)
-                if response.status_code != 503 or wait is None or not tries_left:
+                # A write that goes on there has the same key: its own answer is waited for.
+                keyed = "idempotency-key" in (call.headers or {})
+                again = response.status_code == 503 or (response.status_code == 504 and keyed)
+                if not again or wait is None or not tries_left:
                     raise self._refusal(call, response)
                 pause = max(pause, min(wait, LONGEST_PAUSE_S))
             time.sleep(pause)

@@ -6,10 +6,11 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from hades.client.connection import Connection, HttpCall, path_of
+from hades.client.connection import ADMIN, Connection, HttpCall, path_of
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import formats
 from hades.store.records import Progress
@@ -58,7 +59,7 @@ def download_backup(connection: Connection, path: Path, on_progress: Progress | 
 
 
 def upload(connection: Connection, call: HttpCall, path: Path, on_progress: Progress | None) -> Any:
-    """The answer to a file that is sent."""
+    """The answer to a file that is sent; sent again only where that starts the same job."""
     told = on_progress or (lambda _what, _done, _total: None)
     try:
         size = path.stat().st_size
@@ -71,10 +72,10 @@ def upload(connection: Connection, call: HttpCall, path: Path, on_progress: Prog
 
     headers = {**(call.headers or {}), "content-length": str(size)}
     headers.setdefault("content-type", OCTETS)
-    sent = HttpCall(
-        call.method, call.path, call.query, parts, headers, repeatable=False, patient=True
+    repeatable = not call.path.startswith(ADMIN)
+    return connection.write(
+        replace(call, body=parts, headers=headers, repeatable=repeatable, patient=True)
     )
-    return connection.json(sent)
 
 
 def parts_of(file: IO[bytes], told: Callable[[int], None]) -> Iterator[bytes]:

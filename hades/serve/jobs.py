@@ -90,6 +90,8 @@ class Job(JobStatus):
 
     told: int = 0
     """How often it told something: the number of its last event."""
+    key: str | None = None
+    """The idempotency key it was begun with."""
     stopping: bool = False
     last_told: float = 0.0
 
@@ -169,6 +171,7 @@ class Jobs:
         work: Work[Any],
         *,
         source: str | None = None,
+        key: str | None = None,
         role: Role = Role.WRITER,
         afterwards: Callable[[], None] = lambda: None,
     ) -> Job:
@@ -177,7 +180,7 @@ class Jobs:
         Where there is no room for it nothing is begun: Overloaded.
         """
         self.refuse_more(caller.name, space, source)
-        job = Job(kind=kind, space=space, source=source, by=caller.name)
+        job = Job(kind=kind, space=space, source=source, by=caller.name, key=key)
 
         def run(memory: Memory, progress: Progress) -> Any:
             try:
@@ -207,6 +210,11 @@ class Jobs:
         for job in self.of_space(space):
             self.cancel(job)
             del self._jobs[job.id]
+
+    def begun_with(self, key: str | None, caller: Caller, space: str) -> Job | None:
+        """The job a caller began with this key: sent again, it is not begun again."""
+        theirs = (job for job in self.of_space(space) if job.by == caller.name)
+        return None if key is None else next((job for job in theirs if job.key == key), None)
 
     def get(self, space: str, id: str) -> Job:
         """One job of a space."""

@@ -18,7 +18,7 @@ from hades.memory import Memory
 from hades.serve.auth.audit import Audit, AuditEntry
 from hades.serve.auth.caller import Role, caller_of
 from hades.serve.jobs import JobStatus
-from hades.serve.rest.calls import AnyRequest, Asked, json_response
+from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import FIELDS_AT_MOST, Phases, TheJobs, begun_response, receive_file
 from hades.serve.rest.models import NAME, Body, Name, Number, Page, example, to_json, whole
@@ -176,7 +176,9 @@ async def reembed(asked: AnyRequest, body: Reembed) -> Response:
 
 
 @router.post("/jobs", summary="Take in paths", status_code=202, response_model=JobStatus)
-async def ingest(asked: AnyRequest, jobs: TheJobs, body: IngestPaths) -> Response:
+async def ingest(
+    asked: AnyRequest, jobs: TheJobs, body: IngestPaths, key: IdempotencyKey = None
+) -> Response:
     """Take in files and folders of this machine, also git histories, as a job."""
     options = body.model_dump(exclude={"space", "paths"})
     options["phases"] = body.phases or PHASES
@@ -185,7 +187,10 @@ async def ingest(asked: AnyRequest, jobs: TheJobs, body: IngestPaths) -> Respons
         return memory.ingest(*body.paths, **options, on_progress=told)
 
     await Asked(asked.request, body.space).require(Role.ADMIN)
-    return begun_response(jobs.start(asked.caller, body.space, "ingest", work, role=Role.ADMIN))
+    job = jobs.begun_with(key, asked.caller, body.space) or jobs.start(
+        asked.caller, body.space, "ingest", work, key=key, role=Role.ADMIN
+    )
+    return begun_response(job)
 
 
 @router.get("/audit", summary="Read the audit log", response_model=Page[AuditEntry])

@@ -22,7 +22,7 @@ from hades.serve.auth.caller import Role
 from hades.serve.executor import Work
 from hades.serve.jobs import Job, Jobs, JobStatus
 from hades.serve.problems import documented
-from hades.serve.rest.calls import InSpace, json_response
+from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
 from hades.serve.rest.models import (
     Body,
     Hint,
@@ -97,7 +97,11 @@ JobId = Annotated[str, PathParameter(max_length=100, examples=["f3Kx0aQm1-_z"])]
     },
 )
 async def begin(
-    asked: InSpace, jobs: TheJobs, request: Request, said: Annotated[Upload, Query()]
+    asked: InSpace,
+    jobs: TheJobs,
+    request: Request,
+    said: Annotated[Upload, Query()],
+    key: IdempotencyKey = None,
 ) -> Response:
     """Take in files (an archive, one file), or import facts or a graph, as a job.
 
@@ -105,6 +109,8 @@ async def begin(
     state and what is gone is forgotten. The job is watched at `/jobs/{id}/events`.
     """
     await asked.require(Role.WRITER)
+    if (again := jobs.begun_with(key, asked.caller, asked.space)) is not None:
+        return begun_response(again)
     jobs.refuse_more(asked.caller.name)
     uploads: Uploads = request.app.state.uploads
     folder = await asyncio.to_thread(uploads.new_folder)
@@ -116,6 +122,7 @@ async def begin(
         job = jobs.start(
             *(asked.caller, asked.space, said.kind, work),
             source=source,
+            key=key,
             afterwards=lambda: remove(folder),
         )
     finally:
@@ -125,7 +132,12 @@ async def begin(
 
 
 @router.post("/resolve", summary="Resolve names", status_code=202, response_model=JobStatus)
-async def resolve(asked: InSpace, jobs: TheJobs, body: ResolveOptions | None = None) -> Response:
+async def resolve(
+    asked: InSpace,
+    jobs: TheJobs,
+    body: ResolveOptions | None = None,
+    key: IdempotencyKey = None,
+) -> Response:
     """Find entities that are one under two spellings, as a job."""
     await asked.require(Role.WRITER)
     dry_run = body is not None and body.dry_run
@@ -133,7 +145,8 @@ async def resolve(asked: InSpace, jobs: TheJobs, body: ResolveOptions | None = N
     def work(memory: Memory, told: Progress) -> Any:
         return memory.resolve(dry_run=dry_run, on_progress=told)
 
-    return begun_response(jobs.start(asked.caller, asked.space, "resolve", work))
+    job = jobs.begun_with(key, asked.caller, asked.space)
+    return begun_response(job or jobs.start(asked.caller, asked.space, "resolve", work, key=key))
 
 
 @router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])
