@@ -57,15 +57,16 @@ def test_a_caller_with_many_calls_waits_for_their_own(path: Path, kind: str) -> 
     assert [type(one) for one in done] == [type(None)] * 3 + [Overloaded] * 6
 
 
-def test_idle_connections_leave_the_admin_socket_its_places(
+def test_idle_connections_leave_other_listeners_their_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "PLACES", {False: 5, True: 2})
+    monkeypatch.setattr(connection, "PLACES", {"http": 5, "rw": 2, "admin": 2})
     with running(tmp_path) as served:
         http = urlsplit(served.listening["http"].where)
         idle = [socket.create_connection((http.hostname, http.port)) for _ in range(30)]
-        with served.by("admin") as operator:
-            assert operator.get("/v1").status_code == 200
+        for listener in ("admin", "rw"):
+            with served.by(listener) as client:
+                assert client.get("/v1").status_code == 200
         for one in idle:
             one.close()
         with served.by("http", served.key(Role.READER)) as client:
