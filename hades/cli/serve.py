@@ -55,12 +55,6 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A name requests may be for; may be repeated.")
     ] = None,
-    cors_origin: Annotated[
-        list[str] | None, typer.Option(help="A web page's origin that may call; may be repeated.")
-    ] = None,
-    rate: Annotated[
-        float, typer.Option(min=0, help="Requests a second of one key; 0: any number.")
-    ] = 200.0,
     request_mb: Annotated[int, typer.Option(min=1, help="The largest request, in MB.")] = 32,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds after which a call is given up on.")
@@ -72,8 +66,8 @@ def serve(
     """Serve the memory to agents, applications and operators until stopped.
 
     Unix sockets are for whoever may open them; by TCP a key is needed (`hades keys create`).
-    The first start without keys prints a link that gives the first one. For TLS, and against
-    slow or greedy clients, put a reverse proxy before it: deploy/nginx.conf is an example.
+    For TLS, and against slow or greedy clients, put a reverse proxy before it:
+    deploy/nginx.conf is an example.
     """
     _require_extra()
     from hades.serve.running import Options, run
@@ -102,8 +96,6 @@ def serve(
         sockets={name: path.expanduser() for name, path in sockets.items() if path is not None},
         group=socket_group,
         hosts=tuple(allow_host or ()),
-        cors=tuple(cors_origin or ()),
-        requests_per_s=rate,
         body_bytes=request_mb * 1024 * 1024,
         grace_s=grace,
         otlp_endpoint=settings.otlp_endpoint,
@@ -179,12 +171,8 @@ def _say(invocation: Invocation, started: Started) -> None:
         for one in started.listening:
             lines.append(f"  {one['where']}  {_FOR.get(one['listener'], 'with a key')}")
         lines.append(f"  audit log: {started.audit}")
-        if started.link is not None:
-            minutes = started.link_s // 60
-            lines.append(
-                f"There are no keys yet. Opened once, within {minutes} minutes, this gives a key "
-                f"that may do everything:\n  {started.link}"
-            )
+        if not started.has_keys and any(one["listener"] == "http" for one in started.listening):
+            lines.append("There are no keys yet: `hades keys create NAME` makes one.")
         text = "\n".join(lines)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

@@ -279,7 +279,7 @@ class Client(RemoteView, Memory):
         """Find entities that are one under two spellings; see `Memory.resolve`."""
         self._refuse_now()
         call = HttpCall("POST", self._path("resolve"), body={"dry_run": dry_run})
-        job = self._connection.json(call)
+        job = self._connection.write(call)
         return rebuild(Resolution, follow(self._connection, self._space, job, on_progress))
 
     # The memory as a whole

@@ -106,9 +106,6 @@ class Connection:
         if key := key or address.key:
             headers["authorization"] = shown_key(key)
         socket = None if address.socket is None else str(address.socket)
-        if socket is not None:
-            # Packing what does not leave the machine only costs time.
-            headers["accept-encoding"] = "identity"
         try:
             self._http = httpx.Client(
                 base_url=address.root,
@@ -133,7 +130,8 @@ class Connection:
 
     def write(self, call: HttpCall) -> Any:
         """The answer to a write, which is done once however often it is sent."""
-        return self.json(replace(call, headers={"idempotency-key": uuid.uuid4().hex}))
+        key = {"idempotency-key": uuid.uuid4().hex}
+        return self.json(replace(call, headers={**(call.headers or {}), **key}))
 
     def json(self, call: HttpCall) -> Any:
         """The JSON a call is answered with; None where there is none."""
@@ -192,7 +190,10 @@ class Connection:
                 if response.status_code < 400:
                     return response
                 wait = _wished_pause_s(response)
-                if response.status_code != 503 or wait is None or not tries_left:
+                # A write that goes on there has the same key: its own answer is waited for.
+                keyed = "idempotency-key" in (call.headers or {})
+                again = response.status_code == 503 or (response.status_code == 504 and keyed)
+                if not again or wait is None or not tries_left:
                     raise self._refusal(call, response)
                 pause = max(pause, min(wait, LONGEST_PAUSE_S))
             time.sleep(pause)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from hades.client.connection import Connection, HttpCall, path_of
+from hades.client.connection import ADMIN, Connection, HttpCall, path_of
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import formats
 from hades.store.records import Progress
@@ -31,6 +30,8 @@ def download_export(
     """What `View.export` writes, from a server."""
     if format not in formats.FORMATS:
         raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
+    if format in formats.GRAPH_FOLDERS:
+        raise InvalidInput(f"{format} is a folder: export it where the memory's file is.")
     if format == "jsonl" and as_of:
         raise InvalidInput("A jsonl export has all times: export it without a time.")
     target = Path(path).expanduser() if isinstance(path, str | Path) else path
@@ -39,13 +40,7 @@ def download_export(
     else:
         query = {"format": format, **as_of}
         call = HttpCall("GET", path_of("spaces", space, "export"), query, patient=True)
-    if format in formats.GRAPH_FOLDERS:
-        if not isinstance(target, Path):
-            raise InvalidInput(f"The format {format} is a folder: give a path for it.")
-        with formats.new_folder(target) as folder, tempfile.TemporaryFile() as packed:
-            _save(connection, call, packed)
-            _unpack(packed, folder)
-    elif isinstance(target, Path):
+    if isinstance(target, Path):
         with formats.new_file(target) as file:
             _write_text(connection, call, file)
     else:
@@ -64,7 +59,7 @@ def download_backup(connection: Connection, path: Path, on_progress: Progress | 
 
 
 def upload(connection: Connection, call: HttpCall, path: Path, on_progress: Progress | None) -> Any:
-    """The answer to a file that is sent."""
+    """The answer to a file that is sent; sent again only where that starts the same job."""
     told = on_progress or (lambda _what, _done, _total: None)
     try:
         size = path.stat().st_size
@@ -77,10 +72,10 @@ def upload(connection: Connection, call: HttpCall, path: Path, on_progress: Prog
 
     headers = {**(call.headers or {}), "content-length": str(size)}
     headers.setdefault("content-type", OCTETS)
-    sent = HttpCall(
-        call.method, call.path, call.query, parts, headers, repeatable=False, patient=True
+    repeatable = not call.path.startswith(ADMIN)
+    return connection.write(
+        replace(call, body=parts, headers=headers, repeatable=repeatable, patient=True)
     )
-    return connection.json(sent)
 
 
 def parts_of(file: IO[bytes], told: Callable[[int], None]) -> Iterator[bytes]:
@@ -109,17 +104,6 @@ def _save(
             file.write(part)
             done += len(part)
             told("copying", done, total)
-
-
-def _unpack(packed: IO[bytes], folder: Path) -> None:
-    """The files of an archive, each directly in the folder whatever its name says."""
-    try:
-        with zipfile.ZipFile(packed) as archive:
-            for entry in archive.infolist():
-                if name := Path(entry.filename).name:
-                    (folder / name).write_bytes(archive.read(entry))
-    except zipfile.BadZipFile as error:
-        raise Unavailable("The server's export is no archive: try again.") from error
 
 
 @contextmanager

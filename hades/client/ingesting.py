@@ -59,8 +59,7 @@ def ingest_there(
     body = {name: value for name, value in options.items() if value is not None}
     body |= {"space": space, "paths": [str(root) for root in _roots(paths)], "history": True}
     try:
-        call = HttpCall("POST", path_of("admin", "jobs"), body=body, repeatable=False)
-        job = connection.json(call)
+        job = connection.write(HttpCall("POST", path_of("admin", "jobs"), body=body))
     except Denied as error:
         raise Denied(
             "A history is read where the repository is: open the admin socket of a server there."
@@ -106,10 +105,9 @@ def _sent(
             },
             parts,
             {"content-type": TAR if packed else OCTETS, "content-length": str(size)},
-            repeatable=False,
             patient=True,
         )
-        return connection.json(call), skipped
+        return connection.write(call), skipped
 
 
 def _pack(root: Path, file: IO[bytes]) -> list[tuple[str, str]]:

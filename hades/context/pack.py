@@ -3,10 +3,16 @@
 The question stands first, then told facts, then the paths with the most reliable last
 (PathRAG), then the passages with the best at both ends, where models read most carefully.
 What does not fit goes, least reliable first, and each time a note says so.
+
+Only lines of ours begin at the margin. Stored text is indented by one space, so nothing that
+was written into the memory can pass for the head of a passage, or for its end. A space before
+a word costs no token.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -28,6 +34,8 @@ PART_TOKENS_AT_LEAST = 24
 HEAD_CHARACTERS_AT_MOST = 160
 """Of a topic's name and of a heading, in the head line of a passage."""
 
+_MORE_THAN_A_NAME = re.compile(r"[@,·\[\]\"]")
+"""What stands around a name in the head of a passage."""
 _QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passages:"
 
 
@@ -165,9 +173,12 @@ def _fill(passages: Sequence[Passage], at_most: int, room: int, notes: list[Note
         notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(passages) - at_most} passages"))
     wanted = passages[:at_most]
     heads = [_head(number, passage) for number, passage in enumerate(wanted, start=1)]
-    texts = [passage.chunk.text.strip() for passage in wanted]
+    texts = [indented(passage.chunk.text.strip()) for passage in wanted]
     head_tokens = count(heads)
     text_tokens = [passage.chunk.tokens for passage in wanted]
+    for at, text in enumerate(texts):
+        if len(text.splitlines()) != wanted[at].chunk.text.strip().count("\n") + 1:
+            text_tokens[at] = count([text])[0]  # it has line breaks of other kinds
     blocks: list[_Block] = []
     for at, passage in enumerate(wanted):
         block = _Block(passage, heads[at], head_tokens[at], texts[at], text_tokens[at])
@@ -203,7 +214,7 @@ def _cut(block: _Block, room: int, notes: list[Note]) -> _Block | None:
 def _head(number: int, passage: Passage) -> str:
     """Where a passage stands: topic, version, lines, date and heading."""
     chunk = passage.chunk
-    topic = " ".join(chunk.topic.split())
+    topic = shown_name(chunk.topic)
     heading = " ".join(own_heading(chunk.topic, chunk.heading).split())
     if len(topic) > HEAD_CHARACTERS_AT_MOST:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
@@ -214,6 +225,17 @@ def _head(number: int, passage: Passage) -> str:
     if passage.superseded:
         head += ", superseded since"
     return f"{head} · {heading[:HEAD_CHARACTERS_AT_MOST]}" if heading else head
+
+
+def indented(text: str) -> str:
+    """Stored text as it is shown to a model: no line of it begins at the margin."""
+    return "\n".join(f" {line}" if line.strip() else "" for line in text.splitlines())
+
+
+def shown_name(name: str) -> str:
+    """A name on one line; in quotes where it could pass for more than a name."""
+    name = " ".join(name.split())
+    return json.dumps(name, ensure_ascii=False) if _MORE_THAN_A_NAME.search(name) else name
 
 
 def _lines(first: int, last: int) -> str:
@@ -305,7 +327,7 @@ def _nodes(told: Path | Fact) -> tuple[str, ...]:
 def _end_line(block: _Block) -> int:
     """The last line that is shown: a passage that was cut ends earlier."""
     whole = block.passage.chunk.text
-    if block.text == whole.strip():
+    if block.text == indented(whole.strip()):
         return block.passage.end_line
     skipped = whole[: len(whole) - len(whole.lstrip())].count("\n")
     return min(block.passage.line + skipped + block.text.count("\n"), block.passage.end_line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +12,9 @@ from typing import Any
 from hades.domain.graph import Edge, Node, Reason
 from hades.domain.statement import moment_words, window_words
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
+
+_LABEL = re.compile(r"\[(F?\d+)\]")
+"""As sentences are cited."""
 
 
 class Intent(StrEnum):
@@ -427,5 +431,6 @@ class Answer:
         return f"{notes[0].detail[:1].upper()}{notes[0].detail[1:]}."
 
     def __str__(self) -> str:
-        told = [f"{one.text} {one.label}" for one in self.sentences]
+        # What looks like a label in a text is none of ours.
+        told = [_LABEL.sub(r"(\1)", one.text) + f" {one.label}" for one in self.sentences]
         return " ".join([*told, self.shortfall]).rstrip()

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from hades.context.pack import indented, shown_name
 from hades.context.tokens import ELLIPSIS, count, cut
 from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
 from hades.domain.graph import Reason
@@ -102,7 +103,7 @@ class _Packing:
                 self._notes.append(Note(Reason.EVICTED, STAGE, f"{state.id} ({why})"))
         order = ["latest", *SHARES]
         self._items.sort(key=lambda item: order.index(item.why))
-        context = "\n\n".join(f"{_head(item)}\n{item.text}" for item in self._items)
+        context = "\n\n".join(f"{_head(item)}\n{indented(item.text)}" for item in self._items)
         return WorkingSet(
             topic=latest.topic,
             items=tuple(self._items),
@@ -145,7 +146,7 @@ def _head(item: WorkingItem) -> str:
     if state.valid_to is not None:
         held += f" to {state.valid_to:%Y-%m-%d}"
     how = f": {' '.join(item.path.split())[:PATH_CHARACTERS_AT_MOST]}" if item.path else ""
-    name = " ".join(state.id.split())
+    name = f"{shown_name(state.topic)}@{state.version}"
     if len(name) > NAME_CHARACTERS_AT_MOST:
         name = ELLIPSIS + name[-NAME_CHARACTERS_AT_MOST:]
     return f"[{item.why}] {name}, {held}{how}"

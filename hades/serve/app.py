@@ -3,50 +3,20 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 import hades
 from hades.serve import problems
 from hades.serve.auth.audit import Audit
-from hades.serve.auth.keys import FirstLink, Keys
 from hades.serve.executor import Executor
 from hades.serve.graphql.app import GraphQLApp
 from hades.serve.jobs import Jobs
 from hades.serve.mcp import http as mcp
 from hades.serve.rest import openapi, routers
-from hades.serve.rest.keys import link_router
 from hades.serve.rest.routes import UndecodedPath
 from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import Readiness, health_routes, readiness_of
 from hades.serve.uploads import Uploads
-
-GZIP_BYTES_AT_LEAST = 2_000
-GZIP_LEVEL = 1
-"""Of the nine, the one that costs least: JSON shrinks to a fifth with it already."""
-
-
-class Compression(GZipMiddleware):
-    """gzip, unless the client says `gzip;q=0`, which Starlette does not look at."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Compress what is sent, where that is wanted."""
-        if scope["type"] == "http" and not accepts_gzip(Headers(scope=scope)):
-            headers = MutableHeaders(scope=scope)
-            del headers["accept-encoding"]
-            scope["headers"] = headers.raw
-        await super().__call__(scope, receive, send)
-
-
-def accepts_gzip(headers: Headers) -> bool:
-    """Whether `Accept-Encoding` names gzip, and not with the weight 0."""
-    for coding in headers.get("accept-encoding", "").lower().split(","):
-        name, _, weight = coding.replace(" ", "").partition(";q=")
-        if name == "gzip":
-            return weight.strip("0.") != "" or not weight
-    return False
 
 
 def build(
@@ -54,14 +24,12 @@ def build(
     *,
     telemetry: Telemetry | None = None,
     readiness: Readiness | None = None,
-    keys: Keys | None = None,
     audit: Audit | None = None,
-    link: FirstLink | None = None,
 ) -> FastAPI:
     """The whole application; who is calling is for the middleware around it to say.
 
     `readiness` is for the server to mark when it is warm; without one it is taken for warm.
-    `keys` and `audit` are for the admin socket; `link` gives the first key.
+    `audit` is for the admin socket.
     """
     telemetry = telemetry or Telemetry()
     readiness = readiness or readiness_of(executor, warm=True)
@@ -81,9 +49,7 @@ def build(
     app.state.executor = executor
     app.state.jobs = Jobs(executor)
     app.state.uploads = Uploads(executor.uploads)
-    app.state.keys = keys
     app.state.audit = audit
-    app.state.link = link
     telemetry.watch(executor, app.state.jobs.counted)
     app.router.routes += [
         *health_routes(telemetry.metrics, readiness),
@@ -91,9 +57,8 @@ def build(
         Route("/graphql", GraphQLApp(executor), methods=["POST"], include_in_schema=False),
     ]
     problems.install(app)
-    for router in (*routers(), link_router):
+    for router in routers():
         app.router.routes.extend(router.routes)
-    app.add_middleware(Compression, minimum_size=GZIP_BYTES_AT_LEAST, compresslevel=GZIP_LEVEL)
     app.add_middleware(UndecodedPath)
     openapi.describe(app)
     return app

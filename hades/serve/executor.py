@@ -7,15 +7,11 @@ its own, so that readers cannot keep writers out.
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import random
-import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +21,7 @@ from hades.errors import Unavailable
 from hades.memory import Memory, View
 from hades.memory import open as open_memory
 from hades.serve.auth.caller import Caller, Role, record_call
+from hades.serve.pool import STOPPING, Pool
 from hades.store.faults import is_busy
 from hades.store.records import Progress
 
@@ -47,119 +44,6 @@ INDEXING_S = 5.0
 """How long a question waits for what was just written; then it is answered without."""
 RETRY_FIRST_S = 0.05
 RETRY_MOST_S = 1.0
-STOPPING = "The server is stopping: nothing was done; ask again in a moment."
-
-
-class Overloaded(Unavailable):
-    """Too many calls are waiting: nothing was done; come back after `retry_after_s`."""
-
-    retry_after_s = 1
-
-
-class TimedOut(Unavailable):
-    """It took too long to wait for. It goes on by itself, and a write may yet be done."""
-
-    status = 504
-
-
-class Pool:
-    """A thread pool with a bounded queue.
-
-    A call that does not fit is refused at once, so that those inside are served in time. A
-    call that takes too long is given up on by its caller, never stopped: its thread finishes
-    by itself, and it counts until then.
-    """
-
-    def __init__(self, name: str, threads: int, waiting: int) -> None:
-        self._threads = ThreadPoolExecutor(threads, f"hades-{name}")
-        self._at_most = threads + waiting
-        self._lock = threading.Lock()
-        self._inside = 0
-        self.running = 0
-        """How many calls have a thread, those nobody waits for any more included."""
-        self.refused = 0
-        """How many calls were refused since the start."""
-        self._closed = False
-
-    @property
-    def waiting(self) -> int:
-        """How many calls wait for a thread."""
-        return max(0, self._inside - self.running)
-
-    async def call(self, run: Callable[[], Result], timeout_s: float | None) -> Result:
-        """Run a function in a thread of this pool."""
-        return await self.finished(self.submit(run), timeout_s)
-
-    async def finished(self, job: Future[Result], timeout_s: float | None) -> Result:
-        """Wait for what `submit` began."""
-        try:
-            async with asyncio.timeout(timeout_s) as limit:
-                return await asyncio.wrap_future(job)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            raise self._too_late(job) from None
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if self._closed and job.cancelled() and not (task and task.cancelling()):
-                raise Unavailable(STOPPING) from None
-            raise
-
-    def submit(self, run: Callable[[], Result]) -> Future[Result]:
-        """Queue a call; Overloaded when the queue is full."""
-        with self._lock:
-            if self._closed:
-                raise Unavailable(STOPPING)
-            if self._inside >= self._at_most:
-                self.refused += 1
-                raise Overloaded("Too many calls are waiting: come back in a second.")
-            self._inside += 1
-            context = contextvars.copy_context()
-            job = self._threads.submit(context.run, self._counted, run)
-        job.add_done_callback(self._left)
-        return job
-
-    def refuse(self) -> None:
-        """Refuse every call from now on."""
-        with self._lock:
-            self._closed = True
-
-    def close(self) -> None:
-        """Finish what runs, refuse what waits."""
-        self.refuse()
-        self._threads.shutdown(wait=True, cancel_futures=True)
-
-    def _counted(self, run: Callable[[], Result]) -> Result:
-        with self._lock:
-            self.running += 1
-        try:
-            return run()
-        finally:
-            with self._lock:
-                self.running -= 1
-
-    def _left(self, _job: Future[Any]) -> None:
-        with self._lock:
-            self._inside -= 1
-
-    def _too_late(self, job: Future[Any]) -> Unavailable:
-        if job.cancel() or job.cancelled():
-            with self._lock:
-                self.refused += 1
-            return Overloaded("Its turn did not come in time, so nothing was done: try again.")
-        return TimedOut("This takes too long to wait for; it may still be done: look later.")
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutorLoad:
-    """How busy an executor is, by pool: `read`, `write`, `work`, `export`, `index`."""
-
-    waiting: Mapping[str, int]
-    """Calls that wait for a thread."""
-    running: Mapping[str, int]
-    """Calls that have a thread."""
-    refused: Mapping[str, int]
-    """Calls refused since the start."""
 
 
 class _NotIndexed(Exception):
@@ -184,10 +68,10 @@ class Executor:
         self._reading = reading
         self._writing = writing
         self._timeout_s = timeout_s
-        self._pools = {
+        self.pools = {
             "read": Pool("read", readers, waiting),
             "write": Pool("write", 1, waiting),
-            "work": Pool("work", WORKERS, WORK_WAITING),
+            "work": Pool("work", WORKERS, WORK_WAITING, keeps=True),
             "export": Pool("export", EXPORTERS, EXPORTS_WAITING),
             "index": Pool("index", 1, waiting),
         }
@@ -232,15 +116,6 @@ class Executor:
             self.on_recall(recall, recall.space)
         return found
 
-    def standing(self) -> ExecutorLoad:
-        """How busy it is now."""
-        pools = self._pools.items()
-        return ExecutorLoad(
-            waiting={name: pool.waiting for name, pool in pools},
-            running={name: pool.running for name, pool in pools},
-            refused={name: pool.refused for name, pool in pools},
-        )
-
     async def read(
         self,
         caller: Caller,
@@ -270,16 +145,14 @@ class Executor:
                 return call(memory)
             return call(memory.at(valid, known=known))
 
-        pool = self._pools["export" if patient else "read"]
+        pool = self.pools["export" if patient else "read"]
         timeout_s = None if patient else self._timeout_s
         with suppress(_NotIndexed):
             checked = fresh and space is not None and self._writing is not None
-            return await pool.call(lambda: run(checked), timeout_s)
-        writing = self._written()
+            return await pool.call(caller.name, lambda: run(checked), timeout_s)
         with suppress(Unavailable):  # a question waits, so not at any price
-            index = self._pools["index"]
-            await index.call(lambda: writing.in_space(space or "").index(), INDEXING_S)
-        return await pool.call(lambda: run(False), timeout_s)
+            await self.pools["index"].finished(self._index(space or ""), INDEXING_S)
+        return await pool.call(caller.name, lambda: run(False), timeout_s)
 
     async def write(
         self,
@@ -298,7 +171,7 @@ class Executor:
         def run() -> Result:
             return _retried(call, _memory(writing, space, caller), caller.name, until)
 
-        return await self._pools["write"].call(run, self._timeout_s)
+        return await self.pools["write"].call(caller.name, run, self._timeout_s)
 
     async def work(
         self,
@@ -310,7 +183,8 @@ class Executor:
         role: Role = Role.WRITER,
     ) -> Result:
         """Do something long beside the others. `on_progress` stops it by raising."""
-        return await self.finished(self.begin(caller, space, call, on_progress, role=role))
+        begun = self.begin(caller, space, call, on_progress, role=role)
+        return await self.pools["work"].finished(begun, None)
 
     def begin(
         self,
@@ -330,29 +204,17 @@ class Executor:
             with writing._patient(WORK_WAITS_S):
                 return call(_memory(writing, space, caller), told)
 
-        return self._pools["work"].submit(run)
-
-    async def finished(self, begun: Future[Result]) -> Result:
-        """The result of work that `begin` queued."""
-        return await self._pools["work"].finished(begun, None)
+        return self.pools["work"].submit(caller.name, run)
 
     def index_now(self, space: str) -> None:
         """Index what was written, while a thread that reads waits; not at any price."""
-        if (writing := self._writing) is not None:
+        if self._writing is not None:
             with suppress(Unavailable, TimeoutError):
-                index = self._pools["index"].submit(lambda: writing.in_space(space).index())
-                index.result(INDEXING_S)
+                self._index(space).result(INDEXING_S)
 
-    async def index(self, caller: Caller, space: str, on_progress: Progress) -> None:
-        """Index what was written, for somebody who is about to ask. `on_progress` stops it."""
-        record_call(space, writes=False)
-        caller.require(Role.READER, space)
-        writing, told = self._written(), self._stopping(on_progress)
-        await self._pools["work"].call(lambda: writing.in_space(space).index(told), None)
-
-    def warm(self) -> dict[str, float]:
-        """Do beforehand what a first question would wait for; the seconds of each part."""
-        return self._reading.warm()
+    def _index(self, space: str) -> Future[int]:
+        writing = self._written()
+        return self.pools["index"].submit(space, lambda: writing.in_space(space).index())
 
     def follow_encoder(self) -> None:
         """Ask with the encoder the memory remembers, after it moved to another."""
@@ -367,9 +229,9 @@ class Executor:
     def close(self) -> None:
         """Finish the calls that run, refuse the rest, then close the file."""
         self.leave()
-        for pool in self._pools.values():
+        for pool in self.pools.values():
             pool.refuse()
-        for pool in self._pools.values():
+        for pool in self.pools.values():
             pool.close()
         self._reading.close()
         if self._writing is not None:

@@ -10,18 +10,21 @@ import asyncio
 import logging
 import secrets
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from pydantic_core import to_json
+
 from hades.domain.plain import plain
 from hades.errors import Conflict, HadesError, NotFound, Unavailable
 from hades.memory import Memory
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor import Executor, Overloaded, Work
+from hades.serve.executor import Executor, Work
+from hades.serve.pool import STOPPING, Overloaded
 from hades.serve.problems import FAILED_INSIDE, code_of
 from hades.store.records import Progress
 
@@ -29,9 +32,11 @@ Kind = Literal["ingest", "triples", "import-node-link", "resolve"]
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 UNFINISHED_AT_MOST = 16
+UNFINISHED_OF_ONE_AT_MOST = 8
+"""Of one caller: there is room for others."""
 KEPT_AT_MOST = 200
-EVENTS_KEPT = 256
 WATCHERS_AT_MOST = 64
+WATCHERS_OF_ONE_AT_MOST = 32
 PROGRESS_EVERY_S = 0.1
 HEARTBEAT_S = 15.0
 LOOK_EVERY_S = 0.05
@@ -43,15 +48,6 @@ _log = logging.getLogger("hades.serve")
 class Cancelled(Exception):
     """Raised inside the work of a job that somebody cancelled. No HadesError: work goes on
     past those where only a part of it failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobEvent:
-    """Something a job told: `progress`, and at last `done`, `failed` or `cancelled`."""
-
-    number: int
-    name: str
-    data: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +86,13 @@ class JobStatus:
 
 @dataclass(slots=True, kw_only=True)
 class Job(JobStatus):
-    """One piece of long work."""
+    """One piece of long work. It tells its progress from its own thread."""
 
-    events: deque[JobEvent] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
     told: int = 0
+    """How often it told something: the number of its last event."""
+    key: str | None = None
+    """The idempotency key it was begun with."""
     stopping: bool = False
-    forgotten: bool = False
-    """Its space is gone: nobody is told of it."""
     last_told: float = 0.0
 
     @property
@@ -104,42 +100,67 @@ class Job(JobStatus):
         """Whether nothing more will come of it."""
         return self.status in ("done", "failed", "cancelled")
 
-    def tell(self, name: str, data: Any) -> None:
-        """Add an event."""
-        self.told += 1
-        self.events.append(JobEvent(self.told, name, data))
-
-    def end(self, status: Status, data: Any) -> None:
-        """Say how it ended; only the first end counts."""
-        if not self.ended:
-            self.ended_at = datetime.now(UTC)
-            self.status = status
-            self.tell(status, data)
-
     def shown(self) -> dict[str, Any]:
         """As it is told to callers."""
         return {one.name: plain(getattr(self, one.name)) for one in fields(JobStatus)}
 
+    def event(self) -> bytes:
+        """Where it stands, as a server-sent event: `progress`, or how it ended."""
+        ends = {"done": {"result": self.result}, "failed": self.problem, "cancelled": {}}
+        name, data = (self.status if self.ended else "progress"), ends.get(self.status)
+        shown = to_json(plain(data if self.ended else self.progress))
+        return f"id: {self.told}\nevent: {name}\ndata: ".encode() + shown + b"\n\n"
+
+    def progressed(self, what: str, done: int, total: int) -> None:
+        """Called by the work; raises Cancelled to stop it."""
+        if self.stopping:
+            raise Cancelled
+        now = time.monotonic()
+        changed = self.progress is None or self.progress.what != what or done == total
+        if changed or now - self.last_told >= PROGRESS_EVERY_S:
+            self.last_told, self.progress = now, JobProgress(what, done, total)
+            self.told += 1
+
+    def end(self, status: Status) -> None:
+        """Say how it ended; only the first end counts."""
+        if not self.ended:
+            self.ended_at = datetime.now(UTC)
+            self.status = status
+            self.told += 1
+
+    def finished(self, begun: Future[Any]) -> None:
+        """Called when its work ended, however it did."""
+        error = Unavailable(STOPPING) if begun.cancelled() else begun.exception()
+        if isinstance(error, Cancelled):
+            self.end("cancelled")
+        elif error is not None:
+            if not (told := isinstance(error, HadesError)):
+                _log.error("The job %s (%s) failed", self.id, self.kind, exc_info=error)
+            self.problem = JobProblem(code_of(error), str(error) if told else FAILED_INSIDE)
+            self.end("failed")
+        else:
+            self.result = begun.result()
+            self.end("done")
+
 
 class Jobs:
-    """The jobs of one executor. Work tells its progress from its own thread; the rest happens in
-    the event loop."""
+    """The jobs of one executor."""
 
-    def __init__(self, executor: Executor, *, heartbeat_s: float = HEARTBEAT_S) -> None:
+    def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._jobs: dict[str, Job] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._watching = 0
-        self.heartbeat_s = heartbeat_s
+        self._watching: Counter[str] = Counter()
+        self.heartbeat_s = HEARTBEAT_S
 
-    def refuse_more(self, space: str | None = None, source: str | None = None) -> None:
+    def refuse_more(self, who: str, space: str | None = None, source: str | None = None) -> None:
         """Overloaded when too many are unfinished; Conflict when this source is among them."""
         unfinished = [job for job in self._jobs.values() if not job.ended]
-        if len(unfinished) >= UNFINISHED_AT_MOST:
+        theirs = sum(job.by == who for job in unfinished)
+        if theirs >= UNFINISHED_OF_ONE_AT_MOST or len(unfinished) >= UNFINISHED_AT_MOST:
             raise Overloaded("Too many jobs are unfinished: come back when one is done.")
-        if source is not None and any(
-            job.space == space and job.source == source for job in unfinished
-        ):
+        if source is not None and (space, source) in {
+            (job.space, job.source) for job in unfinished
+        }:
             raise Conflict(f"The source {source!r} is being taken in already: wait for that job.")
 
     def start(
@@ -150,6 +171,7 @@ class Jobs:
         work: Work[Any],
         *,
         source: str | None = None,
+        key: str | None = None,
         role: Role = Role.WRITER,
         afterwards: Callable[[], None] = lambda: None,
     ) -> Job:
@@ -157,35 +179,47 @@ class Jobs:
 
         Where there is no room for it nothing is begun: Overloaded.
         """
-        caller.require(role, space)
-        if self._executor.read_only:
-            raise Unavailable("This server only reads.")
-        self.refuse_more(space, source)
-        job = Job(kind=kind, space=space, source=source, by=caller.name)
-        begun = self._queued(job, caller, work, role, afterwards)
+        self.refuse_more(caller.name, space, source)
+        job = Job(kind=kind, space=space, source=source, by=caller.name, key=key)
+
+        def run(memory: Memory, progress: Progress) -> Any:
+            try:
+                if job.stopping:
+                    raise Cancelled
+                job.status = "running"
+                return plain(work(memory, progress))
+            finally:
+                afterwards()
+
+        begun = self._executor.begin(caller, space, run, job.progressed, role=role)
+        # When the server stops, what still waits never runs.
+        begun.add_done_callback(lambda future: afterwards() if future.cancelled() else None)
+        begun.add_done_callback(job.finished)
         self._jobs[job.id] = job
-        self._forget_old()
-        task = asyncio.create_task(self._follow(job, begun))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        ended = [one.id for one in self._jobs.values() if one.ended]
+        for id in ended[: max(0, len(self._jobs) - KEPT_AT_MOST)]:
+            del self._jobs[id]
         return job
 
     def of_space(self, space: str) -> list[Job]:
         """The jobs of a space, newest first."""
-        return [job for job in reversed(self._jobs.values()) if _is_of(job, space)]
+        return [job for job in reversed(self._jobs.values()) if job.space == space]
 
     def forget(self, space: str) -> None:
         """Forget the jobs of a space that is gone, and stop those that run."""
-        for job in [job for job in self._jobs.values() if job.space == space]:
-            job.forgotten = True
+        for job in self.of_space(space):
             self.cancel(job)
-            if job.ended:
-                del self._jobs[job.id]
+            del self._jobs[job.id]
+
+    def begun_with(self, key: str | None, caller: Caller, space: str) -> Job | None:
+        """The job a caller began with this key: sent again, it is not begun again."""
+        theirs = (job for job in self.of_space(space) if job.by == caller.name)
+        return None if key is None else next((job for job in theirs if job.key == key), None)
 
     def get(self, space: str, id: str) -> Job:
         """One job of a space."""
         job = self._jobs.get(id)
-        if job is None or not _is_of(job, space):
+        if job is None or job.space != space:
             raise NotFound(f"There is no job {id!r}: it ended long ago, or before the last start.")
         return job
 
@@ -193,92 +227,35 @@ class Jobs:
         """Let a job stop at its next step; one that ended stays as it is."""
         job.stopping = True
         if job.status == "waiting":
-            job.end("cancelled", {})
+            job.end("cancelled")
 
     def counted(self) -> dict[str, int]:
         """How many jobs there are, by status."""
         return dict(Counter(job.status for job in list(self._jobs.values())))
 
-    def refuse_watchers(self) -> None:
-        """Overloaded when too many watch already."""
-        if self._watching >= WATCHERS_AT_MOST:
+    def watch(self, job: Job, after: int, who: str) -> AsyncIterator[bytes]:
+        """What a job tells after its event `after`; Overloaded when too many watch already."""
+        watching = self._watching
+        if watching[who] >= WATCHERS_OF_ONE_AT_MOST or watching.total() >= WATCHERS_AT_MOST:
             raise Overloaded("Too many watch jobs: come back when one is done.")
+        return self._events(job, after, who)
 
-    async def events(self, job: Job, after: int) -> AsyncIterator[JobEvent | None]:
-        """What a job tells, from the event after `after` on; None now and then: still here."""
-        self._watching += 1
+    async def _events(self, job: Job, after: int, who: str) -> AsyncIterator[bytes]:
+        """Where a job stands whenever that is news, and now and then that it is still there."""
+        self._watching[who] += 1
         quiet_since = time.monotonic()
         try:
+            yield b": here\n\n"
             while True:
                 is_last = job.ended or self._executor.leaving
-                for event in [event for event in list(job.events) if event.number > after]:
-                    after, quiet_since = event.number, time.monotonic()
-                    yield event
+                if job.told > after:
+                    after, quiet_since = job.told, time.monotonic()
+                    yield job.event()
                 if is_last:
                     return
                 await asyncio.sleep(LOOK_EVERY_S)
                 if time.monotonic() - quiet_since >= self.heartbeat_s:
                     quiet_since = time.monotonic()
-                    yield None
+                    yield b": still here\n\n"
         finally:
-            self._watching -= 1
-
-    # Inside
-
-    def _queued(
-        self, job: Job, caller: Caller, work: Work[Any], role: Role, afterwards: Callable[[], None]
-    ) -> Future[Any]:
-        def run(memory: Memory, progress: Progress) -> Any:
-            try:
-                if job.stopping:
-                    raise Cancelled
-                if job.status == "waiting":
-                    job.status = "running"
-                return plain(work(memory, progress))
-            finally:
-                afterwards()
-
-        def progressed(what: str, done: int, total: int) -> None:
-            _told(job, what, done, total)
-
-        begun = self._executor.begin(caller, job.space, run, progressed, role=role)
-        # When the server stops, what still waits never runs.
-        begun.add_done_callback(lambda future: afterwards() if future.cancelled() else None)
-        return begun
-
-    async def _follow(self, job: Job, begun: Future[Any]) -> None:
-        try:
-            result = await self._executor.finished(begun)
-        except Cancelled:
-            job.end("cancelled", {})
-        except HadesError as error:
-            job.problem = JobProblem(code_of(error), str(error))
-            job.end("failed", job.problem)
-        except Exception:  # noqa: BLE001 - the edge of a job: it is logged and told
-            _log.exception("The job %s (%s) failed", job.id, job.kind)
-            job.problem = JobProblem("HadesError", FAILED_INSIDE)
-            job.end("failed", job.problem)
-        else:
-            job.result = result
-            job.end("done", {"result": result})
-
-    def _forget_old(self) -> None:
-        ended = [job.id for job in self._jobs.values() if job.ended]
-        for id in ended[: max(0, len(self._jobs) - KEPT_AT_MOST)]:
-            del self._jobs[id]
-
-
-def _is_of(job: Job, space: str) -> bool:
-    return job.space == space and not job.forgotten
-
-
-def _told(job: Job, what: str, done: int, total: int) -> None:
-    """Called by the work, in its thread."""
-    if job.stopping:
-        raise Cancelled
-    now = time.monotonic()
-    changed = job.progress is None or job.progress.what != what or done == total
-    if changed or now - job.last_told >= PROGRESS_EVERY_S:
-        job.last_told = now
-        job.progress = JobProgress(what, done, total)
-        job.tell("progress", job.progress)
+            self._watching[who] -= 1

@@ -36,7 +36,7 @@ _STATUS: dict[type[HadesError], int] = {
     HadesError: 500,
 }
 _CODE = {401: "Denied", 403: "Denied", 404: "NotFound", 409: "Conflict", 412: "Conflict"}
-_CODE |= dict.fromkeys((429, 503, 504, 507), "Unavailable")
+_CODE |= dict.fromkeys((503, 504, 507), "Unavailable")
 """The codes of what is not one of our errors; else InvalidInput below 500."""
 
 ERRORS_AT_MOST = 20
@@ -141,7 +141,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504)
+ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 500, 503, 504)
 """What any call may meet: a key that is missing or not enough, an overload, a wrong value."""
 
 

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -23,14 +24,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
-from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp
 
 from hades.errors import HadesError, InvalidInput
 from hades.serve.app import build
 from hades.serve.auth.audit import Audit, audit_beside
 from hades.serve.auth.connection import HEAD_S, HttpConnection
-from hades.serve.auth.keys import LINK_PATH, LINK_VALID_S, FirstLink, Keys, keys_beside
+from hades.serve.auth.keys import Keys, keys_beside
 from hades.serve.auth.limits import LOOPBACK_NAMES, Limits
 from hades.serve.auth.middleware import protected
 from hades.serve.auth.sockets import (
@@ -50,15 +49,11 @@ HOST = "127.0.0.1"
 PORT = 8674
 GRACE_S = 10.0
 KEEP_ALIVE_S = 15
-CONNECTIONS_AT_MOST = 800
-"""Well below the 1,024 open files a process usually may have."""
 HEAD_BYTES_AT_MOST = 64 * 1024
 """Limit for bytes that are no body: headers, trailers, chunk extensions."""
 SWITCH_S = 0.0005
 """How long a thread that computes keeps the interpreter when the event loop wants it. Python's
 own 5 ms would be waited for at every step of every request while questions are answered."""
-_CORS_SENT = ("Authorization", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key")
-_CORS_SHOWN = ("ETag", "Idempotent-Replayed", "Location", "Retry-After", "X-Request-ID")
 _log = logging.getLogger(__name__)
 
 
@@ -78,8 +73,6 @@ class Options:
     """Unix sockets, by the kind of listener: ro, rw, admin."""
     group: str | None
     hosts: tuple[str, ...]
-    cors: tuple[str, ...]
-    requests_per_s: float
     body_bytes: int
     grace_s: float
     otlp_endpoint: str | None
@@ -93,8 +86,8 @@ class Started:
     memory: str
     listening: list[dict[str, str]]
     audit: str
-    link: str | None
-    link_s: int = LINK_VALID_S
+    has_keys: bool
+    """Whether anybody can come by TCP."""
 
 
 class Server(uvicorn.Server):
@@ -111,9 +104,8 @@ class Server(uvicorn.Server):
         on_leaving: Callable[[], object] = lambda: None,
     ) -> None:
         unix = {one.where: one.kind for one in listeners if not one.kind.by_key}
-        connection = type(
-            "Connection", (HttpConnection,), {"unix_listeners": unix, "head_s": head_s}
-        )
+        own = {"unix_listeners": unix, "head_s": head_s, "taken": Counter()}
+        connection = type("Connection", (HttpConnection,), own)
         config = uvicorn.Config(
             app,
             loop="uvloop",
@@ -124,7 +116,6 @@ class Server(uvicorn.Server):
             server_header=False,
             proxy_headers=False,
             backlog=BACKLOG,
-            limit_concurrency=CONNECTIONS_AT_MOST,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=max(1, round(grace_s)),
             h11_max_incomplete_event_size=HEAD_BYTES_AT_MOST,
@@ -205,15 +196,11 @@ def _server(
     opened.callback(telemetry.close)
     readiness = readiness_of(executor)
     urls = [one.where for one in listeners if one.kind.by_key]
-    link = FirstLink(keys) if urls and not keys.exist else None
     limits = Limits(
-        requests_per_s=options.requests_per_s,
         body_bytes=options.body_bytes,
         hosts=_hosts(options, urls),
     )
-    app = build(
-        executor, telemetry=telemetry, readiness=readiness, keys=keys, audit=audit, link=link
-    )
+    app = build(executor, telemetry=telemetry, readiness=readiness, audit=audit)
     opened.callback(app.state.uploads.close)
     guarded = protected(
         app, keys, limits=limits, audit=audit, observe=telemetry.metrics.observe_call
@@ -221,7 +208,7 @@ def _server(
 
     def warm() -> None:
         try:
-            _log.info("warm after %s", executor.warm())
+            _log.info("warm after %s", executor.memory.warm())
         except HadesError as error:
             _log.warning("not warm, so first questions take longer: %s", error)
         readiness.warm = True
@@ -235,7 +222,7 @@ def _server(
                 memory=str(options.memory),
                 listening=[{"listener": one.kind.name, "where": one.where} for one in listeners],
                 audit=str(audit.folder),
-                link=None if link is None else f"{urls[0]}{LINK_PATH}?token={link.token}",
+                has_keys=keys.exist,
             )
         )
         warming.start()
@@ -247,24 +234,11 @@ def _server(
         executor.leave()
 
     return Server(
-        telemetry.around(_for_origins(guarded, options.cors)),
+        telemetry.around(guarded),
         listeners,
         grace_s=options.grace_s,
         on_ready=ready,
         on_leaving=leave,
-    )
-
-
-def _for_origins(app: ASGIApp, origins: tuple[str, ...]) -> Any:
-    """The app, also for web pages of these origins; a page of another's gets nothing."""
-    if not origins:
-        return app
-    return CORSMiddleware(
-        app,
-        allow_origins=origins,
-        allow_methods=("GET", "POST", "PUT", "DELETE"),
-        allow_headers=(*_CORS_SENT, "X-Request-ID"),
-        expose_headers=_CORS_SHOWN,
     )
 
 

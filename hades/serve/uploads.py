@@ -18,13 +18,14 @@ import shutil
 import tarfile
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from hades.errors import InvalidInput, Unavailable
-from hades.serve.executor import Overloaded
+from hades.serve.pool import Overloaded
 from hades.serve.problems import TooLarge
 
 UNPACKED_BYTES_AT_MOST = 2**31
@@ -38,7 +39,9 @@ PART_BYTES_AT_MOST = 255
 """Of one part of a path: what file systems take."""
 PATH_BYTES_AT_MOST = 2_048
 """Of a path in an archive: with the folder it is put into, file systems take 4,096."""
-UPLOADS_AT_ONCE = 2
+UPLOADS_AT_ONCE = 8
+UPLOADS_OF_ONE_AT_ONCE = 2
+"""Of one caller: a slow sender keeps nobody else out."""
 
 _COPY_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
@@ -50,7 +53,7 @@ class Uploads:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._receiving = 0
+        self._receiving: Counter[str] = Counter()
         self._lock: int | None = None
         if folder is not None and folder.is_dir():
             self._claim(folder)
@@ -65,15 +68,16 @@ class Uploads:
         return Path(tempfile.mkdtemp(dir=self._folder))
 
     @contextmanager
-    def receiving(self) -> Iterator[None]:
-        """While files are received; Overloaded when too many are sent already."""
-        if self._receiving >= UPLOADS_AT_ONCE:
+    def receiving(self, who: str) -> Iterator[None]:
+        """While files of a caller are received; Overloaded when too many are sent already."""
+        sending = self._receiving
+        if sending[who] >= UPLOADS_OF_ONE_AT_ONCE or sending.total() >= UPLOADS_AT_ONCE:
             raise Overloaded("Too many files are being sent: come back in a second.")
-        self._receiving += 1
+        sending[who] += 1
         try:
             yield
         finally:
-            self._receiving -= 1
+            sending[who] -= 1
 
     def close(self) -> None:
         """Release the folder."""
@@ -104,24 +108,29 @@ def remove(path: Path) -> None:
 
 def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
     """Unpack a tar, plain or gzip, into a new folder; what was passed over, and why."""
+    folder.mkdir(mode=0o700)
     skipped: list[tuple[str, str]] = []
-    more = 0
+    seen = more = 0
     try:
         with (
             archive.open("rb") as file,
-            _unpacked(file) as counted,
+            _CountedFile(file) as counted,
             tarfile.open(fileobj=counted, mode="r|") as tar,
         ):
-            filled = NewFolder(folder)
-            for member in _members(tar, counted):
-                if member.isfile():
-                    content = tar.extractfile(member)
-                    assert content is not None
-                    filled.add(member.name, content)
+            while (member := tar.next()) is not None:
+                tar.members = []  # type: ignore[attr-defined]  # tarfile would keep all of them
+                tar.pax_headers = {}  # what is said for all that follow would pile up
+                seen += 1
+                if seen > FILES_AT_MOST:
+                    raise TooLarge(f"More than {FILES_AT_MOST:,} files: send them in parts.")
+                counted.header_left = None
+                if member.isreg() and not member.issparse():
+                    _write_new(folder, member.name, tar.extractfile(member))
                 elif not member.isdir() and len(skipped) < SKIPPED_NAMED_AT_MOST:
                     skipped.append((member.name[:PATH_BYTES_AT_MOST], _ONLY_FILES))
                 elif not member.isdir():
                     more += 1
+                counted.header_left = HEADER_BYTES_AT_MOST
     except RecursionError as error:
         raise InvalidInput("This is no whole tar archive: headers follow on headers.") from error
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
@@ -129,46 +138,17 @@ def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
     return [*skipped, (f"… and {more:,} more", _ONLY_FILES)] if more else skipped
 
 
-def _members(tar: tarfile.TarFile, counted: _CountedFile) -> Iterator[tarfile.TarInfo]:
-    """The members of an archive one by one, none of them kept."""
-    seen = 0
-    while (member := tar.next()) is not None:
-        seen += 1
-        if seen > FILES_AT_MOST:
-            raise _too_many()
-        tar.members = []  # type: ignore[attr-defined]  # tarfile would keep all of them
-        tar.pax_headers = {}  # what is said for all that follow would pile up
-        counted.within_header(False)
-        yield member
-        counted.within_header(True)
-
-
-class NewFolder:
-    """A new folder that is filled with files from elsewhere."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._files = 0
-        self._bytes = 0
-        folder.mkdir(mode=0o700)
-
-    def add(self, name: str, content: IO[bytes]) -> None:
-        """Write a file below the folder; InvalidInput for names that lead elsewhere."""
-        self._files += 1
-        if self._files > FILES_AT_MOST:
-            raise _too_many()
-        path = self._folder.joinpath(*safe_parts(name))
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file = path.open("xb")
-        except (FileExistsError, NotADirectoryError) as error:
-            raise InvalidInput(f"Two files are called {name!r}: send one of them.") from error
-        with file:
-            while part := content.read(_COPY_BYTES):
-                self._bytes += len(part)
-                if self._bytes > UNPACKED_BYTES_AT_MOST:
-                    raise _too_much()
-                file.write(part)
+def _write_new(folder: Path, name: str, content: IO[bytes] | None) -> None:
+    """Write a file below a folder; InvalidInput for names that lead elsewhere."""
+    assert content is not None
+    path = folder.joinpath(*safe_parts(name))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = path.open("xb")
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InvalidInput(f"Two files are called {name!r}: send one of them.") from error
+    with file:
+        shutil.copyfileobj(content, file, _COPY_BYTES)
 
 
 def safe_parts(name: str, *, parts_at_most: int = DEPTH_AT_MOST) -> tuple[str, ...]:
@@ -187,19 +167,19 @@ def safe_parts(name: str, *, parts_at_most: int = DEPTH_AT_MOST) -> tuple[str, .
 
 
 class _CountedFile(io.RawIOBase):
-    """A file read no further than a limit, so that a few bytes of gzip cannot become terabytes.
+    """An archive, after gzip where it is used, read no further than a limit.
 
-    Headers have a smaller limit of their own, since tarfile reads them into memory.
+    A few bytes of gzip cannot become terabytes. Headers have a smaller limit of their own, since
+    tarfile reads them into memory.
     """
 
-    def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
-        self._file = file
-        self._header_left: int | None = HEADER_BYTES_AT_MOST
+    def __init__(self, file: IO[bytes]) -> None:
+        packed = file.read(len(_GZIP)) == _GZIP
+        file.seek(0)
+        self._file = gzip.GzipFile(fileobj=file) if packed else file
+        self.header_left: int | None = HEADER_BYTES_AT_MOST
+        """None while a file is read."""
         self._left = UNPACKED_BYTES_AT_MOST + FILES_AT_MOST * 2 * tarfile.BLOCKSIZE
-
-    def within_header(self, now: bool) -> None:
-        """Say whether a header is read from here on, or a file."""
-        self._header_left = HEADER_BYTES_AT_MOST if now else None
 
     def readable(self) -> bool:
         """It is read only."""
@@ -210,30 +190,10 @@ class _CountedFile(io.RawIOBase):
         part = self._file.read(size)
         self._left -= len(part)
         if self._left < 0:
-            raise _too_much()
-        if self._header_left is not None:
-            self._header_left -= len(part)
-            if self._header_left < 0:
+            megabytes = UNPACKED_BYTES_AT_MOST // 2**20
+            raise TooLarge(f"More than {megabytes} MB were sent: send them in parts.")
+        if self.header_left is not None:
+            self.header_left -= len(part)
+            if self.header_left < 0:
                 raise TooLarge("A header of the archive is larger than 1 MB: pack it anew.")
         return part
-
-
-@contextmanager
-def _unpacked(file: IO[bytes]) -> Iterator[_CountedFile]:
-    """The bytes of an archive, after gzip where it is used."""
-    packed = file.read(len(_GZIP)) == _GZIP
-    file.seek(0)
-    if packed:
-        with gzip.GzipFile(fileobj=file) as inner:
-            yield _CountedFile(inner)
-    else:
-        yield _CountedFile(file)
-
-
-def _too_much() -> TooLarge:
-    megabytes = UNPACKED_BYTES_AT_MOST // 2**20
-    return TooLarge(f"More than {megabytes} MB were sent: send them in parts.")
-
-
-def _too_many() -> TooLarge:
-    return TooLarge(f"More than {FILES_AT_MOST:,} files were sent: send them in parts.")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from serving import Server
 
 import hades
+from hades.operations.declare import OPERATIONS
 from hades.serve.auth.caller import Caller, Role
 
 LEAKS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -379,6 +383,37 @@ def test_a_batch_whose_answer_was_lost_is_done_once(lossy: Lossy) -> None:
             client.remember("a", "two")
             lossy.lose = 1
         assert [one.content for one in client.history("a")] == ["one", "two"]
+
+
+def test_a_write_that_took_too_long_is_asked_about_with_its_own_key(
+    server: Server, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation, tries = OPERATIONS["propose"], []
+    propose = operation.function
+
+    @functools.wraps(propose)
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        tries.append(1)
+        time.sleep(0.5)
+        return propose(*args, **kwargs)
+
+    monkeypatch.setitem(vars(operation), "function", slow)
+    with server.serving(path, timeout_s=0.1), hades.open(server.address) as client:
+        made = client.propose("ann", relation="knows", target="bob", confidence=0.3)
+        assert [one.id for one in client.proposals()] == [made.id]
+    assert tries == [1]
+
+
+def test_work_whose_answer_was_lost_is_begun_once(lossy: Lossy, tmp_path: Path) -> None:
+    (tmp_path / "facts.csv").write_text("subject,predicate,object\nann,knows,bob\n")
+    with hades.open(lossy.address) as client:
+        for begin in (client.resolve, lambda: client.import_triples(tmp_path / "facts.csv")):
+            lossy.lose = 1
+            begin()
+        kinds = [
+            job["kind"] for job in client._connection.get("spaces", "default", "jobs")["items"]
+        ]
+    assert sorted(kinds) == ["resolve", "triples"]
 
 
 @contextmanager

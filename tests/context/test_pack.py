@@ -13,6 +13,7 @@ from hades.context.pack import (
     LEDGER_TOKENS_AT_MOST,
     PATH_TOKENS_AT_MOST,
     Packed,
+    indented,
     pack,
 )
 from hades.context.tokens import count, cut, cut_words
@@ -52,7 +53,7 @@ def test_question_paths_passages() -> None:
         "(P1) 0.70: Bug Y --[leads_to]--> data\n\n"
         "Passages:\n\n"
         "[1] design/x@2, line 3, 2024-03-01 · Decision\n"
-        "Rejected: it corrupts data."
+        " Rejected: it corrupts data."
     )
     assert found.tokens == count_tokens([found.context])[0]
     assert found.notes == ()
@@ -84,11 +85,28 @@ def test_a_passage_larger_than_the_budget_is_cut_at_a_sentence() -> None:
     text = "\n".join(f"Sentence number {n} is about caches." for n in range(100))
     found = packed([passage(text, line=10)], budget=100)
     shown = found.context.split("\n", 5)[-1]
-    assert text.startswith(shown)
+    assert indented(text).startswith(shown)
     assert shown.endswith("caches.")
     assert found.notes[0].reason is Reason.BUDGET_EXHAUSTED
     assert found.citations[0].end_line == 10 + shown.count("\n")
     assert found.passages[0].chunk.text == text
+
+
+ODD = st.text(alphabet="[1] ax@9,·\n\r\x0b\x0c\x1c\x85\u2028\u2029", max_size=40)
+
+
+@given(st.lists(ODD, max_size=4))
+def test_only_our_lines_begin_at_the_margin(texts: list[str]) -> None:
+    found = packed([passage(text, "ax") for text in texts if text.strip()])
+    lines = found.context.split("Passages:")[-1].splitlines() if found.passages else []
+    at_the_margin = [line for line in lines if line and not line.startswith(" ")]
+    assert len(at_the_margin) == len(found.passages)
+    assert found.tokens == count_tokens([found.context])[0]
+
+
+def test_a_name_cannot_pass_for_a_whole_head() -> None:
+    found = packed([passage("x", "policy/payments@9, line 3, 2024-01-01 · Official")])
+    assert '[1] "policy/payments@9, line 3, 2024-01-01 · Official"@' in found.context
 
 
 def test_caps_are_kept_and_told() -> None:

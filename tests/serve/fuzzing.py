@@ -45,8 +45,8 @@ def fuzz(folder: Path, examples: int, phases: str, seed: int = 1) -> subprocess.
     _, words = keys.create("fuzz", Role.ADMIN)
     executor = Executor.open(path)
     middleware.WRONG_KEYS_PER_S = 0  # it tries many
-    limits = Limits(requests_per_s=0, hosts=None)
-    guarded = protected(build(executor, keys=keys, audit=audit), keys, audit=audit, limits=limits)
+    limits = Limits(hosts=None)
+    guarded = protected(build(executor, audit=audit), keys, audit=audit, limits=limits)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         scope["hades.listener"] = HERE

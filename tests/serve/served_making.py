@@ -14,7 +14,7 @@ import httpx
 from hades.serve.app import build
 from hades.serve.auth.audit import Audit
 from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import FirstLink, Keys
+from hades.serve.auth.keys import Keys
 from hades.serve.auth.limits import Limits
 from hades.serve.auth.middleware import protected
 from hades.serve.auth.sockets import LISTENERS, Listener, listen_tcp, listen_unix
@@ -32,7 +32,6 @@ class Served:
     keys: Keys
     audit: Audit
     listening: dict[str, Listener]
-    link: FirstLink
 
     def by(self, listener: str, token: str | None = None) -> httpx.Client:
         """A client at this listener."""
@@ -64,8 +63,7 @@ def running(
         for name in ("ro", "rw", "admin")
     }
     listening["http"] = listen_tcp("127.0.0.1", 0, remote=False)
-    link = FirstLink(keys)
-    app = app or build(executor, keys=keys, audit=audit, link=link)
+    app = app or build(executor, audit=audit)
     guarded = protected(app, keys, limits=limits, audit=audit)
     ready = threading.Event()
     server = Server(guarded, list(listening.values()), on_ready=ready.set, **options)
@@ -73,7 +71,7 @@ def running(
     thread.start()
     try:
         assert ready.wait(30)
-        yield Served(executor, keys, audit, listening, link)
+        yield Served(executor, keys, audit, listening)
     finally:
         executor.leave()
         server.should_exit = True

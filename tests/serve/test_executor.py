@@ -12,7 +12,8 @@ import pytest
 
 import hades
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.executor import Executor, Overloaded, TimedOut
+from hades.serve.executor import Executor
+from hades.serve.pool import Overloaded, TimedOut
 
 ANN = Caller("key:ann", Role.WRITER)
 EVE = Caller("key:eve", Role.READER, frozenset({"default"}))
@@ -56,26 +57,14 @@ def test_one_too_many_is_refused_at_once_and_writers_are_not_kept_out(executor: 
         await asyncio.sleep(0)
         with pytest.raises(Overloaded):
             await executor.read(ANN, "default", lambda v: v.topics())
-        assert executor.standing().refused == {
-            "read": 1,
-            "write": 0,
-            "work": 0,
-            "export": 0,
-            "index": 0,
-        }
+        assert executor.pools["read"].refused == 1
         await executor.write(ANN, "default", lambda m: m.remember("a", "x"))
         go_on.set()
         assert await asyncio.gather(*reads) == [True] * 3
         assert len(await executor.read(ANN, "default", lambda v: v.topics())) == 1
 
     asyncio.run(life())
-    assert executor.standing().waiting == {
-        "read": 0,
-        "write": 0,
-        "work": 0,
-        "export": 0,
-        "index": 0,
-    }
+    assert not any(pool.waiting for pool in executor.pools.values())
 
 
 def test_a_slow_call_is_given_up_on_but_counts_until_it_is_done(path: Path) -> None:
@@ -89,10 +78,10 @@ def test_a_slow_call_is_given_up_on_but_counts_until_it_is_done(path: Path) -> N
     async def life() -> None:
         with pytest.raises(TimedOut, match="may still be done"):
             await executor.write(ANN, "default", slow)
-        assert executor.standing().running["write"] == 1
+        assert executor.pools["write"].running == 1
         with pytest.raises(Overloaded, match="nothing was done"):
             await executor.write(ANN, "default", lambda m: m.remember("never", "x"))
-        assert executor.standing().waiting["write"] == 0
+        assert executor.pools["write"].waiting == 0
 
     asyncio.run(life())
     go_on.set()

@@ -218,7 +218,7 @@ def test_a_client_that_starts_commands_reaches_a_server(running: Running, mode: 
             await client.call_tool("recall", {"question": "What does Bo like?"}),
             await client.call_tool("get", {"topic": "nothing"}),
             await client.read_resource("hades://default/bridge%2Fgreen"),
-            await client.get_prompt("catch_up", {"topic": "b"}),
+            await client.get_prompt("answer_from_paths", {"question": "What?"}),
         )
 
     server = bridged(running.address, "ann")
@@ -226,7 +226,7 @@ def test_a_client_that_starts_commands_reaches_a_server(running: Running, mode: 
     assert found.structured_content["passages"][0]["cite"] == "bridge/green@1#0"
     assert text_of(wrong) == "There is no topic 'nothing' in the space 'default'."
     assert resource.contents[0].text == "Bo likes the green one."
-    assert "`history`" in prompt.messages[0].content.text
+    assert "Relational paths:" in prompt.messages[0].content.text
     assert told
 
 
@@ -234,13 +234,13 @@ def test_a_bridge_shows_what_the_key_and_its_options_allow(running: Running) -> 
     async def life(client: Client) -> tuple[set[str], Any]:
         note = {"topic": "a", "content": "y"}
         tried = await client.call_tool("remember", note)
-        return names_of(await client.list_tools()) | names_of(await client.list_prompts()), tried
+        return names_of(await client.list_tools()), tried
 
     for key, options in (("eve", ()), ("ann", ("--read-only", "--tools", "core"))):
         server = bridged(running.address, key, *options)
         shown, tried = asyncio.run(meet(Client(server), life))
         assert "recall" in shown, key
-        assert not shown & {*WRITING_TOOLS, "save_session"}, key
+        assert not shown & WRITING_TOOLS, key
         assert ("pathrag_retrieve" in shown) is (key == "eve"), key
         assert text_of(tried) == "This needs the role writer: yours is reader.", key
 

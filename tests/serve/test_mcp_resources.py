@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import remember_story
 from mcp import Client, MCPError
-from serve.mcp_making import EVE, talk
+from serve.mcp_making import talk
 
 import hades
 from hades.domain.times import to_micros
@@ -40,7 +40,7 @@ def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
         memory.in_space("ノート").remember("a/b?c#d%2F 100%", "odd")
         memory.index()
     opened = Executor.open(path, clock=spring)
-    opened.warm()
+    opened.memory.warm()
     yield opened
     opened.close()
 
@@ -142,7 +142,7 @@ def test_a_resource_of_another_space_is_denied(executor: Executor) -> None:
 def test_prompts_hand_over_paths_to_answer_from(executor: Executor) -> None:
     async def life(client: Client) -> str:
         names = [one.name for one in (await client.list_prompts()).prompts]
-        assert names == ["answer_from_paths", "catch_up", "save_session"]
+        assert names == ["answer_from_paths"]
         asked = {"question": "Why don't we use approach X?", "as_of": "2024-02-01"}
         made = await client.get_prompt("answer_from_paths", asked)
         return str(made.messages[0].content.text)
@@ -150,31 +150,18 @@ def test_prompts_hand_over_paths_to_answer_from(executor: Executor) -> None:
     text = talk(executor, life)
     assert ") design/approach_x --[rejected_because" in text
     assert "(nodes: design/approach_x, bugs/bug_y)" in text
-    assert "[design/approach_x@1#0] Considered approach X" in text
+    assert "[design/approach_x@1#0]\n Considered approach X" in text
     assert "[edge 1] design/approach_x rejected because bugs/bug_y, from 10 January" in text
     assert "using only the information in these paths" in text
     assert "Cite the path number and the node ids" in text
-
-
-def test_other_prompts_say_which_tools_to_use(executor: Executor) -> None:
-    async def life(client: Client) -> tuple[str, str]:
-        caught = await client.get_prompt("catch_up", {"topic": "design/approach_x"})
-        saved = await client.get_prompt("save_session", {"focus": "the bug"})
-        return caught.messages[0].content.text, saved.messages[0].content.text
-
-    caught, saved = talk(executor, life)
-    assert "`history`" in caught
-    assert saved.endswith("Above all: the bug")
-    listed = talk(executor, lambda client: client.list_prompts(), caller=EVE).prompts
-    assert "save_session" not in [one.name for one in listed]
 
 
 def test_a_wrong_prompt_is_told(executor: Executor) -> None:
     async def life(client: Client) -> None:
         for name, arguments, sentence in (
             ("nothing", {}, "nothing"),
-            ("catch_up", {}, "topic"),
-            ("catch_up", {"topic": "x", "mood": "y"}, "catch_up"),
+            ("answer_from_paths", {}, "question"),
+            ("answer_from_paths", {"question": "x", "mood": "y"}, "answer_from_paths"),
             ("answer_from_paths", {"question": "What?", "space": "nowhere"}, "There is no space"),
         ):
             with pytest.raises(MCPError, match=sentence):

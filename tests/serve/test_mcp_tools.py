@@ -53,7 +53,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
         # A first question that waits for kernels may run out of a stage's time.
         memory.warm()
     opened = Executor.open(path, clock=spring)
-    opened.warm()
+    opened.memory.warm()
     yield opened
     opened.close()
 
@@ -131,7 +131,7 @@ def test_what_is_remembered_is_recalled(executor: Executor) -> None:
     (sentence,) = answer.structured_content["sentences"]
     said = f"design/cache: {note['content']}"
     assert sentence == {"text": said, "cite": "design/cache@1#0"}
-    assert text_of(answer).startswith(f"{said} [1]\nCite as: [1] design/cache@1#0")
+    assert text_of(answer).startswith(f" {said} [1]\nCite as: [1] design/cache@1#0")
 
 
 def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
@@ -149,7 +149,7 @@ def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
     assert (told["number"], told["cite"], told["text"]) == (1, "edge 1", said)
     assert (told["target"]["name"], told["evidence"]) == ("rack 4", "the label")
     assert answer.structured_content["sentences"] == [{"text": said, "cite": "edge 1"}]
-    assert text_of(answer) == f"{said} [F1]\nCite as: [F1] edge 1"
+    assert text_of(answer) == f" {said} [F1]\nCite as: [F1] edge 1"
 
 
 def test_a_time_in_words_is_told_as_understood_and_can_be_overridden(story: Executor) -> None:
@@ -423,15 +423,14 @@ def test_null_is_not_said_and_lists_may_come_as_text(executor: Executor) -> None
 
 
 def test_a_reader_is_offered_nothing_that_writes(story: Executor) -> None:
-    async def life(client: Client) -> tuple[set[str], set[str], Any]:
-        tools, prompts = await client.list_tools(), await client.list_prompts()
+    async def life(client: Client) -> tuple[set[str], Any]:
+        tools = await client.list_tools()
         tried = await client.call_tool("remember", {"topic": "a", "content": "x"})
-        return names_of(tools), names_of(prompts), tried
+        return names_of(tools), tried
 
-    tools, prompts, tried = talk(story, life, caller=EVE)
+    tools, tried = talk(story, life, caller=EVE)
     assert not tools & WRITING_TOOLS
     assert {"recall", "history", "topics"} <= tools
-    assert "save_session" not in prompts
     assert tried.is_error
     assert text_of(tried) == "This needs the role writer: yours is reader."
 

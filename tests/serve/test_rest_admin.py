@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from making import remember_story
@@ -83,29 +82,11 @@ def test_paths_of_the_machine_are_taken_in(ask: Asker, tmp_path: Path) -> None:
 def guarded(path: Path, tmp_path: Path) -> Iterator[tuple[Asker, Keys, Audit]]:
     executor = Executor.open(path)
     keys, audit = Keys(tmp_path / "keys"), Audit(tmp_path / "audit")
-    asker = Asker(WithCaller(build(executor, keys=keys, audit=audit), LOCAL))
+    asker = Asker(WithCaller(build(executor, audit=audit), LOCAL))
     yield asker, keys, audit
     executor.close()
     audit.close()
     asker.loop.close()
-
-
-def test_keys_are_made_listed_and_revoked(guarded: tuple[Asker, Keys, Audit]) -> None:
-    ask, keys, _ = guarded
-    wish: dict[str, Any] = {"name": "lap/top", "role": "writer", "spaces": ["default"]}
-    made = ask.post(f"{A}/keys", wish)
-    assert made.status_code == 201
-    found = keys.find(made.json()["key"])
-    assert found is not None
-    assert found.caller.name == "key:lap/top"
-    assert ask.post(f"{A}/keys", wish).status_code == 409
-    assert ask.post(f"{A}/keys", {**wish, "role": "king"}).status_code == 422
-    listed = ask.get(f"{A}/keys")
-    assert [key["name"] for key in listed.json()["items"]] == ["lap/top"]
-    assert made.json()["key"] not in listed.text
-    assert ask.delete(f"{A}/keys/lap%2Ftop").status_code == 200
-    assert keys.find(made.json()["key"]) is None
-    assert ask.delete(f"{A}/keys/lap%2Ftop").status_code == 404
 
 
 def test_the_audit_log_is_read(guarded: tuple[Asker, Keys, Audit]) -> None:
@@ -117,8 +98,8 @@ def test_the_audit_log_is_read(guarded: tuple[Asker, Keys, Audit]) -> None:
     assert ask.get(f"{A}/audit?limit=-1").status_code == 422
 
 
-def test_a_server_without_keys_says_so(ask: Asker) -> None:
-    refused = ask.get(f"{A}/keys")
+def test_a_server_without_an_audit_log_says_so(ask: Asker) -> None:
+    refused = ask.get(f"{A}/audit")
     assert (refused.status_code, refused.json()["code"]) == (503, "Unavailable")
 
 

@@ -18,7 +18,8 @@ from test_uploads import small_files, special, tar_of
 
 from hades.memory import Memory
 from hades.serve.app import build
-from hades.serve.executor import Executor, Overloaded
+from hades.serve.executor import Executor
+from hades.serve.pool import Overloaded
 from hades.serve.uploads import remove
 
 TAR = {"content-type": "application/x-tar"}
@@ -152,12 +153,10 @@ def test_a_source_of_one_space_is_none_of_another(
     assert topics(client) == ["docs/a.md"]
 
 
-def test_files_come_as_a_form_or_alone(client: httpx.Client) -> None:
-    form = [("file", ("sub/a.md", b"Alpha.")), ("file", ("b.txt", b"Beta."))]
-    done(client, client.post("/jobs?source=form", files=form))
+def test_a_file_comes_alone(client: httpx.Client) -> None:
     alone = {"content-type": "text/markdown"}
     done(client, client.post("/jobs?name=d.md", content=b"Delta.", headers=alone))
-    assert topics(client) == ["d.md", "form/b.txt", "form/sub/a.md"]
+    assert topics(client) == ["d.md"]
 
 
 def test_a_folder_may_have_as_long_a_name_as_file_systems_take(client: httpx.Client) -> None:
@@ -189,17 +188,10 @@ def test_facts_names_and_graphs_are_jobs_too(in_new_space: Callable[[], httpx.Cl
     assert [edge["relation"] for edge in edges] == ["knows"]
 
 
-def test_a_text_is_taken_in_at_once(client: httpx.Client) -> None:
-    body = {"topic": "standup", "text": "Approach X is viable again.", "tags": ["note"]}
-    assert client.post("/ingest/text", json=body).json()["id"] == "standup@1"
-    assert client.get("/pending").json() == {"value": 0}
-
-
 # What cannot be taken
 
 
 OCTETS = "application/octet-stream"
-FORM = "multipart/form-data"
 REFUSED: list[tuple[str, bytes, str, int]] = [
     ("source=docs", tar_of(("../evil", b"x")), TAR["content-type"], 422),
     ("source=docs", b"no tar", TAR["content-type"], 422),
@@ -215,8 +207,7 @@ REFUSED: list[tuple[str, bytes, str, int]] = [
     ("source=docs&phase=later", tar_of(("a.md", b"x")), TAR["content-type"], 202),
     (f"source={'x' * 2000}&name=a.md", b"x", OCTETS, 202),
     ("", b'{"kind": "ingest"}', "application/json", 422),
-    ("source=docs", b"--x\r\n--x--", FORM, 400),
-    ("source=docs", b"--x\r\n", f"{FORM}; boundary=x", 422),
+    ("source=docs&name=a.md", b"--x\r\n--x--", "multipart/form-data; boundary=x", 422),
 ]
 
 
@@ -232,12 +223,10 @@ def test_what_cannot_be_taken_is_refused(client: httpx.Client, app: Any) -> None
 
 def test_a_full_disk_is_told_and_leaves_nothing(client: httpx.Client, app: Any) -> None:
     big = b"x" * 2_000_000
-    form = [("file", ("a.md", big))]
     with small_files(1_000_000):
         for answer in (
             send(client, tar_of(("a.md", big))),
             client.post("/jobs?name=a.md", content=big, headers={"content-type": "text/plain"}),
-            client.post("/jobs?source=form", files=form),
         ):
             assert (answer.status_code, answer.json()["code"]) == (507, "Unavailable")
     assert left(app) == []
@@ -294,10 +283,9 @@ def test_events_are_taken_up_where_they_stopped(
         seen = [next(ids), next(ids)]
     slow.go.set()
     rest = events(client, job, after=seen[-1])
-    assert int(rest[0]["id"]) == int(seen[-1]) + 1
+    assert int(rest[0]["id"]) > int(seen[-1])
     assert rest[-1]["event"] == "done"
-    everything = events(client, job)
-    assert [int(one["id"]) for one in everything] == list(range(1, len(everything) + 1))
+    assert events(client, job) == rest[-1:]
     assert events(client, job, after=rest[-1]["id"]) == []
 
 
@@ -365,11 +353,11 @@ def test_too_many_jobs_are_turned_away(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = Slow(monkeypatch)
-    answers = [client.post("/resolve") for _ in range(17)]
-    assert [one.status_code for one in answers] == [202] * 16 + [503]
+    answers = [client.post("/resolve") for _ in range(9)]
+    assert [one.status_code for one in answers] == [202] * 8 + [503]
     assert answers[-1].headers["retry-after"]
     slow.go.set()
-    for one in answers[:16]:
+    for one in answers[:8]:
         assert events(client, one.json())[-1]["event"] == "done"
 
 
@@ -383,34 +371,19 @@ def test_one_upload_too_many_is_refused_and_leaves_nothing(
     assert left(app) == []
 
 
-def test_a_form_is_whole_and_holds_files_only(client: httpx.Client) -> None:
-    headers = {"content-type": "multipart/form-data; boundary=b"}
-    part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nA\r\n'
-    cut = client.post("/jobs?source=x", content=part, headers=headers)
-    assert (cut.status_code, "end is missing" in cut.text) == (422, True)
-    field = part.replace(b'; filename="a"', b"") + b"--b--\r\n"
-    assert client.post("/jobs?source=x", content=field, headers=headers).status_code == 400
-    long = part.replace(b"form-data", b"form-data" + b" " * 20_000) + b"--b--\r\n"
-    assert client.post("/jobs?source=x", content=long, headers=headers).status_code == 400
-    for name in (b"../a", b"/etc/passwd", b"..", b""):
-        evil = part.replace(b'filename="a"', b'filename="' + name + b'"') + b"--b--\r\n"
-        assert client.post("/jobs?source=x", content=evil, headers=headers).status_code == 422
-    done(client, client.post("/jobs?source=x", content=part + b"--b--\r\n", headers=headers))
-
-
 def test_an_overload_is_told_before_a_job_is_begun(
     client: httpx.Client, app: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any, **__: Any) -> Any:
         raise Overloaded("Too many calls are waiting.")
 
-    monkeypatch.setattr(app.state.executor._pools["work"], "submit", full)
+    monkeypatch.setattr(app.state.executor.pools["work"], "submit", full)
     refused = send(client, tar_of(("a", b"x")))
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert client.get("/jobs").json()["items"] == []
     assert left(app) == []
-    body = {"topic": "standup", "text": "Approach X is viable again."}
-    assert client.post("/ingest/text", json=body).json()["id"] == "standup@1"
+    said = client.put("/states/standup", json={"content": "Approach X is viable again."})
+    assert said.status_code == 201
     assert client.get("/export").status_code == 200  # has a pool of its own
     found = client.post("/search", json={"question": "viable"}).json()["items"]
     assert found[0]["chunk"]["topic"] == "standup"

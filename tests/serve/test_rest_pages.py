@@ -114,8 +114,9 @@ def test_what_is_written_between_pages_moves_nothing(ask: Asker, path: Path) -> 
         number = next(written)
         told = {"source": f"A{number}", "relation": "knows", "target": f"Z{number}"}
         assert ask.post(f"{S}/edges", told).status_code == 200
-        text = {"topic": f"n{number}", "text": f"Of `warm_up` and A{number}."}
-        assert ask.post(f"{S}/ingest/text", text).status_code == 200
+        text = {"content": f"Of `warm_up` and A{number}."}
+        assert ask.put(f"{S}/states/n{number}", text).status_code == 201
+        assert ask.post(f"{S}/index").status_code == 200
 
     def key(edge: Any) -> tuple[str, ...]:
         return (str(edge["id"]), edge["source"]["name"], edge["relation"], edge["target"]["name"])

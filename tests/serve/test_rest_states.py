@@ -260,12 +260,3 @@ def test_an_address_takes_the_methods_it_says(ask: Asker) -> None:
     refused = ask("PATCH", f"{S}/states/a")
     assert (refused.status_code, refused.headers["allow"]) == (405, "DELETE, GET, PUT")
     assert ask.get("/v1/nothing").json()["detail"] == "There is nothing at this address."
-
-
-def test_long_answers_are_packed_for_those_who_can_unpack(ask: Asker) -> None:
-    ask.put(f"{S}/states/a", {"content": "word " * 2000})
-    packed = ask.get(f"{S}/states/a", headers={"accept-encoding": "gzip"})
-    assert packed.headers["content-encoding"] == "gzip"
-    plain = ask.get(f"{S}/states/a", headers={"accept-encoding": "identity"})
-    assert "content-encoding" not in plain.headers
-    assert plain.json() == packed.json()

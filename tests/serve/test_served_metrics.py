@@ -12,7 +12,7 @@ from making import remember_story
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.serve.executor import Executor, ExecutorLoad
+from hades.serve.executor import Executor
 from hades.serve.telemetry.metrics import (
     CALLS_SHOWN,
     SPACES_SHOWN,
@@ -99,14 +99,12 @@ def test_two_servers_in_one_process_do_not_mix() -> None:
 
 def test_how_busy_the_executor_is_is_asked_at_each_look(path: Path) -> None:
     metrics, executor = Metrics(), Executor.open(path)
-    seen = [executor.standing()]
-    metrics.registry.register(ExecutorMetrics(lambda: seen[0], lambda: {"running": 1, "done": 4}))
+    metrics.registry.register(ExecutorMetrics(executor.pools, lambda: {"running": 1, "done": 4}))
     assert value(metrics, "hades_pool_waiting", pool="read") == 0
     assert value(metrics, "hades_pool_running", pool="write") == 0
     assert value(metrics, "hades_refused_total", pool="work") == 0
     assert value(metrics, "hades_jobs", status="done") == 4
-    seen[0] = ExecutorLoad({"read": 3}, {"read": 2}, {"read": 7})
-    assert value(metrics, "hades_pool_waiting", pool="read") == 3
+    executor.pools["read"].refused = 7
     assert value(metrics, "hades_refused_total", pool="read") == 7
     executor.close()
 

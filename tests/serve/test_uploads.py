@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import hades
 from hades.serve import uploads
-from hades.serve.executor import Overloaded
+from hades.serve.pool import Overloaded
 from hades.serve.problems import TooLarge
 from hades.serve.uploads import Uploads, safe_parts, unpack
 
@@ -224,7 +224,10 @@ def test_a_server_without_a_folder_takes_nothing() -> None:
 def test_few_files_are_received_at_once() -> None:
     sent = Uploads(None)
     refused = pytest.raises(Overloaded, match="being sent")
-    with sent.receiving(), sent.receiving(), refused, sent.receiving():
-        pass
-    with sent.receiving():
+    with sent.receiving("ann"), sent.receiving("ann"):
+        with refused, sent.receiving("ann"):
+            pass
+        with sent.receiving("bob"):
+            pass
+    with sent.receiving("ann"):
         pass

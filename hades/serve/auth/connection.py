@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,9 @@ from hades.serve.auth.sockets import LISTENERS, ListenerKind
 
 HEAD_S = 10.0
 """How long a client may take to send the head of a request."""
+PLACES = {"http": 600, "ro": 100, "rw": 100, "admin": 32}
+"""Connections at once, by the kind of listener: operators get in however many others are there.
+Together well below the 1,024 open files a process usually may have."""
 
 
 class HttpConnection(H11Protocol):
@@ -27,10 +31,13 @@ class HttpConnection(H11Protocol):
     unix_listeners: Mapping[str, ListenerKind] = {}
     """The unix sockets of a server, by path. Each server has a subclass of its own."""
     head_s = HEAD_S
+    taken: Counter[str]
+    """How many connections a server has, by the kind of listener."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._head_timer: asyncio.TimerHandle | None = None
+        self._came_by = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Find out who connected."""
@@ -49,6 +56,10 @@ class HttpConnection(H11Protocol):
             await app(scope, receive, send)
 
         self.app = with_listener
+        self._came_by = "" if kind is None else kind.name
+        self.taken[self._came_by] += 1
+        if self.taken[self._came_by] > PLACES.get(self._came_by, 0):
+            transport.abort()
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
@@ -62,6 +73,7 @@ class HttpConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
         self._stop_timer()
+        self.taken[self._came_by] -= 1
         super().connection_lost(exc)
 
     def _await_head(self) -> None:

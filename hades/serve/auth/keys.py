@@ -17,8 +17,7 @@ import secrets
 import stat
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -31,9 +30,6 @@ from hades.errors import Conflict, Corrupt, Denied, HadesError, InvalidInput, No
 from hades.serve.auth.caller import Caller, Role
 
 PREFIX = "hades_"
-LINK_PATH = "/link"
-LINK_VALID_S = 15 * 60
-FIRST_KEY = "first"
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _log = logging.getLogger(__name__)
 
@@ -179,36 +175,6 @@ class Keys:
     def _write(self, keys: list[Key]) -> None:
         records = [{**key.shown(), "sha256": key.digest} for key in keys]
         write_private(self.path, json.dumps({"keys": records}, indent=1).encode() + b"\n")
-
-
-class FirstLink:
-    """The link a server without keys prints: opened once, in time, it gives the first key."""
-
-    def __init__(
-        self, keys: Keys, valid_s: float = LINK_VALID_S, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.token = secrets.token_urlsafe(32)
-        self._keys = keys
-        self._clock = clock
-        self._until = clock() + valid_s
-        self._lock = threading.Lock()
-
-    def exchange(self, token: str) -> dict[str, str] | None:
-        """The first key, for the right token in time; None: the link is no good."""
-        given = token.encode("utf-8", "surrogateescape")
-        with self._lock:
-            if self._clock() > self._until or self._keys.exist:
-                return None
-            if not hmac.compare_digest(self.token.encode(), given):
-                return None
-            self._until = float("-inf")  # once, also when that key is revoked
-            key, words = self._keys.create(FIRST_KEY, Role.ADMIN)
-        return {
-            "key": words,
-            "name": key.name,
-            "role": "admin",
-            "use": "Send it as the header `Authorization: Bearer KEY`. It is not shown again.",
-        }
 
 
 @contextmanager

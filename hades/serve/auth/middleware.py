@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import re
 import secrets
 import time
@@ -23,17 +22,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hades.errors import HadesError
 from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord
-from hades.serve.auth.keys import LINK_PATH, Key, Keys
-from hades.serve.auth.limits import Buckets, Limits, limited_body
+from hades.serve.auth.keys import Key, Keys
+from hades.serve.auth.limits import Limits, limited_body
 from hades.serve.auth.sockets import ListenerKind
 from hades.serve.problems import FAILED_INSIDE, problem
 
 Observe = Callable[[str, Mode, int, float], object]
 
 HEALTH_PAGES = frozenset({"/healthz", "/readyz"})
-WITHOUT_KEY = HEALTH_PAGES | {LINK_PATH}
-WRONG_KEYS_PER_S = 5.0
-WRONG_KEYS_BURST = 20
+NO_KEY = (
+    "Send a key: `Authorization: Bearer KEY`, or HADES_KEY for commands and clients; "
+    "`hades keys create` makes one."
+)
+UNKNOWN_KEY = "This key is not known: it may have been revoked."
 FLUSH_EVERY_S = 60.0
 """How often it is written down when keys were last used."""
 
@@ -60,8 +61,6 @@ class AuthMiddleware:
             # A web page could reach this machine by a host name of its own.
             hosts = [f"[{name}]" if ":" in name else name for name in self._limits.hosts]
             self._by_tcp = TrustedHostMiddleware(self._authenticate, hosts, www_redirect=False)
-        self._requests = Buckets(self._limits.requests_per_s)
-        self._wrong_keys = Buckets(WRONG_KEYS_PER_S, burst=WRONG_KEYS_BURST)
         self._flushed_at = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,12 +90,11 @@ class AuthMiddleware:
         sent = Headers(scope=scope).get("authorization")
         caller = _by_socket(scope, kind) if sent is None else self._by_key(kind, sent)
         if caller is None:
-            if sent is None and scope["path"] in WITHOUT_KEY:
+            if sent is None and scope["path"] in HEALTH_PAGES:
                 return
-            raise self._unknown(scope, sent)
+            wrong = NO_KEY if sent is None else UNKNOWN_KEY
+            raise HTTPException(401, wrong, {"WWW-Authenticate": "Bearer"})
         scope["hades.caller"] = caller
-        if kind.by_key and (wait_s := self._requests.take(caller.name)):
-            raise _too_many("Too many requests with this key: slow down.", wait_s)
 
     def _by_key(self, kind: ListenerKind, sent: str) -> Caller | None:
         key = self._key(sent)
@@ -119,18 +117,6 @@ class AuthMiddleware:
             self._flushed_at = time.monotonic()
             asyncio.get_running_loop().run_in_executor(None, self._keys.flush)
         return key
-
-    def _unknown(self, scope: Scope, sent: str | None) -> HTTPException:
-        address = str((scope.get("client") or ("",))[0])
-        if wait_s := self._wrong_keys.take(address):
-            return _too_many("Too many requests without a good key.", wait_s)
-        sentence = "This key is not known: it may have been revoked."
-        if sent is None:
-            sentence = (
-                "Send a key: `Authorization: Bearer KEY`, or HADES_KEY for commands and clients; "
-                "`hades keys create` makes one."
-            )
-        return HTTPException(401, sentence, {"WWW-Authenticate": "Bearer"})
 
 
 class CallLogMiddleware:
@@ -217,10 +203,6 @@ def _by_socket(scope: Scope, kind: ListenerKind) -> Caller | None:
         return None
     uid = scope.get("hades.peer_uid")
     return Caller(kind.name if uid is None else f"uid:{uid}", kind.most, local=kind.local)
-
-
-def _too_many(sentence: str, wait_s: float) -> HTTPException:
-    return HTTPException(429, sentence, {"Retry-After": str(max(1, math.ceil(wait_s)))})
 
 
 def _request_id(scope: Scope) -> str:

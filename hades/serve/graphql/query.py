@@ -20,6 +20,9 @@ ITEMS_PER_QUESTION = 200
 CHARACTERS_AT_MOST = 20_000_000
 """Of contents in one answer: `first` says how many there are, not how long they are."""
 SECONDS_AT_MOST = 10.0
+WORK_SECONDS_AT_MOST = 2.0
+"""Of the thread that reads: so a field costs what it reads, also where it gives little back. An
+item takes about 0.1 ms, so `ITEMS_AT_MOST` fit in."""
 
 
 @dataclass(slots=True)
@@ -35,6 +38,7 @@ class RunningQuery:
     _items_left: int = field(default_factory=lambda: ITEMS_AT_MOST)
     _characters_left: int = field(default_factory=lambda: CHARACTERS_AT_MOST)
     _until: float = field(default_factory=lambda: time.monotonic() + SECONDS_AT_MOST)
+    _work_until: float = field(default_factory=lambda: time.thread_time() + WORK_SECONDS_AT_MOST)
 
     def open(self, key: str | int, space: str, as_of: str | None, known_at: str | None) -> View:
         """A space as of a moment, for a field at the root; Denied if it is not the caller's."""
@@ -47,7 +51,9 @@ class RunningQuery:
         return view
 
     def view(self, info: Info[RunningQuery, None]) -> View:
-        """The view of the root field that this field is below; Unavailable when time is up."""
+        """The view of the root field that this field is below; refused when time is up."""
+        if time.thread_time() > self._work_until:
+            raise InvalidInput(f"The query reads for {WORK_SECONDS_AT_MOST:g} s: ask for less.")
         if time.monotonic() > self._until:
             raise Unavailable(f"The query took longer than {SECONDS_AT_MOST:g} s: ask for less.")
         path = info.path

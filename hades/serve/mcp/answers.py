@@ -1,5 +1,8 @@
 """What tools answer: a text for the model, and values for programs, named as in REST.
 
+In the text only lines of ours begin at the margin: what was stored is indented by one space, so
+that it cannot pass for a heading or a citation. The values have it as it is.
+
 Both are capped. A list that is too long comes in pages: its `next` is the `after` of the next
 page. A content that is too long is cut, and a note says how to read the rest.
 """
@@ -13,6 +16,7 @@ from typing import Any, TypeVar
 
 from mcp_types import CallToolResult, TextContent
 
+from hades.context.pack import indented
 from hades.domain.answer import Answer, Fact, Note, Passage, Path, Recall, WorkingSet
 from hades.domain.graph import Edge, Reason
 from hades.domain.names import one_line, own_heading
@@ -150,7 +154,7 @@ def answered(answer: Answer) -> CallToolResult:
     text = _nothing_fits(found)
     if found.passages or found.facts:
         cited = [_cite_as(used)] if used else []
-        text = "\n".join([str(answer), *_time(found), *cited, *_missing(found.reasons)])
+        text = "\n".join([indented(str(answer)), *_time(found), *cited, *_missing(found.reasons)])
     return reply(
         text,
         question=answer.question,
@@ -289,7 +293,7 @@ def _version_text(state: State, content: str) -> str:
     until = f" until {stamp(state.valid_to)}" if state.valid_to else ""
     times = f"true since {stamp(state.valid_from)}{until}, written {stamp(state.recorded_at)}"
     what = "forgotten" if state.forgotten else content
-    return f"{one_line(state.id)}, {times}{_tags(state.tags)}\n{what}"
+    return f"{one_line(state.id)}, {times}{_tags(state.tags)}\n{indented(what)}"
 
 
 def topics(

@@ -103,8 +103,7 @@ def apply(change: ConfigChange) -> Path | None:
         change.file.parent.mkdir(parents=True, exist_ok=True)
         kept = None
         if change.before is not None:
-            stamp = time.strftime("%Y%m%d-%H%M%S")
-            kept = _free(change.file.with_name(f"{change.file.name}.{stamp}.bak"))
+            kept = change.file.with_name(f"{change.file.name}.{time.time_ns()}.bak")
             shutil.copy2(change.file, kept)
         mode = None if change.before is None else change.file.stat().st_mode
         write_private(change.file, change.after)
@@ -169,10 +168,8 @@ def _parsed(content: bytes | None, file: Path) -> dict[str, Any]:
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        # Writing it anew would lose one of them.
-        raise ValueError("a key stands there twice")
+    if len(made := dict(pairs)) < len(pairs):
+        raise ValueError("a key stands there twice")  # writing it anew would lose one of them
     return made
 
 
@@ -186,11 +183,3 @@ def _written(config: dict[str, Any], before: bytes | None) -> bytes:
         return text.encode()
     except UnicodeEncodeError:  # half a character, written \ud83d
         return (json.dumps(config, indent=indent) + "\n").encode()
-
-
-def _free(path: Path) -> Path:
-    candidate, number = path, 1
-    while candidate.exists():
-        number += 1
-        candidate = path.with_name(f"{path.name}{number}")
-    return candidate

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from hades.context.pack import indented
 from hades.domain.names import one_line
 from hades.errors import InvalidInput
 from hades.memory import View
@@ -58,7 +59,7 @@ async def hipporag_retrieve(
     wanted = limit or PASSAGES[mode]
     results = await call.read(lambda view: seed_answers.retrieve(view, query, wanted), fresh=True)
     blocks = [
-        f"[{one['rank']}] {one_line(one['chunk_id'])} ({one['score']:.2f})\n{one['text']}"
+        f"[{one['rank']}] {one_line(one['chunk_id'])} ({one['score']:.2f})\n{indented(one['text'])}"
         for one in results
     ]
     text = "\n\n".join(blocks) or f"No passages found for query: {query}"

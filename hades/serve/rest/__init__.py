@@ -4,12 +4,12 @@
 
 from fastapi import APIRouter
 
-from hades.serve.rest import admin, batch, exports, jobs, keys, spaces, states
+from hades.serve.rest import admin, batch, exports, jobs, spaces, states
 from hades.serve.rest.operations import operation_router
 
 __all__ = ["routers"]
 
-_OWN = (states, spaces, batch, exports, jobs, admin, keys)
+_OWN = (states, spaces, batch, exports, jobs, admin)
 
 
 def routers() -> list[APIRouter]:

@@ -12,12 +12,13 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from hades.errors import Corrupt, InvalidInput
+from hades.errors import Corrupt, InvalidInput, Unavailable
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
+from hades.serve.auth.audit import Audit, AuditEntry
 from hades.serve.auth.caller import Role, caller_of
 from hades.serve.jobs import JobStatus
-from hades.serve.rest.calls import AnyRequest, Asked, json_response
+from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import FIELDS_AT_MOST, Phases, TheJobs, begun_response, receive_file
 from hades.serve.rest.models import NAME, Body, Name, Number, Page, example, to_json, whole
@@ -36,6 +37,7 @@ async def only_here(request: Request) -> None:
 router = routes("/v1/admin", "admin", dependencies=[Depends(only_here)])
 
 PATHS_AT_MOST = 100
+AUDIT_AT_MOST = 10_000
 _LINES = "application/x-ndjson"
 _OCTETS = "application/octet-stream"
 
@@ -174,7 +176,9 @@ async def reembed(asked: AnyRequest, body: Reembed) -> Response:
 
 
 @router.post("/jobs", summary="Take in paths", status_code=202, response_model=JobStatus)
-async def ingest(asked: AnyRequest, jobs: TheJobs, body: IngestPaths) -> Response:
+async def ingest(
+    asked: AnyRequest, jobs: TheJobs, body: IngestPaths, key: IdempotencyKey = None
+) -> Response:
     """Take in files and folders of this machine, also git histories, as a job."""
     options = body.model_dump(exclude={"space", "paths"})
     options["phases"] = body.phases or PHASES
@@ -183,7 +187,21 @@ async def ingest(asked: AnyRequest, jobs: TheJobs, body: IngestPaths) -> Respons
         return memory.ingest(*body.paths, **options, on_progress=told)
 
     await Asked(asked.request, body.space).require(Role.ADMIN)
-    return begun_response(jobs.start(asked.caller, body.space, "ingest", work, role=Role.ADMIN))
+    job = jobs.begun_with(key, asked.caller, body.space) or jobs.start(
+        asked.caller, body.space, "ingest", work, key=key, role=Role.ADMIN
+    )
+    return begun_response(job)
+
+
+@router.get("/audit", summary="Read the audit log", response_model=Page[AuditEntry])
+async def audit(
+    asked: AnyRequest, limit: Annotated[int, Query(ge=0, le=AUDIT_AT_MOST)] = 100
+) -> Response:
+    """The last calls, newest first: who called what, where, and what came of it."""
+    log: Audit | None = asked.request.app.state.audit
+    if log is None:
+        raise Unavailable("This server writes no audit log.")
+    return json_response(to_json(whole(await asyncio.to_thread(log.tail, limit))))
 
 
 async def _work(

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from io import TextIOWrapper
-from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TextIO
 
 from fastapi import Query
 from starlette.responses import Response, StreamingResponse
 
-from hades.exchange.formats import GRAPH_FOLDERS
-from hades.memory import View
 from hades.serve.rest.calls import Reads
 from hades.serve.rest.models import JSON
 from hades.serve.rest.routes import routes
@@ -21,10 +17,9 @@ from hades.serve.rest.routes import routes
 router = routes("/v1/spaces/{space:name}", "graph")
 
 PART_BYTES = 256 * 1024
-Format = Literal["node-link", "graphml", "arango", "neo4j"]
-_ZIP = "application/zip"
+Format = Literal["node-link", "graphml"]
 _FILES = {"node-link": (JSON, "graph.json"), "graphml": ("application/xml", "graph.graphml")}
-"""The media type and file name of the formats that are one file."""
+"""The media type and file name of each format."""
 
 
 @router.get(
@@ -33,11 +28,10 @@ _FILES = {"node-link": (JSON, "graph.json"), "graphml": ("application/xml", "gra
     response_class=StreamingResponse,
     responses={
         200: {
-            "description": "The graph as of a time; formats that are folders come as a zip.",
+            "description": "The graph as of a time.",
             "content": {
                 JSON: {"schema": {"type": "object"}},
                 "application/xml": {"schema": {"type": "string"}},
-                _ZIP: {"schema": {"type": "string", "format": "binary"}},
             },
         }
     },
@@ -45,15 +39,9 @@ _FILES = {"node-link": (JSON, "graph.json"), "graphml": ("application/xml", "gra
 async def export(
     reads: Reads, format: Annotated[Format, Query(examples=["graphml"])] = "node-link"
 ) -> Response:
-    """This space's graph for NetworkX, Gephi, ArangoDB or Neo4j."""
-
-    def write(view: View) -> IO[bytes]:
-        if format in GRAPH_FOLDERS:
-            return _zipped(view, format)
-        return written(lambda file: view.export(file, format))
-
-    file = await reads(write, patient=True)
-    return file_response(file, *_FILES.get(format, (_ZIP, "graph.zip")))
+    """This space's graph for NetworkX or Gephi."""
+    file = await reads(lambda view: written(lambda text: view.export(text, format)), patient=True)
+    return file_response(file, *_FILES[format])
 
 
 def file_response(file: IO[bytes], media_type: str, name: str) -> Response:
@@ -74,17 +62,6 @@ def written(write: Callable[[TextIO], Any]) -> IO[bytes]:
     write(text)
     text.flush()
     text.detach()
-    return file
-
-
-def _zipped(view: View, format: str) -> IO[bytes]:
-    file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "graph"
-        view.export(target, format)
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(target.rglob("*")):
-                archive.write(path, path.relative_to(target))
     return file
 
 

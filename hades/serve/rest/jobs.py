@@ -1,13 +1,11 @@
 """Jobs: ingestion and other long work, watched by server-sent events.
 
-Files are written to disk as they come; only forms are read as a whole, by Starlette.
+Files are written to disk as they come.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any, Literal
 from urllib.parse import quote
@@ -15,66 +13,40 @@ from urllib.parse import quote
 from fastapi import Depends, Header, Query, Request
 from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response, StreamingResponse
 
-from hades.domain.topics import State
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.auth.caller import Role
 from hades.serve.executor import Work
 from hades.serve.jobs import Job, Jobs, JobStatus
 from hades.serve.problems import documented
-from hades.serve.rest.calls import InSpace, Writes, json_response
+from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
 from hades.serve.rest.models import (
-    TAGS_AT_MOST,
     Body,
-    Content,
     Hint,
     Name,
     Page,
-    Time,
     example,
     to_json,
     whole,
 )
 from hades.serve.rest.routes import routes
-from hades.serve.uploads import NewFolder, Uploads, remove, safe_parts, unpack
+from hades.serve.uploads import Uploads, remove, safe_parts, unpack
 from hades.store.records import Progress
 
 router = routes("/v1/spaces/{space:name}", "jobs")
 
 EVENTS = "text/event-stream"
-MULTIPART = "multipart/form-data"
 TARS = ("application/x-tar", "application/gzip", "application/x-gzip", "application/x-gtar")
 FACTS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
-FORM_FILES_AT_MOST = 1_000
-"""Each file of a form may need an open file of its own: send more as an archive."""
 FIELDS_AT_MOST = 10
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
-_FORM = {
-    "type": "object",
-    "properties": {"file": {"type": "array", "items": _BINARY["schema"], "minItems": 1}},
-    "required": ["file"],
-    "additionalProperties": False,
-}
 _FILES = dict.fromkeys((*TARS[:2], "application/octet-stream"), _BINARY)
-_SENT = {"requestBody": {"required": True, "content": {**_FILES, MULTIPART: {"schema": _FORM}}}}
+_SENT = {"requestBody": {"required": True, "content": _FILES}}
 Phases = Annotated[list[Annotated[str, Hint(enum=list(PHASES))]], Field(max_length=len(PHASES))]
-
-
-class IngestText(Body):
-    """A text to take in as one document, at once."""
-
-    model_config = example(topic="notes/standup", text="Approach X is viable again.")
-
-    topic: Name
-    text: Content
-    tags: Annotated[list[Name], Field(max_length=TAGS_AT_MOST)] | None = None
-    metadata: dict[str, Any] | None = None
-    valid_from: Time | None = None
 
 
 class Upload(BaseModel):
@@ -113,16 +85,6 @@ TheJobs = Annotated[Jobs, Depends(_jobs)]
 JobId = Annotated[str, PathParameter(max_length=100, examples=["f3Kx0aQm1-_z"])]
 
 
-@router.post("/ingest/text", summary="Take in a text", response_model=State)
-async def ingest_text(writes: Writes, body: IngestText) -> Response:
-    """Remember a text as one document and index it, so that the next question finds it."""
-    said = body.model_dump(exclude={"topic", "text"}, exclude_unset=True)
-    answer = await writes.answer(lambda memory: memory.remember(body.topic, body.text, **said))
-    with suppress(Unavailable):  # the text is there; the next question indexes it
-        await writes.executor.index(writes.caller, writes.space, lambda *_: None)
-    return answer
-
-
 @router.post(
     "/jobs",
     summary="Send files",
@@ -135,25 +97,32 @@ async def ingest_text(writes: Writes, body: IngestText) -> Response:
     },
 )
 async def begin(
-    asked: InSpace, jobs: TheJobs, request: Request, said: Annotated[Upload, Query()]
+    asked: InSpace,
+    jobs: TheJobs,
+    request: Request,
+    said: Annotated[Upload, Query()],
+    key: IdempotencyKey = None,
 ) -> Response:
-    """Take in files (an archive, a form, one file), or import facts or a graph, as a job.
+    """Take in files (an archive, one file), or import facts or a graph, as a job.
 
-    An archive or form is the whole of its `source`: sent again, what changed gets a new
+    An archive is the whole of its `source`: sent again, what changed gets a new
     state and what is gone is forgotten. The job is watched at `/jobs/{id}/events`.
     """
     await asked.require(Role.WRITER)
-    jobs.refuse_more()
+    if (again := jobs.begun_with(key, asked.caller, asked.space)) is not None:
+        return begun_response(again)
+    jobs.refuse_more(asked.caller.name)
     uploads: Uploads = request.app.state.uploads
     folder = await asyncio.to_thread(uploads.new_folder)
     job = None
     try:
-        with uploads.receiving():
+        with uploads.receiving(asked.caller.name):
             receive = _receive_source if said.kind == "ingest" else _receive_facts
             work, source = await receive(request, said, folder)
         job = jobs.start(
             *(asked.caller, asked.space, said.kind, work),
             source=source,
+            key=key,
             afterwards=lambda: remove(folder),
         )
     finally:
@@ -163,7 +132,12 @@ async def begin(
 
 
 @router.post("/resolve", summary="Resolve names", status_code=202, response_model=JobStatus)
-async def resolve(asked: InSpace, jobs: TheJobs, body: ResolveOptions | None = None) -> Response:
+async def resolve(
+    asked: InSpace,
+    jobs: TheJobs,
+    body: ResolveOptions | None = None,
+    key: IdempotencyKey = None,
+) -> Response:
     """Find entities that are one under two spellings, as a job."""
     await asked.require(Role.WRITER)
     dry_run = body is not None and body.dry_run
@@ -171,7 +145,8 @@ async def resolve(asked: InSpace, jobs: TheJobs, body: ResolveOptions | None = N
     def work(memory: Memory, told: Progress) -> Any:
         return memory.resolve(dry_run=dry_run, on_progress=told)
 
-    return begun_response(jobs.start(asked.caller, asked.space, "resolve", work))
+    job = jobs.begun_with(key, asked.caller, asked.space)
+    return begun_response(job or jobs.start(asked.caller, asked.space, "resolve", work, key=key))
 
 
 @router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])
@@ -218,22 +193,13 @@ async def events(
         Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="Go on after it."),
     ] = "0",
 ) -> Response:
-    """The events of a job as server-sent events, from the first or after the last seen."""
+    """Where a job stands as server-sent events: at once, and whenever that is news."""
     await asked.require(Role.READER)
     job = jobs.get(asked.space, id)
-    jobs.refuse_watchers()
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(jobs, job, int(last)), headers=headers, media_type=EVENTS)
-
-
-async def _events(jobs: Jobs, job: Job, last: int) -> AsyncIterator[bytes]:
-    yield b": here\n\n"
-    async for event in jobs.events(job, last):
-        if event is None:
-            yield b": still here\n\n"
-        else:
-            head = f"id: {event.number}\nevent: {event.name}\ndata: "
-            yield head.encode() + to_json(event.data) + b"\n\n"
+    return StreamingResponse(
+        jobs.watch(job, int(last), asked.caller.name), headers=headers, media_type=EVENTS
+    )
 
 
 def begun_response(job: Job) -> Response:
@@ -276,8 +242,8 @@ async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple
     if source is None:
         raise InvalidInput("Say what the files come from: source=docs, the same each time.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if said.name is None and kind not in (*TARS, MULTIPART):
-        raise InvalidInput("Say which file it is (name=guide.md), or send an archive.")
+    if kind not in TARS and (said.name is None or kind.startswith("multipart/")):
+        raise InvalidInput("Send one file and its name (name=guide.md), or an archive.")
     options: dict[str, Any] = {
         "prefix": said.prefix,
         "dry_run": said.dry_run,
@@ -289,9 +255,7 @@ async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple
     (name,) = safe_parts(said.name or source_name or "source", parts_at_most=1)
     path = folder / name
     skipped: list[tuple[str, str]] = []
-    if kind == MULTIPART:
-        await _receive_form(request, path)
-    elif kind in TARS:
+    if kind in TARS:
         archive = folder / ("sent.tar" if name != "sent.tar" else "sent")
         await receive_file(request, archive)
         skipped = await asyncio.to_thread(unpack, archive, path)
@@ -309,23 +273,6 @@ async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple
         return summary
 
     return work, source
-
-
-async def _receive_form(request: Request, path: Path) -> None:
-    """Write the files of a form into a new folder."""
-    body = await request.body()  # limited by the middleware
-    first_line = body.partition(b"\r\n")[0]
-    if not body.rstrip(b"\r\n").endswith(first_line + b"--"):
-        raise InvalidInput("The form cannot be read: its end is missing.")
-    async with request.form(max_files=FORM_FILES_AT_MOST, max_fields=0) as form:
-        await asyncio.to_thread(_write_form, form, path)
-
-
-def _write_form(form: FormData, path: Path) -> None:
-    folder = NewFolder(path)
-    for _, sent in form.multi_items():
-        assert isinstance(sent, UploadFile)  # there are no other fields
-        folder.add(sent.filename or "", sent.file)
 
 
 def _fields(pairs: list[str]) -> dict[str, str]:

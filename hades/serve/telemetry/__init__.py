@@ -20,7 +20,7 @@ class Telemetry:
     def watch(self, executor: Executor, jobs: JobCounts) -> None:
         """Be told of an executor's answers, and ask how busy it is when somebody looks."""
         executor.on_recall = self.observe_recall
-        self.metrics.registry.register(ExecutorMetrics(executor.standing, jobs))
+        self.metrics.registry.register(ExecutorMetrics(executor.pools, jobs))
         self.metrics.registry.register(MemoryMetrics(executor.memory, self.metrics.shown_space))
 
     def observe_recall(self, recall: Recall, space: str) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -21,10 +22,8 @@ from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.telemetry.metrics import Metrics
 
-LOG = logging.getLogger(__name__)
-
 STORAGE_TIMEOUT_S = 2.0
-_NO_STORE = {"cache-control": "no-store"}
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -55,7 +54,7 @@ class Readiness:
             found["storage"] = f"no answer in {STORAGE_TIMEOUT_S:g} s"
         elif error := look.exception():
             # What exactly is wrong is for the log: this page is open to anybody.
-            LOG.error("The storage does not answer: %s", error)
+            _log.error("The storage does not answer: %s", error)
             found["storage"] = "cannot be read"
         return found
 
@@ -69,20 +68,19 @@ def health_routes(metrics: Metrics, readiness: Readiness) -> list[Route]:
     """The three pages."""
 
     async def healthz(_request: Request) -> Response:
-        return JSONResponse({"status": "alive"}, headers=_NO_STORE)
+        return JSONResponse({"status": "alive"})
 
     async def readyz(_request: Request) -> Response:
         problems = await readiness.problems()
         told = {"status": "waiting" if problems else "ready", "problems": problems}
-        return JSONResponse(told, 503 if problems else 200, headers=_NO_STORE)
+        return JSONResponse(told, 503 if problems else 200)
 
     # Not async, so that Starlette runs it in a thread: what is in the memory is counted here.
     def shown_metrics(request: Request) -> Response:
         caller = request.scope.get("hades.caller")
         # They name spaces, so a key for some spaces is not enough.
         if not isinstance(caller, Caller) or caller.role < Role.READER or caller.spaces is not None:
-            told = {"detail": "Metrics need a key that may read every space."}
-            return JSONResponse(told, 403, headers=_NO_STORE)
+            raise HTTPException(403, "Metrics need a key that may read every space.")
         return Response(metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
     pages = {"/healthz": healthz, "/readyz": readyz, "/metrics": shown_metrics}

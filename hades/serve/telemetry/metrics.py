@@ -30,7 +30,7 @@ import hades
 from hades.domain.answer import Recall
 from hades.errors import HadesError
 from hades.memory import Memory
-from hades.serve.executor import ExecutorLoad
+from hades.serve.pool import Pool
 
 SPACES_SHOWN = 10
 """Spaces with series of their own; later ones are `other`. Each costs some 40 series."""
@@ -164,19 +164,24 @@ class Metrics:
 class ExecutorMetrics(Collector):
     """How busy an executor is, asked whenever somebody looks."""
 
-    def __init__(self, standing: Callable[[], ExecutorLoad], jobs: JobCounts) -> None:
-        self._standing = standing
+    def __init__(self, pools: Mapping[str, Pool], jobs: JobCounts) -> None:
+        self._pools = pools
         self._jobs = jobs
 
     def collect(self) -> Iterable[Metric]:
         """How busy it is now."""
-        now = self._standing()
-        yield _gauges("hades_pool_waiting", "Calls that wait for a thread.", "pool", now.waiting)
-        yield _gauges("hades_pool_running", "Calls that have a thread.", "pool", now.running)
+        waiting = GaugeMetricFamily(
+            "hades_pool_waiting", "Calls that wait for a thread.", labels=["pool"]
+        )
+        running = GaugeMetricFamily(
+            "hades_pool_running", "Calls that have a thread.", labels=["pool"]
+        )
         refused = CounterMetricFamily("hades_refused", "Calls refused.", labels=["pool"])
-        for pool, count in now.refused.items():
-            refused.add_metric([pool], count)
-        yield refused
+        for name, pool in self._pools.items():
+            waiting.add_metric([name], pool.waiting)
+            running.add_metric([name], pool.running)
+            refused.add_metric([name], pool.refused)
+        yield from (waiting, running, refused)
         yield _gauges("hades_jobs", "Jobs, by status.", "status", self._jobs())
 
 
