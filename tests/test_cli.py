@@ -10,36 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from shell import Shell
+from typer.testing import CliRunner
 
 import hades
 from hades.cli import app
-
-
-class Shell:
-    """Runs `hades …` on one memory."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def run(self, *words: str, stdin: str | bytes | None = None) -> Result:
-        return CliRunner().invoke(app, [*words, "--memory", str(self.path)], input=stdin)
-
-    def __call__(self, *words: str, stdin: str | None = None) -> str:
-        result = self.run(*words, stdin=stdin)
-        assert result.exit_code == 0, result.output
-        return result.output
-
-    def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
-
-    def refused(self, *words: str, stdin: str | bytes | None = None) -> str:
-        result = self.run(*words, stdin=stdin)
-        assert result.exit_code == 2, result.output
-        assert "Traceback" not in result.output
-        assert result.stderr.startswith("hades: ")
-        assert result.stderr.count("\n") == 1
-        return result.stderr
 
 
 @pytest.fixture
@@ -358,3 +333,52 @@ def test_whatever_asks_can_be_told_to_write_nothing(shell: Shell, tmp_path: Path
         assert own.run(*words).stderr == "", words
         with hades.open(own.path, read_only=True) as memory:
             assert memory.pending == 0, words
+
+
+def test_a_proposal_is_listed_approved_and_rejected(shell: Shell) -> None:
+    shell("propose", "Ann", "knows", "Bob", "--evidence", "a rumour")
+    shell("propose", "notes/x", "--content", "It works.", "--confidence", "0.3")
+    listed = shell("review", "list")
+    assert "Ann --[knows]--> Bob  a rumour" in listed
+    assert "notes/x: It works." in listed
+    done = shell.json("review", "approve", "1")
+    assert (done["status"], done["fields"]["target"]) == ("applied", "Bob")
+    assert "rejected: a mistake" in shell("review", "reject", "2", "--why", "a mistake")
+    assert "nothing waits" in shell("review", "list")
+    assert len(shell.json("review", "list", "--status", "all")) == 2
+    again = shell.refused("review", "approve", "1")
+    assert again == f"hades: Proposal 1 was applied already by {done['decided_by']}.\n"
+
+
+def test_a_note_that_settles_its_topic_shows_what_waits_for_review(shell: Shell) -> None:
+    shell("relate", "project/a", "blocked_by", "bugs/y")
+    assert "review" not in shell("remember", "bugs/y", "Crash on save.")
+    said = shell("remember", "bugs/y", "Fixed in 1.2.")
+    assert "remembered bugs/y@2" in said
+    assert "end project/a --[blocked_by]--> bugs/y" in said
+    assert "bugs/y@2 says “fixed”" in shell("review", "list")
+    assert "applied" in shell("review", "approve", "1")
+    assert "no edges" in shell("edges", "project/a")
+
+
+def test_what_one_is_sure_of_is_applied_at_once(shell: Shell) -> None:
+    shell("relate", "Ann", "knows", "Bob")
+    said = shell("propose", "Ann", "--alias", "Annie", "--confidence", "0.9")
+    assert "Ann, alias Annie" in said
+    assert "applied" in said
+    assert "person" in shell("kind", "Annie", "person")
+
+
+def test_a_part_of_the_graph_and_a_working_memory(shell: Shell) -> None:
+    shell("remember", "design/x", "Rejected due to Bug Y.")
+    shell("remember", "bugs/y", "Bug Y corrupts data.")
+    shell("relate", "design/x", "rejected_because", "bugs/y", "--evidence", "seen")
+    drawn = shell("subgraph", "design/x")
+    assert "design/x --[rejected_because]--> bugs/y  seen" in drawn
+    nodes = shell.json("subgraph", "design/x")["nodes"]
+    assert {"design/x", "bugs/y"} <= {node["name"] for node in nodes}
+    shown = shell("working-memory", "design/x")
+    assert "[latest] design/x@1" in shown
+    assert "Bug Y corrupts data." in shown
+    found = shell.json("working-memory", "design/x")
+    assert [item["why"] for item in found["items"]] == ["latest", "related"]

@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import reference  # noqa: E402
 
+from tests.attack import patterns  # noqa: E402
+
 FLOORS = [
     {"serve", "cli", "evals"},
     {"api", "client", "memory", "operations"},
@@ -72,6 +74,12 @@ def test_a_class_name_is_one_thing() -> None:
                 places.setdefault(node.name, []).append(place)
     double = [f"{name}: {', '.join(at)}" for name, at in sorted(places.items()) if len(at) > 1]
     assert not double, "\n".join(double)
+
+
+def test_patterns_are_constants_or_literals() -> None:
+    """So that `tests/attack/` sees all; what builds them of names is listed there."""
+    built = {place for place, call in patterns.calls_of_re() if patterns.builds(call)}
+    assert built == set(patterns.BUILT)
 
 
 def test_importing_hades_loads_nothing_heavy() -> None:

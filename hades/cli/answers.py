@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from hades.cli.render import clean, flat, printable, table
+from hades.cli.render import clean, flat, printable
 from hades.domain.answer import (
     Answer,
     Fact,
     Interval,
-    Neighbour,
     Note,
     Passage,
     Path,
@@ -24,6 +23,7 @@ from hades.domain.answer import (
 )
 from hades.domain.graph import Node
 from hades.domain.names import own_heading
+from hades.domain.topics import Chunk, Hit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -110,13 +110,29 @@ def _passage(console: Console, number: int, passage: Passage, *, explain: bool) 
     if explain:
         told = [f"score {passage.score:.3f}", " ".join(passage.retrievers), *told]
     console.print(f"[bold]{number}. {_place(passage)}[/]  [dim]{'  '.join(told)}[/]")
-    if heading := own_heading(passage.chunk.topic, passage.chunk.heading):
-        console.print(f"   [cyan]{clean(heading)}[/]")
-    text = " ".join(passage.chunk.text.split())
-    shown = text[:TEXT_CHARACTERS_SHOWN]
-    console.print("   " + clean(shown + (" …" if len(text) > len(shown) else "")))
+    _text(console, passage.chunk)
     if explain and passage.parts:
         console.print(f"   [dim]{_parts(passage)}[/]")
+
+
+def hits(console: Console, found: Sequence[Hit]) -> None:
+    """What a search found: where, how well and by which retriever, then the passage."""
+    for number, hit in enumerate(found, start=1):
+        retrievers = "  ".join(f"{one} {score:.3g}" for one, score in hit.retrievers.items())
+        where = f"{clean(hit.chunk.topic)}:{hit.line}"
+        console.print(f"[bold]{number}. {where}[/]  {hit.score:.3f}  [dim]{retrievers}[/]")
+        _text(console, hit.chunk)
+    if not found:
+        console.print("nothing found")
+
+
+def _text(console: Console, chunk: Chunk) -> None:
+    """The heading of a passage and how it begins."""
+    if heading := own_heading(chunk.topic, chunk.heading):
+        console.print(f"   [cyan]{clean(heading)}[/]")
+    text = " ".join(chunk.text.split())
+    shown = text[:TEXT_CHARACTERS_SHOWN]
+    console.print("   " + clean(shown + (" …" if len(text) > len(shown) else "")))
 
 
 def _parts(scored: Passage | Path) -> str:
@@ -136,26 +152,10 @@ def paths(console: Console, found: Sequence[Path], *, explain: bool = False) -> 
         console.print("no paths")
 
 
-def neighbours(console: Console, found: Sequence[Neighbour]) -> None:
-    """What stands around a thing, nearest first."""
-    rows = table("name", "kind", "hops", "score", "by way of")
-    for one in found:
-        rows.add_row(
-            clean(one.node.name),
-            one.node.kind,
-            str(one.hops),
-            f"{one.score:.3f}",
-            flat(str(one.path)),
-        )
-    console.print(rows if found else "no neighbours")
-
-
 def subgraph(console: Console, found: Subgraph) -> None:
     """The edges of a part of the graph, one a line, then the nodes that have none."""
     for edge in found.edges:
-        ends = (
-            f"{clean(str(edge.source))} --\\[{clean(edge.relation)}]--> {clean(str(edge.target))}"
-        )
+        ends = clean(f"{edge.source} --[{edge.relation}]--> {edge.target}")
         console.print(f"{ends}  [italic]{flat(edge.snippet)}[/]" if edge.snippet else ends)
     joined = {end for edge in found.edges for end in (edge.source, edge.target)}
     for node in found.nodes:
@@ -181,12 +181,9 @@ def answer(console: Console, found: Answer) -> None:
     if found.sentences or found.recall.time:
         console.print()
     _time(console, found.recall)
-    for one in sorted({s.label: s for s in found.sentences}.values(), key=_by_kind):
+    cited = {one.label: one for one in found.sentences}.values()
+    for one in sorted(cited, key=lambda one: (one.kind, one.citation)):
         console.print(f"[dim]{escape(one.label)} {_source(one, found.recall)}[/]")
-
-
-def _by_kind(sentence: Sentence) -> tuple[str, int]:
-    return sentence.kind, sentence.citation
 
 
 def _source(sentence: Sentence, found: Recall) -> str:
@@ -221,13 +218,8 @@ def _bar(start: float, share: float) -> str:
 
 
 def _did(stage: StageReport) -> str:
-    counts = {
-        "found": stage.found,
-        "added": stage.added,
-        "cut": stage.cut,
-        "reads": stage.reads,
-    }
-    told = [f"{name} {count:,}" for name, count in counts.items() if count]
+    names = ("found", "added", "cut", "reads")
+    told = [f"{name} {count:,}" for name in names if (count := getattr(stage, name))]
     if stage.dedupe_rate:
         told.append(f"doubles {stage.dedupe_rate:.0%}")
     if stage.coverage:

@@ -13,37 +13,20 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.text import Text
 
 
-class Amount(ProgressColumn):
-    """How much is done, and of how much where that is known."""
+class Pace(ProgressColumn):
+    """How much is done and of how much, how many a second, and how long the rest takes.
+
+    The rate is from the first report to now: batches are few and uneven, so no shorter window.
+    """
 
     def render(self, task: Task) -> Text:
-        of = "" if task.total is None else f" of {task.total:,.0f}"
-        return Text(f"{task.completed:,.0f}{of}")
-
-
-class Rate(ProgressColumn):
-    """How many a second."""
-
-    def render(self, task: Task) -> Text:
-        rate = _rate(task)
-        if not rate:
-            return Text("")
-        return Text(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s", style="cyan")
-
-
-class Left(ProgressColumn):
-    """How long the rest takes at this rate."""
-
-    def render(self, task: Task) -> Text:
-        rate = _rate(task)
-        if not rate or task.total is None:
-            return Text("")
-        return Text(f"{timedelta(seconds=round((task.total - task.completed) / rate))} left")
-
-
-def _rate(task: Task) -> float:
-    """From the first report to now: batches are few and uneven, so no shorter window."""
-    return (task.completed - task.fields["first"]) / task.elapsed if task.elapsed else 0.0
+        parts = [f"{task.completed:,.0f}" + (f" of {task.total:,.0f}" if task.total else "")]
+        rate = (task.completed - task.fields["first"]) / task.elapsed if task.elapsed else 0.0
+        if rate:
+            parts.append(f"{rate:,.{0 if rate >= 10 else 1}f}/s")
+        if rate and task.total:
+            parts.append(f"{timedelta(seconds=round((task.total - task.completed) / rate))} left")
+        return Text("  ".join(parts))
 
 
 class Bars:
@@ -53,9 +36,7 @@ class Bars:
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            Amount(),
-            Rate(),
-            Left(),
+            Pace(),
             console=console,
             transient=True,
             disable=disable,

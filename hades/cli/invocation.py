@@ -8,6 +8,7 @@ for people or as JSON.
 from __future__ import annotations
 
 import errno
+import importlib.util
 import inspect
 import json as jsonlib
 import sys
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hades.domain.address import is_address, is_socket, read_address
-from hades.errors import HadesError, InvalidInput
+from hades.errors import HadesError, InvalidInput, Unavailable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,7 +55,7 @@ _PIPE_WIDTH = 4000
 _SHARED = {"memory": MEMORY, "space": SPACE, "json": JSON}
 _TIMED = {"at": AT, "known": KNOWN}
 _ASKING = _TIMED | {"read_only": READ_ONLY}
-_FLAGS = ("json", "read_only")
+_DEFAULTS = {"json": False, "read_only": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +117,11 @@ class Invocation:
         if operation.asks:
             with self.asked() as asked:
                 yield asked
-        elif operation.writes:
-            with self.opened(create=operation.creates) as memory, self.progress() as progress:
-                yield memory, progress
         else:
-            with self.viewed() as view, self.progress() as progress:
-                yield view, progress
+            writes = operation.writes
+            memory = self.opened(create=operation.creates) if writes else self.viewed()
+            with memory as opened, self.progress() as progress:
+                yield opened, progress
 
     @contextmanager
     def asked(self) -> Iterator[tuple[View, Progress]]:
@@ -173,6 +173,12 @@ class Invocation:
         typer.confirm(question, abort=True)
 
 
+def require_extra(*modules: str) -> None:
+    """Say which extra to install where one of its modules is not there."""
+    if not all(map(importlib.util.find_spec, modules)):
+        raise Unavailable("The server needs the extra `server`: pip install '.[server]'.")
+
+
 def console(*, stderr: bool = False) -> Console:
     """Where text for people goes."""
     from rich.console import Console
@@ -184,34 +190,13 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def command(
-    app: typer.Typer,
-    name: str,
-    *,
-    timed: bool = False,
-    asks: bool = False,
-    of_memory: bool = True,
-    spaced: bool = True,
+    app: typer.Typer, name: str, **about: bool
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of an Invocation as a command with the shared options.
-
-    One that `asks` is timed too, and can be told to write nothing; other commands that read
-    never write. One that is not `of_memory` has a memory of its own and only takes --json; one
-    that is not `spaced` is about the whole memory.
-    """
+    """Register a function of an Invocation as a command with the shared options: see `register`."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(function, eval_str=True).parameters.values()
-        parameters = [one for one in own if one.name != "invocation"]
-        register(
-            app,
-            name,
-            function,
-            parameters,
-            timed=timed,
-            asks=asks,
-            of_memory=of_memory,
-            spaced=spaced,
-        )
+        register(app, name, function, [one for one in own if one.name != "invocation"], **about)
         return function
 
     return decorate
@@ -228,18 +213,22 @@ def register(
     of_memory: bool = True,
     spaced: bool = True,
 ) -> None:
-    """Register a function of an Invocation and these parameters; see `command`."""
+    """Register a function of an Invocation and these parameters.
+
+    One that `asks` is timed too, and can be told to write nothing; other commands that read
+    never write. One that is not `of_memory` has a memory of its own and only takes --json; one
+    that is not `spaced` is about the whole memory.
+    """
     shared = (_SHARED if of_memory else {"json": JSON}) | (_TIMED if timed else {})
     shared |= _ASKING if asks else {}
     if not spaced:
-        shared = {option: shared[option] for option in shared if option != "space"}
+        shared.pop("space")
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [one.replace(kind=keyword) for one in own]
-    for option, annotation in shared.items():
-        default = False if option in _FLAGS else None
-        parameters.append(
-            inspect.Parameter(option, keyword, default=default, annotation=annotation)
-        )
+    parameters += [
+        inspect.Parameter(option, keyword, default=_DEFAULTS.get(option), annotation=annotation)
+        for option, annotation in shared.items()
+    ]
 
     def run(**given: Any) -> None:
         invocation = Invocation(**{option: given.pop(option) for option in shared})

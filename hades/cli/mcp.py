@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hades.cli import app
-from hades.cli.invocation import Invocation, command
+from hades.cli.invocation import Invocation, command, require_extra
 from hades.domain.address import is_address
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput
 
 if TYPE_CHECKING:
     from hades.serve.mcp.install import ConfigChange
 
 ToolSet = Literal["core", "all"]
-
-NEEDS_EXTRA = "The server needs the extra `server`: pip install '.[server]'."
 
 
 @command(app, "mcp")
@@ -56,16 +53,12 @@ def mcp(
     if install is None:
         _serve(invocation, read_only=read_only, core_only=tools == "core")
     else:
-        options = [
-            *(["--read-only"] if read_only else []),
-            *(["--tools", tools] if tools == "core" else []),
-        ]
+        options = ["--read-only"] * read_only + ["--tools", tools] * (tools == "core")
         _install(invocation, install, options, here=here, name=name, yes=yes)
 
 
 def _serve(invocation: Invocation, *, read_only: bool, core_only: bool) -> None:
-    if importlib.util.find_spec("mcp") is None:
-        raise Unavailable(NEEDS_EXTRA)
+    require_extra("mcp")
     from hades.settings import load_settings
 
     settings = load_settings()

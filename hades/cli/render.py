@@ -1,9 +1,10 @@
-"""How results look on a terminal: one function for each type of result."""
+"""How results look on a terminal: one table or function for each type of result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from rich.markup import escape
@@ -29,6 +30,7 @@ from hades.store.records import Problem
 if TYPE_CHECKING:
     from rich.console import Console
 
+Show = Callable[["Console", Any], None]
 
 TEXT_CHARACTERS_SHOWN = 100
 
@@ -77,17 +79,6 @@ def state(console: Console, found: State) -> None:
     console.file.write(printable(found.content) + "\n")
 
 
-def history(console: Console, states: list[State]) -> None:
-    """A trace: one line a state."""
-    rows = table("version", "true since", "recorded", "content")
-    for found in states:
-        first = "(forgotten)" if found.forgotten else found.content.strip().split("\n")[0]
-        rows.add_row(
-            str(found.version), when(found.valid_from), when(found.recorded_at), flat(first[:100])
-        )
-    console.print(rows)
-
-
 def diff(console: Console, found: Diff) -> None:
     """A difference in colour."""
     colours = {"+": "green", "-": "red", "@": "cyan"}
@@ -102,32 +93,96 @@ def diff(console: Console, found: Diff) -> None:
         )
 
 
-def topics(console: Console, found: list[Topic]) -> None:
-    """A list of topics."""
-    rows = table("topic", "version", "true since", "tags")
-    for topic in found:
-        rows.add_row(
-            clean(topic.name),
-            f"{topic.version}",
-            when(topic.valid_from),
-            clean(" ".join(topic.tags)),
-        )
-    console.print(rows if found else "no topics")
+def _listed(empty: str, *columns: str | tuple[str, Callable[[Any], object]]) -> Show:
+    """What shows a list as a table, or the word for an empty one.
+
+    A column is `title`, `title=attribute`, or a title and a function of an item.
+    """
+    read: dict[str, Callable[[Any], object]] = {}
+    for column in columns:
+        if isinstance(column, str):
+            title, _, attribute = column.partition("=")
+            column = title, attrgetter(attribute or title)
+        read |= [column]
+
+    def show(console: Console, found: Sequence[Any]) -> None:
+        rows = table(*read)
+        for one in found:
+            rows.add_row(*(_cell(value(one)) for value in read.values()))
+        console.print(rows if found or not empty else empty)
+
+    return show
 
 
-def edges(console: Console, found: Iterable[Edge]) -> None:
+def _cell(value: object) -> str:
+    if isinstance(value, datetime):
+        return when(value)
+    if value is None:
+        return ""
+    return clean(", ".join(value) if isinstance(value, tuple) else str(value))
+
+
+history = _listed(
+    "",
+    *("version", "true since=valid_from", "recorded=recorded_at"),
+    ("content", lambda one: "(forgotten)" if one.forgotten else _first_line(one.content)),
+)
+topics = _listed(
+    "no topics",
+    *("topic=name", "version", "true since=valid_from"),
+    ("tags", lambda topic: " ".join(topic.tags)),
+)
+entities = _listed(
+    "no entities", "entity=name", "kind", "passages=frequency", "edges", "also=aliases", "merged"
+)
+spaces = _listed("", "space=name", "topics", "created=created_at")
+log = _listed("", "change=number", "at", "who=actor", "what=action", "about=subject")
+chunks = _listed(
+    "no passages: it is not indexed yet",
+    "passage=ordinal",
+    ("characters", lambda chunk: f"{chunk.start}–{chunk.end}"),
+    "tokens",
+    ("heading", lambda chunk: own_heading(chunk.topic, chunk.heading)),
+    ("text", lambda chunk: _some(chunk.text)),
+)
+related = _listed(
+    "nothing is mentioned with it",
+    *("name", "kind", "together=count"),
+    ("strength", lambda one: f"{one.strength:.2f}"),
+)
+neighbours = _listed(
+    "no neighbours",
+    *("name=node.name", "kind=node.kind", "hops"),
+    ("score", lambda one: f"{one.score:.3f}"),
+    ("by way of", lambda one: " ".join(str(one.path).split())),
+)
+proposals = _listed(
+    "nothing waits for approval",
+    "number=id",
+    ("status", lambda one: " ".join(f"{one.status}: {one.why}".split()) if one.why else one.status),
+    ("what", lambda one: _proposed(one)),
+    ("sure", lambda one: f"{one.confidence:g} of {one.threshold:g}"),
+    *("by", "when=at"),
+)
+
+
+def _first_line(text: str) -> str:
+    return _some(text.strip().split("\n")[0])
+
+
+def _some(text: str) -> str:
+    """The first words of a text, on one line."""
+    return " ".join(text.split())[:TEXT_CHARACTERS_SHOWN]
+
+
+def edges(console: Console, found: Sequence[Edge]) -> None:
     """Edges, one a line: number, ends and relation, since and until when, why.
 
     What a text states has a dot for a number, and says where it stands.
     """
-    shown = False
     for edge in found:
-        shown = True
-        ends = (
-            f"{clean(edge.source.name)} --\\[{clean(edge.relation)}]--> {clean(edge.target.name)}"
-        )
         number = str(edge.id) if edge.id > 0 else "·"
-        parts = [f"[dim]{number:>4}[/]  {ends}", f"since {when(edge.valid_from)}"]
+        parts = [f"[dim]{number:>4}[/]  {clean(str(edge))}", f"since {when(edge.valid_from)}"]
         if edge.valid_to is not None:
             parts.append(f"until {when(edge.valid_to)}")
         if edge.superseded_by is not None:
@@ -141,7 +196,7 @@ def edges(console: Console, found: Iterable[Edge]) -> None:
         if edge.provenance is not None:
             parts.append(f"[dim]in {clean(edge.provenance.chunk)}[/]")
         console.print("  ".join(parts))
-    if not shown:
+    if not found:
         console.print("no edges")
 
 
@@ -167,21 +222,6 @@ def mentions(console: Console, found: list[Mentioned]) -> None:
         console.print("no passage mentions it")
 
 
-def entities(console: Console, found: list[Entity]) -> None:
-    """A list of entities."""
-    rows = table("entity", "kind", "passages", "edges", "also", "merged")
-    for entity in found:
-        rows.add_row(
-            clean(entity.name),
-            clean(entity.kind),
-            str(entity.frequency),
-            str(entity.edges),
-            clean(", ".join(entity.aliases)),
-            clean(", ".join(entity.merged)),
-        )
-    console.print(rows if found else "no entities")
-
-
 def resolution(console: Console, found: Resolution) -> None:
     """What was, or would be, merged and joined."""
     would = "would be " if found.dry_run else ""
@@ -200,42 +240,6 @@ def resolution(console: Console, found: Resolution) -> None:
     )
 
 
-def spaces(console: Console, found: list[Space]) -> None:
-    """A list of spaces."""
-    rows = table("space", "topics", "created")
-    for space in found:
-        rows.add_row(clean(space.name), str(space.topics), when(space.created_at))
-    console.print(rows)
-
-
-def log(console: Console, found: list[Change]) -> None:
-    """The change log."""
-    rows = table("change", "at", "who", "what", "about")
-    for change in found:
-        rows.add_row(
-            str(change.number),
-            when(change.at),
-            clean(change.actor),
-            change.action,
-            clean(change.subject or ""),
-        )
-    console.print(rows)
-
-
-def hits(console: Console, found: list[Hit]) -> None:
-    """What a search found: where, how well and by which retriever, then the passage."""
-    for number, hit in enumerate(found, start=1):
-        retrievers = "  ".join(f"{one} {score:.3g}" for one, score in hit.retrievers.items())
-        where = f"{clean(hit.chunk.topic)}:{hit.line}"
-        console.print(f"[bold]{number}. {where}[/]  {hit.score:.3f}  [dim]{retrievers}[/]")
-        if heading := own_heading(hit.chunk.topic, hit.chunk.heading):
-            console.print(f"   [cyan]{clean(heading)}[/]")
-        text = " ".join(hit.chunk.text.split())
-        console.print("   " + clean(text[:300] + (" …" if len(text) > 300 else "")))
-    if not found:
-        console.print("nothing found")
-
-
 def summary(console: Console, done: Summary) -> None:
     """What an ingestion did."""
     counts = ("added", "changed", "unchanged", "renamed", "removed")
@@ -246,19 +250,12 @@ def summary(console: Console, done: Summary) -> None:
         console.print(f"[yellow]skipped[/] {clean(where)}: {flat(why)}")
 
 
-def numbers(console: Console, found: dict[str, int]) -> None:
-    """Named numbers, one a line."""
-    rows = table("", "")
+def numbers(console: Console, found: Mapping[str, float]) -> None:
+    """Named numbers, one a line; those with a fraction are seconds."""
+    is_seconds = any(isinstance(number, float) for number in found.values())
+    rows = table("", "seconds" if is_seconds else "")
     for name, number in found.items():
-        rows.add_row(name.replace("_", " "), f"{number:,}")
-    console.print(rows)
-
-
-def seconds(console: Console, found: dict[str, float]) -> None:
-    """Seconds by name, one a line."""
-    rows = table("", "seconds")
-    for name, spent in found.items():
-        rows.add_row(name, f"{spent:.2f}")
+        rows.add_row(name.replace("_", " "), f"{number:{'.2f' if is_seconds else ','}}")
     console.print(rows)
 
 
@@ -270,29 +267,11 @@ def strings(console: Console, found: dict[str, str]) -> None:
         console.print("none")
 
 
-def chunks(console: Console, found: list[Chunk]) -> None:
-    """The passages of a state: where each stands, how long it is, how it begins."""
-    rows = table("passage", "characters", "tokens", "heading", "text")
-    for one in found:
-        text = flat(one.text)[:TEXT_CHARACTERS_SHOWN]
-        heading = clean(own_heading(one.topic, one.heading))
-        rows.add_row(str(one.ordinal), f"{one.start}–{one.end}", str(one.tokens), heading, text)
-    console.print(rows if found else "no passages: it is not indexed yet")
-
-
 def turn(console: Console, found: RelationChange) -> None:
     """When a relation gave way to another, and to which."""
     became = f" → {found.after.relation} {found.after.target}" if found.after else ""
     line = f"{when(found.at)}  {found.before.relation} {found.before.target}{became}"
     console.print(clean(line))
-
-
-def related(console: Console, found: list[Related]) -> None:
-    """What is mentioned together with a name."""
-    rows = table("name", "kind", "together", "strength")
-    for one in found:
-        rows.add_row(clean(one.name), one.kind, str(one.count), f"{one.strength:.2f}")
-    console.print(rows if found else "nothing is mentioned with it")
 
 
 def problems(console: Console, found: list[Problem]) -> None:
@@ -304,33 +283,17 @@ def problems(console: Console, found: list[Problem]) -> None:
         console.print("everything is as it should be")
 
 
-def proposals(console: Console, found: list[Proposal]) -> None:
-    """Proposed changes and what became of them."""
-    rows = table("number", "status", "what", "sure", "by", "when")
-    for one in found:
-        rows.add_row(
-            str(one.id),
-            flat(f"{one.status}: {one.why}" if one.why else one.status),
-            clean(_proposed(one)),
-            f"{one.confidence:g} of {one.threshold:g}",
-            clean(one.by),
-            when(one.at),
-        )
-    console.print(rows if found else "nothing waits for approval")
-
-
 def _proposed(proposal: Proposal) -> str:
     """What is proposed, on one line."""
     said = proposal.fields
-    if proposal.kind == "unrelate":
-        return f"end {said['source']} --[{said['relation']}]--> {said['target']}, {said['at'][:10]}"
-    if proposal.kind == "relate":
-        ends = f"{said['source']} --[{said['relation']}]--> {said['target']}"
-        why = " ".join(str(said.get("evidence") or "").split())
-        return f"{ends}  {why}" if why else ends
     if proposal.kind == "remember":
-        text = " ".join(str(said["content"]).split())
-        return f"{said['topic']}: {text[:TEXT_CHARACTERS_SHOWN]}"
+        return f"{said['topic']}: {_some(said['content'])}"
+    if proposal.kind in ("relate", "unrelate"):
+        ends = f"{said['source']} --[{said['relation']}]--> {said['target']}"
+        if proposal.kind == "unrelate":
+            return f"end {ends}, {said['at'][:10]}"
+        why = " ".join(str(said.get("evidence") or "").split())
+        return f"{ends}  {why}".rstrip()
     return f"{said['name']}, {proposal.kind} {said[proposal.kind]}"
 
 
@@ -338,17 +301,23 @@ def render(console: Console, value: Any, kind: Any) -> None:
     """Show a result by the type its operation declares."""
     from hades.cli import answers
 
-    listed: dict[Any, Any] = {
+    listed: dict[Any, Show] = {
         State: history,
         Topic: topics,
         Edge: edges,
         Entity: entities,
         Space: spaces,
+        Mentioned: mentions,
+        Related: related,
+        Change: log,
+        Hit: answers.hits,
+        Chunk: chunks,
+        Problem: problems,
+        Proposal: proposals,
+        Path: answers.paths,
+        Neighbour: neighbours,
     }
-    listed |= {Mentioned: mentions, Related: related, Change: log, Hit: hits, Chunk: chunks}
-    listed |= {Problem: problems, Proposal: proposals}
-    listed |= {Path: answers.paths, Neighbour: answers.neighbours}
-    single: dict[Any, Any] = {
+    single: dict[Any, Show] = {
         State: state,
         Diff: diff,
         RelationChange: turn,
@@ -360,15 +329,14 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Subgraph: answers.subgraph,
         WorkingSet: answers.working_set,
         dict[str, int]: numbers,
-        dict[str, float]: seconds,
+        dict[str, float]: numbers,
         dict[str, str]: strings,
     }
-    if get_origin(kind) is list and get_args(kind)[0] in listed:
-        listed[get_args(kind)[0]](console, value)
-    elif kind in single:
+    item = get_args(kind)[0] if get_origin(kind) is list else kind
+    if kind in single:
         single[kind](console, value)
-    elif kind in listed:
-        listed[kind](console, [value])
+    elif item in listed:
+        listed[item](console, value if isinstance(value, list) else [value])
     else:
         for one in value if isinstance(value, list) else [value]:
             console.print(flat(str(one)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hades.cli import app
-from hades.cli.invocation import Invocation, command
-from hades.errors import Unavailable
+from hades.cli.invocation import Invocation, command, require_extra
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,7 +67,7 @@ def serve(
     For TLS, and against slow or greedy clients, put a reverse proxy before it:
     deploy/nginx.conf is an example.
     """
-    _require_extra()
+    require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
     from hades.serve.running import Options, run
     from hades.serve.telemetry.logs import logging_to
     from hades.settings import load_settings
@@ -176,9 +174,3 @@ def _say(invocation: Invocation, started: Started) -> None:
         text = "\n".join(lines)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
-
-
-def _require_extra() -> None:
-    for module in ("fastapi", "uvicorn", "uvloop", "prometheus_client"):
-        if importlib.util.find_spec(module) is None:
-            raise Unavailable("The server needs the extra `server`: pip install '.[server]'.")

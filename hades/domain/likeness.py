@@ -23,7 +23,7 @@ SLIP_FROM_END_LETTERS = 3
 """Endings tell names apart (Frederic, Frederick; Alexandra, Alexandria): slips are looked for
 before them only."""
 
-_NUMERAL = re.compile(r"[ivx]{1,5}|\w*\d\w*")
+_NUMERAL = re.compile(r"[ivx]{1,5}|[^\W\d]*+\d\w*")
 """Philip II is not Philipp II: numbers say that there are several."""
 _OF_IZE = re.compile(r"i[sz](?:e|ed|er|ers|es|ing|ation|ations)$")
 _CONSONANTS = frozenset("bcdfgjklmnpqrstvwxz")

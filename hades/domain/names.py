@@ -48,7 +48,7 @@ _ACCENTS_BELOW = 0x0530
 """Marks on Latin, Greek and Cyrillic letters are accents; on others they make the letter."""
 _ARTICLES = ("the", "a", "an")
 _UNDERSCORED = re.compile(r"\w_\w|\b_+[^\W_]")
-_IDENTIFIER = re.compile(r"[\w$]*(?:\w_\w|\b_+[^\W_]|[a-z0-9][A-Z])[\w$]*")
+_IDENTIFIER = re.compile(r"(?=[\w$]*?(?:\w_\w|\b_+[^\W_]|[a-z0-9][A-Z]))[\w$]*")
 _SPACE = re.compile(r"\s")
 _JOINTS = re.compile(r"\.|::|/|#|->")
 _OVERLOAD = re.compile(r"#\d+$")
@@ -57,7 +57,7 @@ _CLUSTER = re.compile(rf"(?s).[{_SIGNS}]*")
 DIGITS = re.compile(r"[0-9]+")
 _NAME_JOINTS = re.compile(r"[/_:\-]|\.(?!\d)")
 _WORD_PARTS = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
-_TRAILING_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
+_TRAILING_PARENTHESIS = re.compile(r"\([^()]*\)\s*$")
 
 
 def words(text: str) -> list[str]:
@@ -174,7 +174,8 @@ def characters_at(text: str, packed: bytes) -> list[int]:
 
 def without_parenthesis(title: str) -> str:
     """A title as it is mentioned: "Ed Wood (film)" is written "Ed Wood"."""
-    return _TRAILING_PARENTHESIS.sub("", title) or title
+    found = _TRAILING_PARENTHESIS.search(title)
+    return title[: found.start()].rstrip() or title if found else title
 
 
 def spoken(name: str) -> str:

@@ -16,7 +16,7 @@ from hades.domain.names import STOP_WORDS
 _CLOSING = "\"'”’»)\\]」』）》"
 _END = re.compile(
     rf"""
-      (?P<point> [.!?…]+ ) [{_CLOSING}]* (?= \s | $ )
+      (?P<point> (?<![.!?…]) [.!?…]++ ) [{_CLOSING}]*+ (?= \s | $ )
     | [؟۔।॥።။។] [{_CLOSING}]*
     | [。！？｡] [{_CLOSING}]*
     | \n [^\S\n]* (?= \n )
@@ -24,7 +24,7 @@ _END = re.compile(
     """,
     re.VERBOSE,
 )
-_LAST_WORD = re.compile(r"[^\s(\[\"“'‘«]+$")
+_LAST_WORD = re.compile(r"(?<![^\s(\[\"“'‘«])[^\s(\[\"“'‘«]++$")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 """`J.`, `U.S.`, `z.B.`: letters each with a point."""
 _LIST_NUMBER = re.compile(r"(?:^|\n)[^\S\n]*\d{1,4}$")

@@ -52,6 +52,15 @@ _BACK = re.compile(
 )
 
 
+def clause_about(topic: str) -> re.Pattern[str]:
+    """What fits a clause that settles a topic."""
+    parent, _, last = topic.rpartition("/")
+    words, kind = re.findall(r"[^\W_]+", last), re.escape(parent.rpartition("/")[2].rstrip("s"))
+    name = r"[\W_]{1,3}".join(map(re.escape, words)) or "(?!)"
+    named = rf"(?:(?:the|this)[ ])?(?:[^\W_]{{1,20}}[\W_]{{1,2}})?\#?{name}(?:[ ]{kind})?"
+    return re.compile(_SETTLED.replace("TOPIC", named), re.IGNORECASE | re.VERBOSE)
+
+
 def settled(topic: str, text: str) -> str:
     """The word by which a note settles its topic (`fixed`, `no longer`); empty: it does not.
 
@@ -59,11 +68,7 @@ def settled(topic: str, text: str) -> str:
     """
     if len(text) > NOTE_CHARACTERS_AT_MOST or not _CUE.search(text) or _BACK.search(text):
         return ""
-    parent, _, last = topic.rpartition("/")
-    words, kind = re.findall(r"[^\W_]+", last), re.escape(parent.rpartition("/")[2].rstrip("s"))
-    name = r"[\W_]{1,3}".join(map(re.escape, words)) or "(?!)"
-    named = rf"(?:(?:the|this)[ ])?(?:[^\W_]{{1,20}}[\W_]{{1,2}})?\#?{name}(?:[ ]{kind})?"
-    says = re.compile(_SETTLED.replace("TOPIC", named), re.IGNORECASE | re.VERBOSE)
+    says = clause_about(topic)
     for sentence in sentences(text):
         for found in says.finditer(sentence):
             word = found.lastindex or 0

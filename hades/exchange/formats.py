@@ -46,16 +46,10 @@ def text_file(target: Path | TextIO) -> Iterator[TextIO]:
     if isinstance(target, Path):
         with new_file(target) as file:
             yield file
-    else:
-        with _opened(target):
-            yield target
-
-
-@contextmanager
-def _opened(file: TextIO) -> Iterator[None]:
+        return
     try:
-        yield
-        file.flush()
+        yield target
+        target.flush()
     except BrokenPipeError:
         raise  # whoever reads it has seen enough
     except OSError as error:

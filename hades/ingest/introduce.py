@@ -31,7 +31,8 @@ Found = Sequence[Sequence[tuple[str, str]]]
 """For each chunk the names an extractor found in it, as (name, kind)."""
 
 _LONG_FORM = re.compile(
-    r"([A-Z][\w-]+(?:\s(?:of|and|for|the|in)?\s?[A-Z]?[\w-]+){1,6})\s\(([A-Z][A-Za-z]{1,7})\)"
+    r"(?<![\w-])(?:[^\WA-Z]|-)*+"
+    r"([A-Z][\w-]++(?:\s(?:of|and|for|the|in)?\s?[\w-]++){1,6})\s\(([A-Z][A-Za-z]{1,7})\)"
 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pathspec
+from hades.ingest.ignore import IgnoreRule, is_ignored, read_rules
 
 IGNORE_FILES = (".gitignore", ".hadesignore")
 _ALWAYS_IGNORED = frozenset({"__pycache__", "node_modules"})
@@ -30,7 +30,7 @@ class Unwalkable:
     why: str
 
 
-Rules = list[tuple[Path, "pathspec.PathSpec[pathspec.Pattern]"]]
+Rules = list[tuple[Path, list[IgnoreRule]]]
 
 
 def _below(folder: Path, rules: Rules) -> Iterator[Path | Unwalkable]:
@@ -69,15 +69,14 @@ def _rules_of(folder: Path) -> Rules:
         file = folder / name
         if file.is_file():
             lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-            found.append((folder, pathspec.PathSpec.from_lines("gitignore", lines)))
+            found.append((folder, read_rules(lines)))
     return found
 
 
 def _ignored(path: Path, is_folder: bool, rules: Rules) -> bool:
     """The last rule that speaks of a path decides, the innermost file last."""
-    for folder, spec in reversed(rules):
-        relative = path.relative_to(folder).as_posix() + ("/" if is_folder else "")
-        result = spec.check_file(relative)
-        if result.include is not None:
-            return bool(result.include)
+    for folder, own in reversed(rules):
+        said = is_ignored(own, path.relative_to(folder).as_posix(), is_folder)
+        if said is not None:
+            return said
     return False

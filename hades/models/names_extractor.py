@@ -69,7 +69,7 @@ _ACTS = re.compile(
     r"|thinks|hates|told|asked|knows|met|married|wrote|moved|promised|agreed|died|studied|plays"
     r"|played)\b"
 )
-_SHAPED = re.compile(rf"[{_UPPER}]{{2,5}}s?|\w*(?:\d|[^\W\d_{_UPPER}][{_UPPER}])[\w-]*")
+_SHAPED = re.compile(rf"[{_UPPER}]{{2,5}}s?|(?=\w*?(?:\d|[^\W\d_{_UPPER}][{_UPPER}]))[\w-]*")
 """A word spelled as no common word is: `SSO`, `B2`, `PawLedger`."""
 _PARTICIPLE = re.compile(r"(?!United)\w{3,}(?:ing|(?<!fr)ed|ly)")
 _OPENERS = frozenset(

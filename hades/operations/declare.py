@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from types import UnionType
@@ -71,31 +71,38 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Operation:
-    """What a memory can do, and how it is called from outside."""
+    """What a memory can do, and how it is called from outside; as a decorator it declares it."""
 
-    function: Callable[..., Any]
     verb: Verb
     path: str
     """Below `/v1/spaces/{space}`."""
-    role: Role
-    command: str | None
+    role: Role = Role.READER
+    command: str | None = None
     """The command line's name for it; None: it has none, or one with code of its own."""
-    timed: bool
+    timed: bool = False
     """It is asked as of a time: `as_of` and `known_at`, `--at` and `--known`."""
-    asks: bool
-    """It needs the indexes: what was written since is indexed first."""
-    cursor: Callable[[Any], Iterable[Any]] | None
+    asks: bool = False
+    """It needs the indexes: what was written since is indexed first. It is timed too."""
+    cursor: Callable[[Any], Iterable[Any]] | None = None
     """Of a list that comes in pages by `after` and `limit`: the `after` that follows an item."""
-    own_route: bool
+    own_route: bool = False
     """REST has a route with code of its own for it."""
-    whole_memory: bool
+    whole_memory: bool = False
     """It concerns all spaces: a key bound to some of them may not."""
-    creates: bool
+    creates: bool = False
     """Its command makes the memory where there is none."""
-    confirm: str | None
+    confirm: str | None = None
     """What its command asks before it goes on."""
-    long: bool
+    long: bool = False
     """It may take minutes: nobody gives up on it."""
+    function: Callable[..., Any] = lambda: None
+
+    def __call__(self, function: Function) -> Function:
+        """Declare a function as this operation."""
+        OPERATIONS[function.__name__] = replace(
+            self, function=function, timed=self.timed or self.asks
+        )
+        return function
 
     @property
     def name(self) -> str:
@@ -134,11 +141,11 @@ class Operation:
         for parameter in list(self.signature.parameters.values())[1:]:
             if parameter.name == "on_progress":
                 continue
-            kind, *about = _parts_of(self._hints[parameter.name])
-            given = next((one for one in about if isinstance(one, Param)), None)
-            if given is None:
+            hint = self._hints[parameter.name]
+            if get_origin(hint) is not Annotated:
                 raise TypeError(f"{self.name}: say what {parameter.name} means, with Param(...).")
-            found.append(Parameter(parameter.name, kind, given, parameter.default, parameter.kind))
+            kind, about, *_ = get_args(hint)
+            found.append(Parameter(parameter.name, kind, about, parameter.default, parameter.kind))
         return tuple(found)
 
     def parameter(self, name: str) -> Parameter:
@@ -164,15 +171,12 @@ class Operation:
     def arguments(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Named values as the function takes them: a list becomes `*names`."""
         named = dict(given)
-        several = next((one.name for one in self.parameters if one.is_list), None)
-        if several is None:
-            return [], named
-        before = []
-        for one in self.parameters:
+        names = [one.name for one in self.parameters]
+        for place, one in enumerate(self.parameters):
             if one.is_list:
-                break
-            before.append(named.pop(one.name))
-        return [*before, *named.pop(several, ())], named
+                before = [named.pop(name) for name in names[:place]]
+                return [*before, *named.pop(one.name, ())], named
+        return [], named
 
 
 _LATER: dict[str, Any] = {"View": object, "Memory": object, "Plan": dict}
@@ -182,63 +186,9 @@ OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name, in the order of declaration."""
 
 
-def operation(
-    verb: Verb,
-    path: str,
-    *,
-    role: Role = Role.READER,
-    command: str | None = None,
-    timed: bool = False,
-    asks: bool = False,
-    cursor: Callable[[Any], Iterable[Any]] | None = None,
-    own_route: bool = False,
-    whole_memory: bool = False,
-    creates: bool = False,
-    confirm: str | None = None,
-    long: bool = False,
-) -> Callable[[Function], Function]:
-    """Declare a function as an operation; see `Operation` for what is said."""
-
-    def declare(function: Function) -> Function:
-        OPERATIONS[function.__name__] = Operation(
-            function,
-            verb,
-            path,
-            role,
-            command,
-            timed or asks,
-            asks,
-            cursor,
-            own_route,
-            whole_memory,
-            creates,
-            confirm,
-            long,
-        )
-        return function
-
-    return declare
+operation = Operation
 
 
 def types_of(annotation: Any) -> tuple[Any, ...]:
     """The types of a union; of any other type, itself."""
     return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-
-
-def _parts_of(annotation: Any) -> tuple[Any, ...]:
-    """A type and what is said about it, also where only a part of it carries that."""
-    if get_origin(annotation) is Annotated:
-        return get_args(annotation)
-    about = [
-        said
-        for inner in get_args(annotation)
-        if get_origin(inner) is Annotated
-        for said in get_args(inner)[1:]
-    ]
-    if not about:
-        return (annotation,)
-    bare: Any = None
-    for inner in get_args(annotation):
-        one = get_args(inner)[0] if get_origin(inner) is Annotated else inner
-        bare = one if bare is None else bare | one
-    return (bare, *about)

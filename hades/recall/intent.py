@@ -30,20 +30,23 @@ _FOREIGN = frozenset(
 _ENGLISH_SHARE = 0.2
 """Of the words that are no names."""
 
+_ANY = f".{{0,{CHARACTERS_READ}}}"
+"""Whatever stands between; with an end, so that no rule goes over a text again and again."""
 _COMPARISON = (
     r"compar(?:e|ed|ing|ison)|versus|vs\.?|differences?\s+between|differ(?:s|ent)?\s+from|"
     r"pros and cons"
 )
 _CHOICE = (
-    r"^(?:(?:in|of|on|to|for|between)\s+)?(?:which|what|who|whose|where)\b.*\b(?:first|last|"
+    rf"^(?:(?:in|of|on|to|for|between)\s+)?(?:which|what|who|whose|where)\b{_ANY}\b(?:first|last|"
     r"earlier|earliest|later|latest|older|oldest|younger|youngest|more|most|less|least|better|"
     r"best|worse|worst|longer|longest|shorter|larger|largest|bigger|smaller|higher|lower|faster|"
-    r"slower|closer|newer|cheaper|recently)\b.*\bor\b|^which\b[^,:]+[,:] .+ or "
+    rf"slower|closer|newer|cheaper|recently)\b{_ANY}\bor\b|^which\b[^,:]+[,:] .{_ANY} or "
 )
 _BOTH = (
-    r"^(?:is|are|was|were|do|does|did|have|has|had)\b.*\b(?:both|same)\b|"
-    r"^(?:is|are|was|were|did|does|do)\b.+\bor\b.+\b(?:first|earlier|later|older|younger|more)\b|"
-    r"\bin common\b|\bboth\b.+\band\b|\b(?:first|older|younger|later|earlier) out of\b"
+    rf"^(?:is|are|was|were|do|does|did|have|has|had)\b{_ANY}\b(?:both|same)\b|"
+    rf"^(?:is|are|was|were|did|does|do)\b{_ANY}\bor\b{_ANY}\b(?:first|earlier|later|older|younger|"
+    rf"more)\b|\bin common\b|\bboth\b{_ANY}\band\b|"
+    r"\b(?:first|older|younger|later|earlier) out of\b"
 )
 
 _RULES: tuple[tuple[Intent, re.Pattern[str]], ...] = tuple(
@@ -54,7 +57,8 @@ _RULES: tuple[tuple[Intent, re.Pattern[str]], ...] = tuple(
             Intent.WHY,
             r"^(?:and|but|so)?\s*why\b|\bhow come\b|\bwhat (?:caused?|causes|led to|made)\b|"
             r"\b(?:the )?(?:reasons?|causes?|rationale|motivation) (?:for|of|behind|why|that)\b|"
-            r"\bfor what reason\b|\b(?:explain|know|say|tell me|understand) why\b|\bwhy\b[^.]*\?",
+            r"\bfor what reason\b|\b(?:explain|know|say|tell me|understand) why\b|"
+            rf"\bwhy\b[^.]{{0,{CHARACTERS_READ}}}\?",
         ),
         (
             Intent.WHEN,
@@ -97,7 +101,7 @@ _QUESTION_WORD = re.compile(
     re.IGNORECASE,
 )
 _OWN_LINK = re.compile(
-    r"^(?:who|what|which)(?:['’]s|\s+(?:is|are|was|were|would))\s+"
+    r"^(?:who|what|which)(?:['’]s| (?:is|are|was|were|would)) "
     r"(?:the\b[^?]*?\bof\b|[^?]*?(?:['’]s|s['’])(?=\s))",
     re.IGNORECASE,
 )
@@ -224,16 +228,16 @@ def choose_mode(question: str) -> Mode:
 _TWO_SIDES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:between|compare|comparing|out of)\s+(?P<a>.+?)\s+(?:and|with|to|against)\s+"
+        rf"\b(?:between|compare|comparing|out of) (?P<a>.{_ANY}?) (?:and|with|to|against) "
         r"(?P<b>.+)",
-        r"(?:,|:)\s*(?P<a>[^,:]+?)\s+or\s+(?P<b>.+)",
-        r"^(?:is|are|was|were|did|does|do)\s+(?P<a>.+?)\s+or\s+(?P<b>.+?)\s+(?:born|released|first|"
-        r"older|younger|more)\b",
-        r"(?:^|,\s*|:\s*)(?P<a>[^,:]+?)\s+(?:versus|vs\.?|compared (?:to|with))\s+(?P<b>[^,]+)",
-        r"^(?:are|were|is|was|do|does|did|have|has)\s+(?:both\s+)?(?P<a>.+?)\s+and\s+(?P<b>.+?)"
-        r"\s+(?:both|the same|in the same|from the same|share|have|of the same|located|known)\b",
-        r"\bboth\s+(?P<a>.+?)\s+and\s+(?P<b>.+)",
-        r"(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:differ|both have in common|have in common|share)",
+        r"[,:] ?(?P<a>[^,:]+?) or (?P<b>.+)",
+        rf"^(?:is|are|was|were|did|does|do) (?P<a>.{_ANY}?) or (?P<b>.{_ANY}?) (?:born|released|"
+        r"first|older|younger|more)\b",
+        r"(?:^|[,:] ?)(?P<a>[^,:]+?) (?:versus|vs\.?|compared (?:to|with)) (?P<b>[^,]+)",
+        rf"^(?:are|were|is|was|do|does|did|have|has) (?:both )?(?P<a>.{_ANY}?) and (?P<b>.{_ANY}?) "
+        r"(?:both|the same|in the same|from the same|share|have|of the same|located|known)\b",
+        rf"\bboth (?P<a>.{_ANY}?) and (?P<b>.+)",
+        rf"^(?P<a>.{_ANY}?) and (?P<b>.{_ANY}?) (?:differ|(?:both )?have in common|share)",
     )
 )
 _LEAD = re.compile(
@@ -243,7 +247,7 @@ _LEAD = re.compile(
 )
 """What stands before the first side: `both films, `."""
 _SEVERAL = re.compile(
-    r"(?<=[?;])\s+|\s*,?\s+and\s+(?=(?:who|what|which|when|where|why|how)\b)", re.IGNORECASE
+    r"(?<=[?;]) | ?,? and (?=(?:who|what|which|when|where|why|how)\b)", re.IGNORECASE
 )
 _EDGES = ' \t\n,;:.?!"“”'
 _PART_CHARACTERS_AT_LEAST = 2

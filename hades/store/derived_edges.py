@@ -287,7 +287,7 @@ def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], 
 
 def _said(text: str, symbol: str) -> tuple[int, int] | None:
     """Where a text names a symbol of code, spelled as it is."""
-    for form in _spelled(symbol):
+    for form in spellings(symbol):
         found = form.search(text)
         if found is not None:
             return found.span()
@@ -295,7 +295,7 @@ def _said(text: str, symbol: str) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=4_096)
-def _spelled(symbol: str) -> tuple[re.Pattern[str], ...]:
+def spellings(symbol: str) -> tuple[re.Pattern[str], ...]:
     """The full name, then the bare one; a plain word only where it is written as code."""
     tail = symbol_tail(symbol)
     forms = [rf"(?<![\w.]){re.escape(symbol)}(?!\w)"] if tail != symbol else []
@@ -304,4 +304,4 @@ def _spelled(symbol: str) -> tuple[re.Pattern[str], ...]:
         forms.append(rf"(?<!\w){bare}(?!\w)")
     else:
         forms.append(rf"(?<!\w){bare}(?=\()|(?<=`){bare}(?=`)")
-    return tuple(map(re.compile, forms))
+    return tuple(re.compile(form) for form in forms)

@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import hades
-from hades.cli import answers, app
+from hades.cli import answers, app, render
 from hades.cli.commands import read_json
 from hades.domain.answer import Answer, Fact, Neighbour, Note, Sentence
 from hades.domain.graph import Edge, Node, Reason
@@ -121,9 +121,9 @@ def test_an_answer_names_its_places() -> None:
 
 def test_paths_and_neighbours() -> None:
     near = Neighbour(Node("entity", "Bug Y"), 1, 0.5, path("design/x", "Bug Y"))
-    out = shown(lambda out: answers.neighbours(out, [near]))
+    out = shown(lambda out: render.neighbours(out, [near]))
     assert "Bug Y  entity  1     0.500  design/x --[leads_to]--> Bug Y" in out
-    assert shown(lambda out: answers.neighbours(out, [])) == "no neighbours\n"
+    assert shown(lambda out: render.neighbours(out, [])) == "no neighbours\n"
     assert shown(lambda out: answers.paths(out, [])) == "no paths\n"
 
 

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from shell import Shell
 
 import hades
-from hades.cli import app
 from hades.models.encoder import count_tokens
-
-
-class Shell:
-    """Runs `hades …` on one memory."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __call__(self, *words: str) -> str:
-        result = CliRunner().invoke(app, [*words, "--memory", str(self.path)])
-        assert result.exit_code == 0, result.output
-        return result.output
-
-    def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
 
 
 @pytest.fixture

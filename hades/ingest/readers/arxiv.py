@@ -18,6 +18,7 @@ from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.ingest.document import Block, Document, IntroducedName, Link, Origin
 from hades.ingest.readers.records import Bad, Record, converted, read_records, text_field
+from hades.ingest.readers.text import without_brackets
 from hades.ingest.readers.times import read_written_time
 
 AUTHORS_AT_MOST = 50
@@ -36,7 +37,6 @@ _REPOSITORY = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _NOT_OWNERS = frozenset({"about", "apps", "features", "marketplace", "orgs", "search", "topics"})
-_AFFILIATION = re.compile(r"\([^()]*\)")
 
 _ACCENTS = dict(
     zip(
@@ -191,10 +191,7 @@ def _authors(record: Record) -> tuple[str, ...]:
         ]
     else:
         text = text_field(record, "authors") or text_field(record, "author_text") or ""
-        # From the inside out: affiliations have parentheses of their own.
-        while text != (text := _AFFILIATION.sub(" ", text)):
-            pass
-        written = re.split(r",|;|\band\b", text)
+        written = re.split(r",|;|\band\b", without_brackets(text, "()", " "))
     names = (" ".join(plain_letters(name).split()) for name in written)
     kept = dict.fromkeys(name for name in names if name and name != "et al.")
     return tuple(clean_name(name, "author") for name in list(kept)[:AUTHORS_AT_MOST])

@@ -106,10 +106,20 @@ def turn_records(path: Path) -> Sessions:
 _SPOKEN_ROLES = frozenset({"user", "assistant", "human", "model", "ai"})
 _SPOKEN_PARTS = frozenset({"text", "input_text", "output_text"})
 _NOT_SPOKEN_MARKS = ("isMeta", "isSidechain", "isCompactSummary")
-_INSERTED = re.compile(
-    r"<(system-reminder|command-[a-z]+|local-command-[a-z]+)>.*?</\1>", re.DOTALL
-)
-"""What the program, not the person, put into a user's message."""
+_INSERTED = re.compile(r"<(/?)(system-reminder|command-[a-z]+|local-command-[a-z]+)>")
+"""The marks around what the program, not the person, put into a user's message."""
+
+
+def _without_inserted(text: str) -> str:
+    """A message without what stands between a mark and the next one that closes it."""
+    marks = list(_INSERTED.finditer(text))
+    last = {mark[2]: mark.start() for mark in marks if mark[1]}
+    kept, at = [], 0
+    for mark in marks:
+        if not mark[1] and at <= mark.start() < last.get(mark[2], 0):
+            kept.append(text[at : mark.start()])
+            at = text.index(f"</{mark[2]}>", mark.end()) + len(f"</{mark[2]}>")
+    return "".join(kept) + text[at:]
 
 
 def _spoken_text(content: object) -> str:
@@ -254,7 +264,7 @@ def transcript(path: Path) -> Sessions:
         if not is_transcript_line(line) or any(line.get(mark) for mark in _NOT_SPOKEN_MARKS):
             return
         message = line["message"]
-        text = _INSERTED.sub("", _spoken_text(message.get("content"))).strip()
+        text = _without_inserted(_spoken_text(message.get("content"))).strip()
         if not text:
             return
         turns = gathered.setdefault(str(line.get("sessionId") or path.stem), [])

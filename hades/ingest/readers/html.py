@@ -29,7 +29,7 @@ _UNSEEN = frozenset(_UNSEEN_TAGS.split())
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
 _ITEMS = frozenset({"li", "dt", "dd"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*+=\s*+[\"']?\s*+([\w.:-]{1,40})", re.IGNORECASE)
 
 
 def read_html(raw: bytes, topic: str) -> Document:

@@ -155,6 +155,24 @@ def plain(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def without_brackets(text: str, pair: str, instead: str = "") -> str:
+    """A text without what stands in brackets, however deep they are nested.
+
+    >>> without_brackets("Ann (MIT (Boston)), Bob", "()")
+    'Ann , Bob'
+    """
+    kept: list[str] = []
+    opened: list[int] = []
+    for character in text:
+        if character == pair[0]:
+            opened.append(len(kept))
+        elif character == pair[1] and opened:
+            del kept[opened.pop() :]
+            character = instead
+        kept.append(character)
+    return "".join(kept)
+
+
 def stem_of(topic: str) -> str:
     """The title of a document that has no other: its file name without the suffix.
 

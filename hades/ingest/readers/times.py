@@ -27,7 +27,9 @@ _CLOCK = re.compile(
     r"(?::(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?(?:\s*([ap])\.?m\b\.?)?|\s*([ap])\.?m\b\.?)"
     r"(?![\d:])"
 )
-_ZONE = re.compile(r"(?:\b(?:utc|gmt|z)\b)?\s*([+-])(\d{2}):?(\d{2})$|\b(?:utc|gmt)$|(?<=\d)z$")
+_ZONE = re.compile(
+    r"(?:\b(?:utc|gmt|z)\b)?(?:(?<!\s)\s++)?([+-])(\d{2}):?(\d{2})$|\b(?:utc|gmt)$|(?<=\d)z$"
+)
 _WEEKDAY = re.compile(r"\(?\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b\)?,?")
 _NOISE = re.compile(r"\b(?:on|at|of)\b|[,\[\]()]")
 _YEAR_FIRST = re.compile(r"(\d{4})[/.-](\d{1,2})[/.-](\d{1,2})")

@@ -33,7 +33,7 @@ MEAN_LINE_CHARS = 250
 SMALLEST_MINIFIED_CHARS = 5_000
 
 _LOOKS_LIKE_CPP = re.compile(
-    r"^\s*(?:namespace\b|template\s*<|class\s+\w+[^;]*$|using\s+\w|(?:public|private)\s*:)",
+    r"^[^\S\n]*+(?:namespace\b|template\s*<|class\s+\w++[^;\n]*+$|using\s+\w|(?:public|private)\s*:)",
     re.MULTILINE,
 )
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")

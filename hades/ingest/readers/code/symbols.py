@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from hades.ingest.document import Block, IntroducedName, Origin
 from hades.ingest.readers.code.naming import is_distinctive
-from hades.ingest.readers.text import one_line
+from hades.ingest.readers.text import one_line, without_brackets
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,8 +33,7 @@ LONGEST_SIGNATURE_CHARS = 160
 LONGEST_NAME_CHARS = 120
 LONGEST_CHAIN_CHARS = 200
 
-_GENERICS = re.compile(r"(?:::)?<[^<>]*>")
-_JOINT = re.compile(r"\s*(?:\?\.|\.|::|->)\s*")
+_JOINT = re.compile(r"(?:(?<!\s)\s++)?(?:\?\.|\.|::|->)\s*")
 _IDENTIFIER = re.compile(r"[^\W\d$][\w$]*|\$[\w$]*")
 _LAST_IDENTIFIER = re.compile(r"(?:\.|::|->)\s*([^\W\d][\w$]*)\s*$")
 _WORD = re.compile(r"\w")
@@ -120,10 +119,7 @@ def chain(text: str) -> tuple[str, ...]:
 
 def _without_generics(text: str) -> str:
     """`Map<K, List<V>>::new` is `Map::new`."""
-    count = 1
-    while count and "<" in text:
-        text, count = _GENERICS.subn("", text)
-    return text
+    return without_brackets(text.replace("::<", "<"), "<>") if "<" in text else text
 
 
 # Finding

@@ -1,0 +1,37 @@
+"""The command line as tests use it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner, Result
+
+from hades.cli import app
+
+
+class Shell:
+    """Runs `hades …` on one memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def run(self, *words: str, stdin: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(app, [*words, "--memory", str(self.path)], input=stdin)
+
+    def __call__(self, *words: str, stdin: str | None = None) -> str:
+        result = self.run(*words, stdin=stdin)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
+
+    def refused(self, *words: str, stdin: str | bytes | None = None) -> str:
+        result = self.run(*words, stdin=stdin)
+        assert result.exit_code == 2, result.output
+        assert "Traceback" not in result.output
+        assert result.stderr.startswith("hades: ")
+        assert result.stderr.count("\n") == 1
+        return result.stderr
