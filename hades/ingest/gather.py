@@ -19,8 +19,8 @@ from hades.ingest.document import Document, Unreadable
 from hades.ingest.facts import looks_like_triple
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.arxiv import looks_like_paper, read_arxiv
-from hades.ingest.readers.chats import HEAD_BYTES, first_objects, looks_like_chat, read_chats
-from hades.ingest.readers.records import Bad, FieldMapping, read_corpus
+from hades.ingest.readers.chats import looks_like_chat, read_chats
+from hades.ingest.readers.records import Bad, FieldMapping, Record, read_corpus, read_records
 from hades.ingest.walk import Unwalkable, walk
 
 READER_VERSION = b"2"
@@ -74,7 +74,7 @@ def gather(root: Root) -> Iterator[Item | Bad]:
         yield Bad(str(root.path), "There is nothing there to ingest.")
         return
     if root.path.is_dir():
-        if looks_like_chat(root.path, b""):
+        if looks_like_chat(root.path):
             yield from _records(read_chats(root.path, root.prefix or root.path.name))
             return
         for path in walk(root.path):
@@ -90,9 +90,7 @@ def gather(root: Root) -> Iterator[Item | Bad]:
 
 def _file(root: Root, path: Path, topic: str) -> Iterator[Item | Bad]:
     try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        many = _documents_of(root, path, head)
+        many = _documents_of(root, path)
         if many is not None:
             yield from _records(many)
             return
@@ -110,23 +108,22 @@ def _file(root: Root, path: Path, topic: str) -> Iterator[Item | Bad]:
     yield Item(topic, fingerprint(data), lambda: reader(data, topic))
 
 
-def _documents_of(root: Root, path: Path, head: bytes) -> Iterator[Document | Bad] | None:
+def _documents_of(root: Root, path: Path) -> Iterator[Document | Bad] | None:
     """The documents of a file that holds many; None for a file that is one."""
     if root.fields is not None:
         return read_corpus(path, root.fields)
-    prefix = root.prefix or path.stem
-    if path.suffix.lower() in _RECORD_SUFFIXES:
-        objects = first_objects(head.decode("utf-8", errors="replace"))
-        first = next(iter(objects), None)
-        if first is not None and looks_like_paper(first):
+    suffix = path.suffix.lower()
+    if suffix in _RECORD_SUFFIXES:
+        records = (record for record in read_records(path) if isinstance(record, Record))
+        first = next((record.fields for record in records), {})
+        if looks_like_paper(first):
             return read_arxiv(path)
-        if first is not None and looks_like_triple(first):
+        if looks_like_triple(first):
             raise Unreadable(f"{path.name} holds triples: use `hades import-triples`.")
-        if looks_like_chat(path, head):
-            return read_chats(path, prefix)
+    if suffix in (*_RECORD_SUFFIXES, ".json", ".txt") and looks_like_chat(path):
+        return read_chats(path, root.prefix or path.stem)
+    if suffix in _RECORD_SUFFIXES:
         return read_corpus(path, FieldMapping(prefix=root.prefix) if root.prefix else None)
-    if path.suffix.lower() in (".json", ".txt") and looks_like_chat(path, head):
-        return read_chats(path, prefix)
     return None
 
 
