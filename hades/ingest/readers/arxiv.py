@@ -24,8 +24,10 @@ AUTHORS_AT_MOST = 50
 """Collaborations sign with thousands; beyond this an author says little about a paper."""
 EVIDENCE_CHARACTERS_EACH_SIDE = 60
 
-_ID = r"(?:\d{4}\.\d{4,5}|(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7})"
-_PAPER_ID = re.compile(rf"(?:arxiv:)?({_ID})(?:v\d+)?", re.IGNORECASE)
+_OLD_ID = r"(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7}"
+_ID = rf"(?:\d{{4}}\.\d{{4,5}}|{_OLD_ID})"
+# Tables that took ids for numbers lost zeros and gained digits; they are taken as they are.
+_PAPER_ID = re.compile(rf"(?:arxiv:)?(\d{{3,4}}\.\d{{1,20}}|{_OLD_ID})(?:v\d+)?", re.IGNORECASE)
 _CITED = re.compile(
     rf"arxiv(?:\.org/(?:abs|pdf|html)/|\s*[:.]\s*)({_ID})(?:v\d+)?(?!\d)", re.IGNORECASE
 )
