@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 
 from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers.code import SUFFIXES as CODE_SUFFIXES
-from hades.ingest.readers.text import RAW_BYTES_AT_MOST, megabytes
+from hades.ingest.readers.text import RAW_BYTES_AT_MOST, megabytes, one_line
 
 Reader = Callable[[bytes, str], Document]
 
@@ -79,3 +79,8 @@ def _read(entry: ReaderEntry, raw: bytes, topic: str) -> Document:
             f"{topic} needs the extra `{entry.extra}`: pip install '.[{entry.extra}]' "
             "in a checkout of HADES."
         ) from error
+    except Unreadable:
+        raise
+    except Exception as error:  # no format library says what it raises
+        why = one_line(str(error)).rstrip(".") or type(error).__name__
+        raise Unreadable(f"{topic} is damaged or not what its name says: {why}.") from error

@@ -10,12 +10,9 @@ import csv
 import io
 import posixpath
 import re
-import struct
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime, time
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -45,37 +42,6 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _TEXT_PARTS = (".xml", ".rels", ".html", ".xhtml", ".htm", ".opf", ".ncx")
 _HEADING_STYLE = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 
-_FAULTS: tuple[type[Exception], ...] = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    OSError,
-    RecursionError,
-    SyntaxError,  # XML that is not well formed
-    TypeError,
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""No format library promises what it raises for a damaged file: these are the kinds seen."""
-
-
-@contextmanager
-def damage_told(topic: str, kind: str, *own: type[Exception]) -> Iterator[None]:
-    """Turn a fault while reading `kind` of file into Unreadable; `own` are the library's.
-
-    It is put around the calls of a format library only, and the cause stays attached.
-    """
-    try:
-        yield
-    except (*_FAULTS, *own) as error:
-        why = one_line(str(error)).rstrip(".") or type(error).__name__
-        raise Unreadable(f"{topic} is damaged or is not {kind}: {why}.") from error
-
 
 def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
     """The zip file an office document is, refused when unpacking it would fill the memory.
@@ -86,8 +52,7 @@ def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
         raise Unreadable(
             f"{topic} has a password or is in an old binary format: save it anew as {kind}."
         )
-    with damage_told(topic, kind):
-        archive = zipfile.ZipFile(io.BytesIO(raw))
+    archive = zipfile.ZipFile(io.BytesIO(raw))
     parts = [part for part in archive.infolist() if part.filename.lower().endswith(_TEXT_PARTS)]
     size = sum(part.file_size for part in parts)
     if size > UNPACKED_BYTES_AT_MOST:
@@ -104,22 +69,19 @@ def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
 def read_docx(raw: bytes, topic: str) -> Document:
     """A Word document, titled by its title line, its first heading or its properties."""
     import docx
-    from docx.exceptions import PythonDocxError
-    from docx.opc.exceptions import OpcError
     from docx.table import Table
 
     kind = "a Word document (.docx)"
     _archive(raw, topic, kind).close()
     writer = MarkdownWriter(topic)
-    with damage_told(topic, kind, OpcError, PythonDocxError):
-        source = docx.Document(io.BytesIO(raw))
-        for part in source.iter_inner_content():
-            if isinstance(part, Table):
-                for cells in _table_rows(part):
-                    writer.row(cells)
-            else:
-                _write_paragraph(part, writer)
-        stated = source.core_properties.title
+    source = docx.Document(io.BytesIO(raw))
+    for part in source.iter_inner_content():
+        if isinstance(part, Table):
+            for cells in _table_rows(part):
+                writer.row(cells)
+        else:
+            _write_paragraph(part, writer)
+    stated = source.core_properties.title
     return writer.document(writer.first_heading or stated)
 
 
@@ -165,14 +127,12 @@ def _cell_text(cell: _Cell) -> str:
 def read_pptx(raw: bytes, topic: str) -> Document:
     """A presentation, titled by the first slide that has a title."""
     import pptx
-    from pptx.exc import PythonPptxError
 
     kind = "a presentation (.pptx)"
     _archive(raw, topic, kind).close()
     writer = MarkdownWriter(topic)
-    with damage_told(topic, kind, PythonPptxError):
-        slides = pptx.Presentation(io.BytesIO(raw)).slides
-        titles = [_write_slide(slide, number, writer) for number, slide in enumerate(slides, 1)]
+    slides = pptx.Presentation(io.BytesIO(raw)).slides
+    titles = [_write_slide(slide, number, writer) for number, slide in enumerate(slides, 1)]
     title = next(filter(None, titles), "")
     return writer.document(title, {"slides": len(titles)})
 
@@ -216,13 +176,12 @@ def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
 def read_xlsx(raw: bytes, topic: str) -> Document:
     """A workbook, sheet by sheet: what its cells show, not the formulas behind them."""
     import openpyxl
-    from openpyxl.utils.exceptions import InvalidFileException
 
     kind = "a workbook (.xlsx)"
     _archive(raw, topic, kind).close()
     writer = MarkdownWriter(topic)
     rows = _RowWriter(writer)
-    with damage_told(topic, kind, InvalidFileException), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and checks it does not know
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
         for sheet in book.worksheets:
@@ -239,8 +198,7 @@ def read_csv(raw: bytes, topic: str) -> Document:
     rows = _RowWriter(writer)
     sample = "".join(islice(io.StringIO(text), DELIMITER_SAMPLE_LINES))
     delimiter = max(",\t;", key=sample.count)
-    with damage_told(topic, "a table (.csv)", csv.Error):
-        rows.add(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    rows.add(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     return writer.document(metadata={**metadata, **rows.metadata})
 
 
@@ -318,7 +276,7 @@ def read_epub(raw: bytes, topic: str) -> Document:
     """An e-book without copy protection: its chapters, which are HTML pages, in reading order."""
     kind = "an e-book (.epub)"
     writer = MarkdownWriter(topic)
-    with _archive(raw, topic, kind) as book, damage_told(topic, kind):
+    with _archive(raw, topic, kind) as book:
         container = ElementTree.fromstring(book.read("META-INF/container.xml"))
         listing = next(container.iterfind(".//{*}rootfile")).attrib["full-path"]
         package = ElementTree.fromstring(book.read(listing))
