@@ -11,7 +11,6 @@ length of the text, whatever its shape.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -50,7 +49,6 @@ _WORD_END = re.compile(r"\s|[、，；：]")
 _PAUSES = (_SENTENCE_END, _LINE_END, _WORD_END)
 
 _NOT_SPACE = re.compile(r"\S")
-_JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
 
@@ -160,15 +158,7 @@ def _pause(content: str, start: int, ideal: int, furthest: int) -> int:
         ends = [match.end() for match in pause.finditer(content, nearest, furthest)]
         if ends:
             return min(ends, key=lambda end: abs(end - ideal))
-    at = ideal
-    while at > nearest and _continues(content[at]):
-        at -= 1
-    return at
-
-
-def _continues(character: str) -> bool:
-    """Whether it belongs to the character before it: an accent, a joiner, a variation."""
-    return character in _JOINERS or unicodedata.combining(character) != 0
+    return ideal
 
 
 def _first(content: str, start: int, end: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hades.ingest.document import Unreadable
-from hades.ingest.readers.chat_exports import ChatSession, ChatTurn, Sessions, make_turn
+from hades.ingest.readers.chat_exports import ChatSession, ChatTurn, Gathered, Sessions, make_turn
 from hades.ingest.readers.records import (
     Bad,
     Record,
@@ -175,15 +175,14 @@ def whatsapp(path: Path) -> Sessions:
     found = _whatsapp_messages(path)
     month_first = any(re.match(r"\d{1,2}.(1[3-9]|[23]\d)\b", date) for _, date, _, _ in found)
     # Gathered first: a message that came late may stand among those of the next day.
-    days: dict[str, tuple[int, list[ChatTurn]]] = {}
+    gathered = Gathered()
     for line, date, clock, text in found:
         said = _SPEAKER.match(text)
         if said and said[2].strip() and not _LEFT_OUT.fullmatch(said[2].strip()):
             day = _day(date, month_first)
             turn = make_turn(said[1], said[2], f"{day} {clock}")
-            days.setdefault(day, (line, []))[1].append(turn)
-    for day, (line, turns) in days.items():
-        yield ChatSession(f"{path}, line {line}", name, tuple(turns), day)
+            gathered.of(f"{path}, line {line}", name, day).append(turn)
+    yield from gathered.sessions()
 
 
 def _whatsapp_messages(path: Path) -> list[tuple[int, str, str, str]]:
