@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hades.errors import InvalidInput
 from hades.ingest.document import Block, ChunkSpan, Document
 
 TOKENS_AT_MOST = 220
@@ -63,10 +62,6 @@ def chunk(
 
     No passage has more than `limit` tokens, unless a single character has.
     """
-    if not 1 <= target <= limit:
-        raise InvalidInput(
-            f"The target of {target} tokens must be from 1 to the limit, which is {limit}."
-        )
     content = document.content
     blocks = document.blocks or (Block(0, len(content)),)
     bounds = _Bounds(content, count_tokens, limit, target)

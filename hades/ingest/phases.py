@@ -7,7 +7,7 @@ depends on the texts alone, not on the order in which they came.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -120,16 +120,7 @@ class Phases:
         last = self._store.chunks.embedded(encoder.model)
         done, total = 0, len(self._store.chunks.unembedded(encoder.model, last, 1 << 30))
         while batch := self._store.chunks.unembedded(encoder.model, last, BATCH_TEXTS):
-            texts = self._embedded_texts(batch)
-            flat = [text for of_chunk in texts for text in of_chunk]
-            vectors = iter(self._encoded(encoder, flat, done, total))
-            rows = (
-                (
-                    chunk_id << 3 | NodeKind.CHUNK,
-                    b"".join(next(vectors).tobytes() for _ in of_chunk),
-                )
-                for chunk_id, of_chunk in zip(batch, texts, strict=True)
-            )
+            rows = self._vectors(encoder, self._embedded_texts(batch), done, total)
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
             done, last = done + len(batch), batch[-1]
@@ -150,16 +141,16 @@ class Phases:
         edges = self._store.edges
         done, total = 0, edges.waiting(encoder.model)
         while batch := edges.unembedded(encoder.model, BATCH_TEXTS):
-            texts = {row[1]: fact_words(*row[2:]) for row in batch if row[3] != SIMILAR_TO}
+            texts = {
+                row[1] << 3 | NodeKind.EDGE: [fact_words(*row[2:])]
+                for row in batch
+                if row[3] != SIMILAR_TO
+            }
             if not texts:
                 with self._store.transaction():
                     edges.set_embedded(encoder.model, batch[-1][0])
                 continue
-            vectors = self._encoded(encoder, list(texts.values()), done, total)
-            rows = (
-                (edge << 3 | NodeKind.EDGE, vector.tobytes())
-                for edge, vector in zip(texts, vectors, strict=True)
-            )
+            rows = self._vectors(encoder, texts, done, total)
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
                 edges.set_embedded(encoder.model, batch[-1][0])
@@ -170,27 +161,33 @@ class Phases:
         for pending in waiting:
             self._store.chunks.advance(pending.state, Phase.EDGES, pending.outline)
 
-    def _encoded(
-        self, encoder: Encoder, texts: Sequence[str], done: int, total: int
-    ) -> npt.NDArray[np.float16]:
-        """The vectors of a batch, told of in parts: whoever is told can stop it in between."""
-        parts = []
-        for at in range(0, len(texts), TOLD_TEXTS):
+    def _vectors(
+        self, encoder: Encoder, texts: Mapping[int, Sequence[str]], done: int, total: int
+    ) -> list[tuple[int, bytes]]:
+        """The vectors of each node's texts, told of in parts: whoever is told can stop it."""
+        flat = [text for of_node in texts.values() for text in of_node]
+        found: list[npt.NDArray[np.float16]] = []
+        for at in range(0, len(flat), TOLD_TEXTS):
             self._told("embedding", done + at, total)
-            parts.append(encoder.encode(texts[at : at + TOLD_TEXTS]).astype(np.float16))
-        return np.concatenate(parts)
+            found += [*encoder.encode(flat[at : at + TOLD_TEXTS]).astype(np.float16)]
+        vectors = iter(found)
+        return [
+            (node, b"".join(next(vectors).tobytes() for _ in of_node))
+            for node, of_node in texts.items()
+        ]
 
-    def _embedded_texts(self, chunks: Sequence[int]) -> list[list[str]]:
+    def _embedded_texts(self, chunks: Sequence[int]) -> dict[int, list[str]]:
         """What is embedded of each chunk: all of it, and of a note each sentence as well."""
         texts = self._store.chunks.texts(chunks)
         headings = self._store.chunks.headings(chunks)
         notes = self._store.chunks.notes(chunks)
-
-        def parts(one: int) -> list[str]:
+        embedded = {}
+        for one in chunks:
             whole = texts.get(one, "")
-            return [whole, *(note_sentences(whole) if one in notes else ())]
-
-        return [[with_heading(headings[one], part) for part in parts(one)] for one in chunks]
+            parts = [whole, *(note_sentences(whole) if one in notes else ())]
+            node = one << 3 | NodeKind.CHUNK
+            embedded[node] = [with_heading(headings[one], part) for part in parts]
+        return embedded
 
     # Edges
 

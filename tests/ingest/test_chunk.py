@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.errors import InvalidInput
 from hades.ingest.chunk import CHARACTERS_PER_TOKEN_AT_MOST, CountTokens, chunk
 from hades.ingest.document import Block, ChunkSpan, Document, IntroducedName, Origin
 from hades.ingest.readers.markdown import read_markdown
@@ -137,11 +136,6 @@ def test_the_counter_is_called_with_many_texts_at_once() -> None:
 
     chunk(text_document("\n\n".join(["word"] * 10_000)), count)
     assert len(calls) < 20
-
-
-def test_a_target_above_the_limit_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="target of 10 tokens"):
-        chunk(Document("a", "text"), words, limit=5, target=10)
 
 
 TEXTS = st.text(

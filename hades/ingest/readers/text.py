@@ -110,10 +110,7 @@ def _decoded(raw: bytes, topic: str) -> tuple[str, str]:
     repaired = raw.decode("utf-8", "replace")
     if repaired.count("\ufffd") < len(_BEYOND_ASCII.findall(repaired)) * STRAY_SHARE_AT_MOST:
         return repaired, "utf-8 with errors"
-    try:
-        return raw.decode("cp1252"), "cp1252"
-    except UnicodeDecodeError:
-        return raw.decode("latin-1"), "latin-1"
+    return raw.decode("cp1252", "replace"), "cp1252"
 
 
 def _binary(topic: str) -> Unreadable:
