@@ -20,7 +20,8 @@ from hades.ingest.document import Block, Document, Origin, Unreadable
 pytest.importorskip("tree_sitter")
 
 from hades.ingest.readers import reader_for
-from hades.ingest.readers.code import SUFFIXES, read_code
+from hades.ingest.readers.code.languages import SUFFIXES
+from hades.ingest.readers.code.reader import read_code
 from hades.ingest.readers.code.languages import _grammar_and_query
 from hades.ingest.readers.code.naming import is_distinctive
 
@@ -617,7 +618,9 @@ def test_imports(topic: str, statement: str, targets: list[str]) -> None:
 def test_without_the_extra_the_suffixes_are_known_and_reading_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    code = "import sys; from hades.ingest.readers.code import SUFFIXES; print(*sys.modules)"
+    code = (
+        "import sys; from hades.ingest.readers.code.languages import SUFFIXES; print(*sys.modules)"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "tree_sitter" not in out.stdout.split()
     monkeypatch.setitem(sys.modules, "tree_sitter_go", None)

@@ -436,7 +436,7 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.Monk
 
 
 def test_too_much_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hades.ingest.readers.text.TEXT_CHARACTERS_AT_MOST", 100)
+    monkeypatch.setattr("hades.ingest.readers.text._text_characters_at_most", 100)
     for suffix, raw in {".html": b"<p>text" * 50, ".md": b"text " * 50}.items():
         with pytest.raises(Unreadable, match="more than 100 characters of text: split it"):
             read(suffix, raw)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.ingest.facts import Triple, looks_like_triple, read_triples
+from hades.ingest.readers.triples import Triple, looks_like_triple, read_triples
 from hades.ingest.readers.records import Bad
 
 
