@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +27,14 @@ from hades.ingest.document import (
     unpack_document,
     unpack_introductions,
 )
+from hades.ingest.history import batches
 from hades.ingest.introduce import Found, Introducer
 from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.models.names_extractor import WORDS_AT_MOST, is_name
-from hades.store.records import ChunkDraft, Mention, Pending, Progress, Write
+from hades.store.records import ChunkDraft, Mention, Pending, Progress
 from hades.store.store import Store
 
 BATCH_STATES = 200
@@ -84,34 +86,35 @@ class Phases:
     def cut(self) -> int:
         """ChunkDraft states into chunks; how many states."""
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
-        for batch in self._waiting(Phase.CHUNKS):
-            with self._store.transaction():
-                for pending in batch:
-                    with self._store.write(self._actor, "cut", self._space) as write:
-                        self._cut(write, pending)
-            done += len(batch)
-            self._told("cutting", done, total)
+        passages = self._store.chunks
+        for waiting in self._waiting(Phase.CHUNKS):
+            for batch in batches(map(self._cut, waiting), lambda cut: cut.characters):
+                with self._store.transaction():
+                    for state, _, chunks, outline in batch:
+                        with self._store.write(self._actor, "cut", self._space) as write:
+                            passages.place(write, state, chunks)
+                            phase = None if outline is None else Phase.EMBEDDINGS
+                            passages.advance(state, phase, outline)
+                done += len(batch)
+                self._told("cutting", done, total)
         return done
 
-    def _cut(self, write: Write, pending: Pending) -> None:
-        passages = self._store.chunks
-        if passages.is_forgotten(pending.state):
-            passages.place(write, pending.state, [])
-            passages.advance(pending.state, None)
-            return
+    def _cut(self, pending: Pending) -> _Cut:
+        """What a state is cut into: made before anything is locked."""
+        if self._store.chunks.is_forgotten(pending.state):
+            return _Cut(pending.state)
         content = self._store.topics.content(pending.state)
         document = _document(pending, content)
         found = chunk(document, count_tokens) if content.strip() else []
         # A note's name is often the best that it says.
         name = spoken(pending.topic) if pending.outline is None else ""
-        cuts = [
+        chunks = [
             ChunkDraft(
                 *(p.start, p.end, content[p.start : p.end], p.tokens, _under(name, p.heading))
             )
             for p in found
         ]
-        passages.place(write, pending.state, cuts)
-        passages.advance(pending.state, Phase.EMBEDDINGS, pack_introductions(document, found))
+        return _Cut(pending.state, len(content), chunks, pack_introductions(document, found))
 
     # Embeddings
 
@@ -288,6 +291,15 @@ class Phases:
     def _waiting(self, phase: Phase) -> Iterator[list[Pending]]:
         while batch := self._store.chunks.pending(phase, self._space, BATCH_STATES):
             yield batch
+
+
+class _Cut(NamedTuple):
+    """A state as chunks, and its introductions by chunk; of a forgotten one neither."""
+
+    state: int
+    characters: int = 0
+    chunks: Sequence[ChunkDraft] = ()
+    introductions: bytes | None = None
 
 
 class _NameDictionary:

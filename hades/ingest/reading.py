@@ -17,11 +17,8 @@ from typing import Any
 
 from hades.ingest.document import Document, Unreadable, pack_document
 from hades.ingest.readers import reader_for
-from hades.ingest.readers.arxiv import looks_like_paper, read_arxiv
-from hades.ingest.readers.chats import looks_like_chat, read_chats
 from hades.ingest.readers.records import Bad, FieldMapping, Record, read_corpus, read_records
 from hades.ingest.readers.text import one_line
-from hades.ingest.readers.triples import looks_like_triple
 
 READER_VERSION = b"2"
 """Part of every fingerprint: raised when readers give other documents for the same bytes."""
@@ -66,7 +63,11 @@ def holds_many(path: Path, fields: Mapping[str, str] | None) -> bool:
     suffix = path.suffix.lower()
     if fields is not None or suffix in (*_RECORD_SUFFIXES, ".json"):
         return True
-    return (suffix == ".txt" or path.is_dir()) and looks_like_chat(path)
+    if suffix != ".txt" and not path.is_dir():
+        return False
+    from hades.ingest.readers.chats import looks_like_chat
+
+    return looks_like_chat(path)
 
 
 def read(task: Task) -> Iterator[ReadDocument | Bad]:
@@ -94,6 +95,11 @@ def read(task: Task) -> Iterator[ReadDocument | Bad]:
 
 def _documents(path: Path, task: Task) -> Iterator[Document | Bad]:
     """The documents of a source that holds many."""
+    # Imported here: most workers read other files, and should start soon.
+    from hades.ingest.readers.arxiv import looks_like_paper, read_arxiv
+    from hades.ingest.readers.chats import looks_like_chat, read_chats
+    from hades.ingest.readers.triples import looks_like_triple
+
     if task.fields is not None:
         return read_corpus(path, FieldMapping(**task.fields))
     if path.suffix.lower() in _RECORD_SUFFIXES:

@@ -428,7 +428,7 @@ def test_an_office_file_with_a_password_is_refused(suffix: str) -> None:
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hades.ingest.readers.office.UNPACKED_BYTES_AT_MOST", 2**20)
+    monkeypatch.setattr("hades.ingest.readers.office.TEXT_BYTES_AT_MOST", 2**20)
     bomb = archive({"word/document.xml": "x" * 5 * 2**20})
     assert len(bomb) < 10_000
     with pytest.raises(Unreadable, match="unpacks to 5 MB, more than the 1 MB"):

@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
     from pptx.slide import Slide
 
+TEXT_BYTES_AT_MOST = 128 * 2**20
+"""Of the parts of a zipped document that have text: as a tree they take ten times as much."""
 UNPACKED_BYTES_AT_MOST = 512 * 2**20
-"""All parts of a zipped document together, pictures left out."""
+"""Of all parts together."""
+SHEET_ROWS_AT_MOST = 1_048_576
+"""As Excel has it. A row may say any number, and all before it would be read as empty."""
 ROWS_AT_MOST = 50_000
 """Of all tables of a file together. More is a database, better asked than remembered."""
 COLUMNS_AT_MOST = 100
@@ -53,13 +57,15 @@ def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
             f"{topic} has a password or is in an old binary format: save it anew as {kind}."
         )
     archive = zipfile.ZipFile(io.BytesIO(raw))
-    parts = [part for part in archive.infolist() if part.filename.lower().endswith(_TEXT_PARTS)]
-    size = sum(part.file_size for part in parts)
-    if size > UNPACKED_BYTES_AT_MOST:
-        raise Unreadable(
-            f"{topic} unpacks to {megabytes(size)}, more than the "
-            f"{megabytes(UNPACKED_BYTES_AT_MOST)} that are read: split it."
-        )
+    sizes = [(part.filename.lower(), part.file_size) for part in archive.infolist()]
+    texts = sum(size for name, size in sizes if name.endswith(_TEXT_PARTS))
+    whole = sum(size for _, size in sizes)
+    for size, most in ((texts, TEXT_BYTES_AT_MOST), (whole, UNPACKED_BYTES_AT_MOST)):
+        if size > most:
+            raise Unreadable(
+                f"{topic} unpacks to {megabytes(size)}, more than the "
+                f"{megabytes(most)} that are read: split it."
+            )
     return archive
 
 
@@ -186,7 +192,8 @@ def read_xlsx(raw: bytes, topic: str) -> Document:
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
         for sheet in book.worksheets:
             writer.place(sheet.title)
-            rows.add(sheet.iter_rows(max_col=COLUMNS_AT_MOST, values_only=True))
+            bounds = {"max_row": SHEET_ROWS_AT_MOST, "max_col": COLUMNS_AT_MOST}
+            rows.add(sheet.iter_rows(**bounds, values_only=True))
         book.close()
     return writer.document(metadata={"sheets": book.sheetnames, **rows.metadata})
 
@@ -218,6 +225,8 @@ class _RowWriter:
         """One table. Rows above the bound are counted, not read."""
         header: list[str] | None = None
         for row in rows:
+            if row.count(None) == len(row):
+                continue
             values = [_shown(cell) for cell in row[:COLUMNS_AT_MOST]]
             if not any(values):
                 continue

@@ -18,6 +18,8 @@ from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers.markdown import MarkdownWriter
 from hades.ingest.readers.text import one_line, paragraphs
 
+PAGES_AT_MOST = 20_000
+
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zß-ÿ])")
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": ""}
@@ -33,6 +35,8 @@ def read_pdf(raw: bytes, topic: str) -> Document:
     reader = pypdf.PdfReader(io.BytesIO(raw))
     _unlock(reader, topic)
     pages = len(reader.pages)
+    if pages > PAGES_AT_MOST:
+        raise Unreadable(f"{topic} has {pages:,} pages, more than {PAGES_AT_MOST:,}: split it.")
     writer = MarkdownWriter(topic)
     unread = [number for number in range(1, pages + 1) if not _write_page(reader, number, writer)]
     if writer.is_empty:
@@ -62,6 +66,8 @@ def _write_page(reader: pypdf.PdfReader, number: int, writer: MarkdownWriter) ->
     """Write a page; False when this one page is damaged."""
     try:
         text = reader.pages[number - 1].extract_text()
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - the library does not say what it raises for a damaged page
         return False
     text = _BROKEN_WORD.sub("", text.translate(_LIGATURES))

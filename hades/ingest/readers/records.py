@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -29,7 +30,8 @@ LINE_BYTES_AT_MOST = 16 * 1024 * 1024
 ARRAY_BYTES_AT_MOST = 128 * 1024 * 1024
 """An array is parsed as a whole, which takes some eight times its size in memory."""
 EXTRA_CHARACTERS_AT_MOST = 500
-"""A field nobody mapped is kept as metadata when it is this short."""
+EXTRAS_AT_MOST = 100
+"""Fields nobody mapped are kept as metadata: so many, each when it is so short."""
 
 _TABLES = frozenset({".csv", ".tsv", ".tab"})
 _LINES = frozenset({".jsonl", ".ndjson"})
@@ -191,15 +193,16 @@ def _tags(record: Record, name: str) -> tuple[str, ...]:
 
 def _extras(record: Record, mapping: FieldMapping) -> dict[str, Any]:
     mapped = {mapping.id, mapping.title, mapping.text, mapping.tags, mapping.when}
-    return {
-        name: value
+    extras = (
+        (name, value)
         for name, value in record.fields.items()
         if name not in mapped
         and (
             (isinstance(value, str) and 0 < len(value) <= EXTRA_CHARACTERS_AT_MOST)
             or (isinstance(value, int | float) and math.isfinite(value))
         )
-    }
+    )
+    return dict(islice(extras, EXTRAS_AT_MOST))
 
 
 def _lines(path: Path) -> Iterator[Record | Bad]:
