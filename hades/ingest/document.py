@@ -92,6 +92,10 @@ class Document:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     valid_from: datetime | None = None
+    outline: bytes = b""
+    """Its parts, packed: so it comes from the process that read it, without them."""
+    fingerprint: bytes = b""
+    """The hash by which its source is known to be unchanged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
+from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.records import Bad, FieldMapping
-from hades.ingest.reading import ReadDocument, Task, fingerprint, holds_many
+from hades.ingest.readers.text import check_size
+from hades.ingest.reading import Task, fingerprint, holds_many
 from hades.ingest.walk import walk
 
-Read = Callable[[Iterable[Task]], Iterator[tuple[Task, ReadDocument | Bad]]]
+Read = Callable[[Iterable[Task]], Iterator[tuple[Task, Document | Bad]]]
 """Has sources read, elsewhere."""
 
 
@@ -28,7 +30,7 @@ class Item:
 
     topic: str
     fingerprint: bytes
-    found: Task | ReadDocument
+    found: Task | Document
     """What is to be read only if the fingerprint is new, or was read to know it."""
 
 
@@ -94,9 +96,12 @@ def _file(root: Root, path: Path, topic: str, read: Read) -> Iterator[Item | Bad
         elif reader_for(path) is None:
             yield Bad(topic, f"No reader knows files like {path.suffix or path.name}.")
         else:
+            check_size(path.stat().st_size, topic)
             with path.open("rb") as file:
                 mark = fingerprint(iter(lambda: file.read(2**20), b""))
             yield Item(topic, mark, Task(str(path), topic))
+    except Unreadable as error:
+        yield Bad(topic, str(error))
     except OSError as error:
         yield Bad(topic, f"It cannot be read: {error.strerror or error}.")
 

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 from hades.domain.times import AsOf
 from hades.errors import HadesError, InvalidInput, NotFound
-from hades.ingest.document import Unreadable
+from hades.ingest.document import Document, Unreadable
 from hades.ingest.gather import Read
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.git_history import FileAtCommit, read_history
 from hades.ingest.readers.records import Bad
-from hades.ingest.reading import ReadDocument, Task
+from hades.ingest.reading import Task
 from hades.ingest.summary import Summary
 from hades.store.records import Draft, Progress
 from hades.store.store import Store
@@ -101,7 +101,7 @@ class History:
         repo: Path,
         prefix: str,
         found: FileAtCommit,
-        document: ReadDocument | Bad | None,
+        document: Document | Bad | None,
         summary: Summary,
     ) -> None:
         topic = f"{prefix}/{found.path}"
@@ -149,7 +149,7 @@ def store_document(
     store: Store,
     space: int,
     actor: str,
-    document: ReadDocument,
+    document: Document,
     root: str,
     *,
     cut_anew: bool = False,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from itertools import groupby
 from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import HadesError, InvalidInput
+from hades.ingest.document import Document
 from hades.ingest.gather import Item, Read, Root, gather, root_of
 from hades.ingest.history import BATCH_DOCUMENTS, History, batches, store_document
 from hades.ingest.phases import Phases, Saying
 from hades.ingest.readers.records import Bad
-from hades.ingest.reading import ReadDocument, Task
+from hades.ingest.reading import Task
 from hades.ingest.summary import Summary
 from hades.ingest.walk import LEADS_OUT
 from hades.ingest.workers import Workers
@@ -41,7 +42,8 @@ class Pipeline:
         self._space = space
         self._actor = actor
         self._encoder = encoder
-        self._told = on_progress or (lambda _what, _done, _total: None)
+        self._on_progress = on_progress or (lambda _what, _done, _total: None)
+        self._last_told = ("looking", 0, 0)
         self._phases = Phases(store, space, actor, on_progress, saying)
 
     def ingest(
@@ -80,21 +82,16 @@ class Pipeline:
         if history and dry_run:
             raise InvalidInput("A dry run of a history is not possible: leave one of them out.")
         if "nodes" in phases:
-            last = ("looking", 0, 0)
-
-            def told(what: str, done: int, total: int) -> None:
-                nonlocal last
-                last = (what, done, total)
-                self._told(*last)
-
-            still_wanted = lambda: self._told(*last)  # noqa: E731
-            with _timed(summary, "nodes"), Workers(still_wanted, in_process=in_process) as workers:
+            workers = Workers(self._still_wanted, in_process=in_process)
+            with _timed(summary, "nodes"), closing(workers):
                 for root in roots:
                     if history:
-                        past = History(self._store, self._space, self._actor, told, workers.read)
+                        past = History(
+                            self._store, self._space, self._actor, self._told, workers.read
+                        )
                         past.take(root.path, prefix, summary)
                     else:
-                        self._take_root(root, summary, dry_run, told, workers.read)
+                        self._take_root(root, summary, dry_run, workers.read)
         if not dry_run:
             self.index(summary, [phase for phase in phases if phase != "nodes"])
         return summary
@@ -111,11 +108,17 @@ class Pipeline:
             with _timed(summary, "edges"):
                 self._phases.link(self._encoder)
 
-    def _take_root(
-        self, root: Root, summary: Summary, dry_run: bool, told: Progress, read: Read
-    ) -> None:
+    def _told(self, what: str, done: int, total: int) -> None:
+        self._last_told = (what, done, total)
+        self._on_progress(*self._last_told)
+
+    def _still_wanted(self) -> None:
+        """Called while a file is read: whoever is told can stop it."""
+        self._on_progress(*self._last_told)
+
+    def _take_root(self, root: Root, summary: Summary, dry_run: bool, read: Read) -> None:
         known = self._store.sources.of_root(self._space, root.name)
-        fresh, gone = self._look(root, known, summary, told, read)
+        fresh, gone = self._look(root, known, summary, read)
         renamed = self._renamed(fresh, gone)
         done = 0
         for batch in batches(_read_items(fresh, read), _size):
@@ -124,7 +127,7 @@ class Pipeline:
                     self._take(root, document, known, renamed, summary, dry_run)
             done += len(batch)
             if not dry_run:
-                told("reading", done, len(fresh))
+                self._told("reading", done, len(fresh))
         for topic in gone.keys() - set(renamed.values()):
             if not dry_run:
                 with self._store.write(self._actor, "remove", self._space) as write:
@@ -132,12 +135,7 @@ class Pipeline:
             summary.removed += 1
 
     def _look(
-        self,
-        root: Root,
-        known: Mapping[str, bytes],
-        summary: Summary,
-        told: Progress,
-        read: Read,
+        self, root: Root, known: Mapping[str, bytes], summary: Summary, read: Read
     ) -> tuple[list[Item], dict[str, bytes]]:
         """What is new or changed at a root, and what is gone from it."""
         forgotten = self._store.sources.forgotten(self._space, root.name)
@@ -147,7 +145,7 @@ class Pipeline:
         topics: set[str] = set()
         for seen, found in enumerate(gather(root, read), start=1):
             if seen % BATCH_DOCUMENTS == 0:
-                told("looking", seen, 0)
+                self._told("looking", seen, 0)
             if isinstance(found, Bad):
                 summary.skipped.append((found.where, found.why))
                 # A file that cannot be read now keeps what was read; where a folder or a
@@ -181,7 +179,7 @@ class Pipeline:
     def _take(
         self,
         root: Root,
-        document: ReadDocument | Bad,
+        document: Document | Bad,
         known: Mapping[str, bytes],
         renamed: Mapping[str, str],
         summary: Summary,
@@ -223,17 +221,17 @@ class Pipeline:
         raise InvalidInput(f"A topic of that name {whose}: give another --prefix.")
 
 
-def _read_items(items: Iterable[Item], read: Read) -> Iterator[ReadDocument | Bad]:
+def _read_items(items: Iterable[Item], read: Read) -> Iterator[Document | Bad]:
     """What items hold, in their order; several files are read at once."""
-    for is_read, group in groupby(items, lambda item: isinstance(item.found, ReadDocument)):
+    for is_read, group in groupby(items, lambda item: isinstance(item.found, Document)):
         if is_read:
-            yield from (item.found for item in group if isinstance(item.found, ReadDocument))
+            yield from (item.found for item in group if isinstance(item.found, Document))
         else:
             tasks = (item.found for item in group if isinstance(item.found, Task))
             yield from (found for _, found in read(tasks))
 
 
-def _size(document: ReadDocument | Bad) -> int:
+def _size(document: Document | Bad) -> int:
     return 0 if isinstance(document, Bad) else len(document.content)
 
 

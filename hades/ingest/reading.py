@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from hades.ingest.document import Document, Unreadable, pack_document
 from hades.ingest.readers import reader_for
@@ -25,7 +23,11 @@ READER_VERSION = b"2"
 PARTS_AT_MOST = 500_000
 """Blocks of one document: each takes some 300 bytes of memory until it is cut into chunks."""
 
+HEAD_BYTES = 64 * 1024
+
 _RECORD_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+_CHAT_KEYS = (b'"mapping"', b'"chat_messages"', b'"message', b'"role"', b'"content"', b'"text"')
+"""A JSON file that begins without any of these is no chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +44,15 @@ class Task:
     """What is in it, where that is not what lies at the path."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadDocument:
-    """A document as the store takes it."""
-
-    topic: str
-    content: str
-    outline: bytes
-    """What `pack_document` made of its parts."""
-    fingerprint: bytes
-    kind: str = "document"
-    title: str = ""
-    tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    valid_from: datetime | None = None
-
-
 def holds_many(path: Path, fields: Mapping[str, str] | None) -> bool:
     """Whether a path may hold many documents, as far as can be told without parsing it."""
     suffix = path.suffix.lower()
-    if fields is not None or suffix in (*_RECORD_SUFFIXES, ".json"):
+    if fields is not None or suffix in _RECORD_SUFFIXES:
         return True
+    if suffix == ".json":
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        return any(key in head for key in _CHAT_KEYS)
     if suffix != ".txt" and not path.is_dir():
         return False
     from hades.ingest.readers.chats import looks_like_chat
@@ -70,7 +60,7 @@ def holds_many(path: Path, fields: Mapping[str, str] | None) -> bool:
     return looks_like_chat(path)
 
 
-def read(task: Task) -> Iterator[ReadDocument | Bad]:
+def read(task: Task) -> Iterator[Document | Bad]:
     """Everything a source holds. What cannot be read is told, and no fault but one of memory
     comes out of here."""
     path = Path(task.path)
@@ -116,7 +106,7 @@ def _documents(path: Path, task: Task) -> Iterator[Document | Bad]:
     return read_chats(path, task.prefix or path.stem)
 
 
-def _marked(documents: Iterable[Document | Bad]) -> Iterator[ReadDocument | Bad]:
+def _marked(documents: Iterable[Document | Bad]) -> Iterator[Document | Bad]:
     """Records, each with a fingerprint of what it says."""
     for document in documents:
         if isinstance(document, Bad):
@@ -126,20 +116,11 @@ def _marked(documents: Iterable[Document | Bad]) -> Iterator[ReadDocument | Bad]
             yield _packed(document, fingerprint([told.encode()]))
 
 
-def _packed(document: Document, mark: bytes) -> ReadDocument:
+def _packed(document: Document, mark: bytes) -> Document:
     if len(document.blocks) > PARTS_AT_MOST:
         raise Unreadable(f"{document.topic} has more than {PARTS_AT_MOST:,} parts: split it.")
-    return ReadDocument(
-        topic=document.topic,
-        content=document.content,
-        outline=pack_document(document),
-        fingerprint=mark,
-        kind=document.kind,
-        title=document.title,
-        tags=document.tags,
-        metadata=document.metadata,
-        valid_from=document.valid_from,
-    )
+    outline = pack_document(document)
+    return replace(document, blocks=(), names=(), links=(), outline=outline, fingerprint=mark)
 
 
 def fingerprint(parts: Iterable[bytes]) -> bytes:

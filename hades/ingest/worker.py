@@ -1,9 +1,9 @@
 """A worker: the process in which files are parsed, one after the other.
 
-It gets tasks on its standard input and answers on its standard output, both in frames: the
-lengths of three parts, then a JSON header, a text and bytes. Nothing that arrives can be
-code, in neither direction. The system ends it when a document takes longer than it may
-(SIGALRM), and refuses memory beyond its limit; nobody has to be alive to see to that.
+It gets tasks on its standard input and answers on its standard output. Each is a line of
+JSON, and behind it a text and bytes whose lengths it tells: nothing that arrives can be code,
+in neither direction. The system ends a worker when a document takes longer than it may
+(SIGALRM), and refuses it memory beyond its limit; nobody has to be alive to see to that.
 
     python -m hades.ingest.worker SECONDS MEMORY_MB TEXT_MB
 """
@@ -14,146 +14,120 @@ import json
 import os
 import resource
 import signal
-import struct
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import IO, Any
 
+from hades.ingest.document import Document
 from hades.ingest.readers.records import Bad
 from hades.ingest.readers.text import limit_text
-from hades.ingest.reading import ReadDocument, Task, read
+from hades.ingest.reading import Task, read
 
-_LENGTHS = struct.Struct(">QQQ")
-RETIRES_AT = 0.5
-"""Of its memory: a worker that once took so much ends after its answer, and gives it back."""
+HEADER_BYTES_AT_MOST = 32 * 2**20
+RETIRES_AT = 0.25
+"""Of its memory: a worker that still holds so much after an answer ends, and gives it back."""
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one document may take."""
-
-    seconds: float
-    memory_mb: int
-    text_mb: int
+_VALUES = ("topic", "kind", "title", "tags", "metadata")
 
 
 class NoAnswer(Exception):
     """The other side is gone, or says what cannot be."""
 
 
-def send(file: IO[bytes], header: dict[str, Any], text: str = "", more: bytes = b"") -> None:
-    """Write one frame."""
-    parts = (json.dumps(header).encode(), text.encode("utf-8", "surrogatepass"), more)
-    file.write(_LENGTHS.pack(*map(len, parts)))
-    for part in parts:
-        file.write(part)
+def _send(file: IO[bytes], header: dict[str, Any], text: str = "", more: bytes = b"") -> None:
+    content = text.encode("utf-8", "surrogatepass")
+    line = json.dumps([header, len(content), len(more)]).encode()
+    file.write(b"".join((line, b"\n", content, more)))
     file.flush()
 
 
-def receive(file: IO[bytes], at_most: int) -> tuple[dict[str, Any], str, bytes]:
-    """Read one frame."""
-    lengths = file.read(_LENGTHS.size)
-    if len(lengths) < _LENGTHS.size or sum(_LENGTHS.unpack(lengths)) > at_most:
+def _receive(file: IO[bytes], at_most: int) -> tuple[dict[str, Any], str, bytes]:
+    line = file.readline(HEADER_BYTES_AT_MOST)
+    if not line.endswith(b"\n"):
         raise NoAnswer
-    header, text, more = (file.read(length) for length in _LENGTHS.unpack(lengths))
-    if len(more) < _LENGTHS.unpack(lengths)[2]:
+    header, content_bytes, more_bytes = json.loads(line)
+    if content_bytes + more_bytes > at_most:
         raise NoAnswer
-    return json.loads(header), text.decode("utf-8", "surrogatepass"), more
+    content, more = file.read(content_bytes), file.read(more_bytes)
+    if len(more) < more_bytes:
+        raise NoAnswer
+    return header, content.decode("utf-8", "surrogatepass"), more
 
 
 def send_task(file: IO[bytes], task: Task) -> None:
     """Ask for a source to be read."""
-    said = asdict(replace(task, data=None)) | {"has_data": task.data is not None}
-    send(file, said, more=task.data or b"")
+    header = {name: getattr(task, name) for name in ("path", "topic", "many", "prefix", "fields")}
+    _send(file, {**header, "has_data": task.data is not None}, more=task.data or b"")
 
 
-def receive_answers(file: IO[bytes], at_most: int) -> Iterator[ReadDocument | Bad]:
-    """What a worker answers to one task."""
+def receive_answers(file: IO[bytes], at_most: int) -> Iterator[Document | Bad]:
+    """What a worker answers to one task; no answer has more bytes than `at_most`."""
     while True:
-        header, content, outline = receive(file, at_most)
-        if header["is"] == "end":
+        header, content, outline = _receive(file, at_most)
+        if not header:
             return
-        if header["is"] == "bad":
-            yield Bad(header["where"], header["why"])
+        if "why" in header:
+            yield Bad(**header)
             continue
-        when = header["valid_from"]
-        yield ReadDocument(
-            topic=header["topic"],
+        when = header.pop("valid_from")
+        yield Document(
             content=content,
             outline=outline,
-            fingerprint=bytes.fromhex(header["fingerprint"]),
-            kind=header["kind"],
-            title=header["title"],
-            tags=tuple(header["tags"]),
-            metadata=header["metadata"],
+            fingerprint=bytes.fromhex(header.pop("fingerprint")),
+            tags=tuple(header.pop("tags")),
             valid_from=datetime.fromisoformat(when) if when else None,
+            **header,
         )
 
 
-def _send_answer(file: IO[bytes], answer: ReadDocument | Bad) -> None:
+def _send_answer(file: IO[bytes], answer: Document | Bad) -> None:
     if isinstance(answer, Bad):
-        send(file, {"is": "bad", "where": answer.where, "why": answer.why})
+        _send(file, {"where": answer.where, "why": answer.why})
         return
-    header = {
-        "is": "document",
-        "topic": answer.topic,
-        "fingerprint": answer.fingerprint.hex(),
-        "kind": answer.kind,
-        "title": answer.title,
-        "tags": answer.tags,
-        "metadata": answer.metadata,
-        "valid_from": answer.valid_from and answer.valid_from.isoformat(),
-    }
-    send(file, header, answer.content, answer.outline)
+    header = {name: getattr(answer, name) for name in _VALUES}
+    header["fingerprint"] = answer.fingerprint.hex()
+    header["valid_from"] = answer.valid_from and answer.valid_from.isoformat()
+    _send(file, header, answer.content, answer.outline)
 
 
 def main(seconds: float, memory_mb: int, text_mb: int) -> None:
     """Read sources until there are no more, or too much memory was taken."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    _bound(resource.RLIMIT_AS, memory_mb * 2**20)
-    _bound(resource.RLIMIT_CORE, 0)
+    # macOS knows the limit of memory but does not take it.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (memory_mb * 2**20,) * 2)
     limit_text(text_mb * 2**20)
-    tasks = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
+    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
-    while True:
+    while _held_memory() < memory_mb * 2**20 * RETIRES_AT:
         try:
-            said, _, data = receive(tasks, 1 << 40)
+            header, _, data = _receive(tasks, sys.maxsize)
         except NoAnswer:
             return
-        has_data = said.pop("has_data")
-        task = Task(**said | {"data": data if has_data else None})
+        has_data = header.pop("has_data")
+        task = Task(**header, data=data if has_data else None)
         try:
             found = read(task)
-            while True:
-                signal.setitimer(signal.ITIMER_REAL, seconds)
-                answer = next(found, None)
-                if answer is None:
-                    break
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            while (answer := next(found, None)) is not None:
                 _send_answer(answers, answer)
+                signal.setitimer(signal.ITIMER_REAL, seconds)
         except MemoryError:
-            del found
             why = f"It takes more than {memory_mb:,} MB of memory to read (ingest_memory_mb)."
             _send_answer(answers, Bad(task.topic, why))
         signal.setitimer(signal.ITIMER_REAL, 0)
-        send(answers, {"is": "end"})
-        if _most_memory() > memory_mb * 2**20 * RETIRES_AT:
-            return
+        _send(answers, {})
 
 
-def _bound(kind: int, most: int) -> None:
-    # macOS knows the limit of memory but does not take it.
-    with suppress(ValueError, OSError):
-        resource.setrlimit(kind, (most, most))
-
-
-def _most_memory() -> int:
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+def _held_memory() -> int:
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:  # macOS: the most it ever held, in bytes
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 if __name__ == "__main__":

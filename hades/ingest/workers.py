@@ -15,14 +15,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import astuple
 from itertools import islice
 from queue import Empty, SimpleQueue
-from types import TracebackType
 
+from hades.ingest.document import Document
 from hades.ingest.readers.records import Bad
-from hades.ingest.reading import ReadDocument, Task, read
-from hades.ingest.worker import Limits, NoAnswer, receive_answers, send_task
+from hades.ingest.reading import Task, read
+from hades.ingest.worker import NoAnswer, receive_answers, send_task
 from hades.settings import cores, load_settings
 
 LOOK_EVERY_S = 0.1
@@ -30,7 +29,7 @@ LOOK_EVERY_S = 0.1
 ANSWER_MB_BESIDE_TEXT = 256
 """Room in an answer for what is not text: the outline, the metadata."""
 
-Answer = ReadDocument | Bad
+Answer = Document | Bad
 Answers = SimpleQueue[Answer | BaseException | None]
 """What came of one task; None: that was all."""
 
@@ -43,10 +42,7 @@ class Workers:
     """
 
     def __init__(self, still_wanted: Callable[[], None], *, in_process: bool = False) -> None:
-        settings = load_settings()
-        self._limits = Limits(
-            settings.ingest_seconds, settings.ingest_memory_mb, settings.ingest_text_mb
-        )
+        self._settings = load_settings()
         self._still_wanted = still_wanted
         self._in_process = in_process
         self._threads = ThreadPoolExecutor(cores(), "hades-reading")
@@ -54,15 +50,8 @@ class Workers:
         self._started: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
-    def __enter__(self) -> Workers:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End all workers at once, whatever they do."""
         self._closed = True
         for process in list(self._started):
             process.kill()
@@ -101,10 +90,11 @@ class Workers:
 
     def _work(self, task: Task, answers: Answers) -> None:
         """In a thread: have a worker read a source, and pass its answers on."""
-        at_most = (4 * self._limits.text_mb + ANSWER_MB_BESIDE_TEXT) * 2**20
+        at_most = (4 * self._settings.ingest_text_mb + ANSWER_MB_BESIDE_TEXT) * 2**20
         try:
             while True:
-                process = self._idle.pop() if self._idle else self._start()
+                is_used = bool(self._idle)
+                process = self._idle.pop() if is_used else self._start()
                 assert process.stdin is not None
                 assert process.stdout is not None
                 try:
@@ -114,7 +104,7 @@ class Workers:
                 except (NoAnswer, BrokenPipeError):
                     self._started.discard(process)
                     code = _end(process)
-                    if code != 0:  # else it retired after its last task
+                    if code != 0 or not is_used:  # else it retired after its last task
                         answers.put(Bad(task.topic, self._why_ended(code)))
                         return
                 else:
@@ -126,9 +116,11 @@ class Workers:
             answers.put(None)
 
     def _start(self) -> subprocess.Popen[bytes]:
+        limits = self._settings
+        numbers = (limits.ingest_seconds, limits.ingest_memory_mb, limits.ingest_text_mb)
         # Neither the current folder nor what it may hold is imported from (-P).
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "hades.ingest.worker", *map(str, astuple(self._limits))],
+            [sys.executable, "-P", "-m", "hades.ingest.worker", *map(str, numbers)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -141,7 +133,8 @@ class Workers:
 
     def _why_ended(self, code: int) -> str:
         if code == -signal.SIGALRM:
-            return f"It takes longer than {self._limits.seconds:g} s to read (ingest_seconds)."
+            seconds = self._settings.ingest_seconds
+            return f"It takes longer than {seconds:g} s to read (ingest_seconds)."
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return f"Its reader crashed ({how})."
 

@@ -266,7 +266,7 @@ def test_an_empty_or_huge_file_is_refused_before_it_is_read(
     assert reader is not None
     with pytest.raises(Unreadable, match="is empty"):
         reader(b"", "a.pdf")
-    monkeypatch.setattr("hades.ingest.readers.RAW_BYTES_AT_MOST", 2**20)
+    monkeypatch.setattr("hades.ingest.readers.text.RAW_BYTES_AT_MOST", 2**20)
     with pytest.raises(Unreadable, match=r"a\.pdf has 2 MB, more than the 1 MB"):
         reader(bytes(2 * 2**20), "a.pdf")
 

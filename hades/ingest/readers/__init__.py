@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 
 from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers.code.languages import SUFFIXES as CODE_SUFFIXES
-from hades.ingest.readers.text import RAW_BYTES_AT_MOST, megabytes, one_line
+from hades.ingest.readers.text import check_size, one_line
 
 Reader = Callable[[bytes, str], Document]
 
@@ -62,11 +62,7 @@ def reader_for(path: Path) -> Reader | None:
 def _read(entry: ReaderEntry, raw: bytes, topic: str) -> Document:
     if not raw:
         raise Unreadable(f"{topic} is empty.")
-    if len(raw) > RAW_BYTES_AT_MOST:
-        raise Unreadable(
-            f"{topic} has {megabytes(len(raw))}, more than the {megabytes(RAW_BYTES_AT_MOST)} "
-            "that are read at once: split it."
-        )
+    check_size(len(raw), topic)
     module, _, function = entry.reader.partition(":")
     try:
         read = cast(Reader, getattr(import_module(f"{__name__}.{module}"), function))

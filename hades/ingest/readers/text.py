@@ -119,6 +119,15 @@ def _binary(topic: str) -> Unreadable:
     return Unreadable(f"{topic} is binary, not text: no reader knows what is in it.")
 
 
+def check_size(count: int, topic: str) -> None:
+    """Refuse a file that is too large to be read at once."""
+    if count > RAW_BYTES_AT_MOST:
+        raise Unreadable(
+            f"{topic} has {megabytes(count)}, more than the {megabytes(RAW_BYTES_AT_MOST)} "
+            "that are read at once: split it."
+        )
+
+
 def limit_text(characters: int) -> None:
     """Let documents of this process have so much text."""
     global _text_characters_at_most
