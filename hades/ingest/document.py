@@ -124,6 +124,16 @@ class Introductions:
     """The kind of document they are from."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A source or record that was passed over."""
+
+    where: str
+    """The topic; or the file and the line, or the number of the record in an array."""
+    why: str
+    """One sentence."""
+
+
 class Unreadable(Exception):
     """A source that cannot be read; the message is one sentence that says why."""
 

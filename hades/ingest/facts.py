@@ -11,8 +11,7 @@ from pathlib import Path
 
 from hades.domain.names import name_key, words
 from hades.errors import InvalidInput
-from hades.ingest.document import Origin, Unreadable
-from hades.ingest.readers.records import Bad
+from hades.ingest.document import Bad, Origin, Unreadable
 from hades.ingest.readers.triples import Triple, read_triples
 from hades.ingest.summary import Summary
 from hades.models.names_extractor import is_name

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.document import Document, Unreadable
+from hades.ingest.document import Bad, Document, Unreadable
 from hades.ingest.readers import reader_for
-from hades.ingest.readers.records import Bad, FieldMapping
+from hades.ingest.readers.records import FieldMapping
 from hades.ingest.readers.text import check_size
 from hades.ingest.reading import Task, fingerprint, holds_many
 from hades.ingest.walk import walk

@@ -14,11 +14,10 @@ from typing import TypeVar
 
 from hades.domain.times import AsOf
 from hades.errors import HadesError, InvalidInput, NotFound
-from hades.ingest.document import Document, Unreadable
+from hades.ingest.document import Bad, Document, Unreadable
 from hades.ingest.gather import Read
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.git_history import FileAtCommit, read_history
-from hades.ingest.readers.records import Bad
 from hades.ingest.reading import Task
 from hades.ingest.summary import Summary
 from hades.store.records import Draft, Progress

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import HadesError, InvalidInput
-from hades.ingest.document import Document
+from hades.ingest.document import Bad, Document
 from hades.ingest.gather import Item, Read, Root, gather, root_of
 from hades.ingest.history import BATCH_DOCUMENTS, History, batches, store_document
 from hades.ingest.phases import Phases, Saying
-from hades.ingest.readers.records import Bad
 from hades.ingest.reading import Task
 from hades.ingest.summary import Summary
 from hades.ingest.walk import LEADS_OUT

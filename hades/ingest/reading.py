@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
-from hades.ingest.document import Document, Unreadable, pack_document
+from hades.ingest.document import Bad, Document, Unreadable, pack_document
 from hades.ingest.readers import reader_for
-from hades.ingest.readers.records import Bad, FieldMapping, Record, read_corpus, read_records
 from hades.ingest.readers.text import one_line
 
 READER_VERSION = b"2"
@@ -88,6 +87,7 @@ def _documents(path: Path, task: Task) -> Iterator[Document | Bad]:
     # Imported here: most workers read other files, and should start soon.
     from hades.ingest.readers.arxiv import looks_like_paper, read_arxiv
     from hades.ingest.readers.chats import looks_like_chat, read_chats
+    from hades.ingest.readers.records import FieldMapping, Record, read_corpus, read_records
     from hades.ingest.readers.triples import looks_like_triple
 
     if task.fields is not None:

@@ -20,8 +20,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import IO, Any
 
-from hades.ingest.document import Document
-from hades.ingest.readers.records import Bad
+from hades.ingest.document import Bad, Document
 from hades.ingest.readers.text import limit_text
 from hades.ingest.reading import Task, read
 

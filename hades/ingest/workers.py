@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,14 +19,15 @@ from contextlib import suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
 
-from hades.ingest.document import Document
-from hades.ingest.readers.records import Bad
+from hades.ingest.document import Bad, Document
 from hades.ingest.reading import Task, read
 from hades.ingest.worker import NoAnswer, receive_answers, send_task
 from hades.settings import cores, load_settings
 
 LOOK_EVERY_S = 0.1
 """How often whoever waits for an answer looks whether it is still wanted."""
+ALONE_S = 0.5
+"""Work that lasts as long gets more than one worker: each takes 0.1 s to start."""
 ANSWER_MB_BESIDE_TEXT = 256
 """Room in an answer for what is not text: the outline, the metadata."""
 
@@ -65,20 +67,15 @@ class Workers:
             yield from ((task, answer) for task in tasks for answer in read(task))
             return
         waiting: deque[tuple[Task, Answers]] = deque()
-        tasks = iter(tasks)
+        tasks, began = iter(tasks), time.monotonic()
         while True:
-            for task in islice(tasks, cores() + 1 - len(waiting)):
-                answers: Answers = SimpleQueue()
-                self._threads.submit(self._work, task, answers)
-                waiting.append((task, answers))
+            room = 1 if time.monotonic() - began < ALONE_S else cores() + 1
+            for task in islice(tasks, max(0, room - len(waiting))):
+                waiting.append((task, SimpleQueue()))
+                self._threads.submit(self._work, *waiting[-1])
             if not waiting:
                 return
-            task, answers = waiting.popleft()
-            while (answer := self._next(answers)) is not None:
-                yield task, answer
-
-    def _next(self, answers: Answers) -> Answer | None:
-        while True:
+            task, answers = waiting[0]
             try:
                 answer = answers.get(timeout=LOOK_EVERY_S)
             except Empty:
@@ -86,7 +83,10 @@ class Workers:
                 continue
             if isinstance(answer, BaseException):
                 raise answer
-            return answer
+            if answer is None:
+                waiting.popleft()
+            else:
+                yield task, answer
 
     def _work(self, task: Task, answers: Answers) -> None:
         """In a thread: have a worker read a source, and pass its answers on."""

@@ -149,7 +149,7 @@ def test_a_worker_that_holds_much_memory_gives_it_back(
         docx.Document().save(str(folder / name))
     summary = memory.ingest(folder, phases=("nodes",))
     assert summary.added == 1  # the others have no text
-    assert len(started) == 3
+    assert len(started) > 1
 
 
 def test_reading_in_this_process_gives_the_same(folder: Path, tmp_path: Path) -> None:

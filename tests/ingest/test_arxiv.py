@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hades.ingest.document import Document, IntroducedName, Origin
+from hades.ingest.document import Bad, Document, IntroducedName, Origin
 from hades.ingest.readers.arxiv import (
     AUTHORS_AT_MOST,
     cited_ids,
@@ -19,7 +19,6 @@ from hades.ingest.readers.arxiv import (
     plain_letters,
     read_arxiv,
 )
-from hades.ingest.readers.records import Bad
 
 HARVEST = {
     "arxiv_id": "0705.4676",

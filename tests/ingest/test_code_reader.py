@@ -20,10 +20,9 @@ from hades.ingest.document import Block, Document, Origin, Unreadable
 pytest.importorskip("tree_sitter")
 
 from hades.ingest.readers import reader_for
-from hades.ingest.readers.code.languages import SUFFIXES
-from hades.ingest.readers.code.reader import read_code
-from hades.ingest.readers.code.languages import _grammar_and_query
+from hades.ingest.readers.code.languages import SUFFIXES, _grammar_and_query
 from hades.ingest.readers.code.naming import is_distinctive
+from hades.ingest.readers.code.reader import read_code
 
 
 def read(topic: str, text: str) -> Document:

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from hades.ingest.document import Document, IntroducedName, Link, Origin, Unreadable
+from hades.ingest.document import Bad, Document, IntroducedName, Link, Origin, Unreadable
 from hades.ingest.readers.chats import looks_like_chat, read_chats
-from hades.ingest.readers.records import Bad
 
 AN_HOUR = 3600
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.document import Block, Document, IntroducedName, Link, Origin
-from hades.ingest.readers.records import Bad, Record, converted, read_records, text_field
+from hades.ingest.document import Bad, Block, Document, IntroducedName, Link, Origin
+from hades.ingest.readers.records import Record, converted, read_records, text_field
 from hades.ingest.readers.times import read_written_time
 
 AUTHORS_AT_MOST = 50

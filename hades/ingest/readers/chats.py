@@ -14,10 +14,10 @@ from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.domain.times import iso
-from hades.ingest.document import Block, Document, IntroducedName, Link, Origin, Unreadable
+from hades.ingest.document import Bad, Block, Document, IntroducedName, Link, Origin, Unreadable
 from hades.ingest.readers import chat_exports, messengers
 from hades.ingest.readers.chat_exports import ROLES, ChatSession, ChatTurn
-from hades.ingest.readers.records import Bad, Record, converted, read_records
+from hades.ingest.readers.records import Record, converted, read_records
 from hades.ingest.readers.times import WrittenTime
 
 HEAD_BYTES = 64 * 1024

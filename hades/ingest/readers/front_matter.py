@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-import yaml
-
 from hades.ingest.readers.text import one_line
 
 FRONT_MATTER_CHARACTERS_AT_MOST = 64 * 1024
@@ -39,6 +37,8 @@ def front_matter(content: str) -> FrontMatter:
     closing = _FRONT_END.search(content, opening.end(), at_most)
     if closing is None:
         return FrontMatter()
+    import yaml  # here: most files have none
+
     try:
         # The base loader leaves every value a string: a date stays as it was written.
         loaded = yaml.load(content[opening.end() : closing.start()], Loader=yaml.BaseLoader)

@@ -8,16 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hades.ingest.document import Unreadable
+from hades.ingest.document import Bad, Unreadable
 from hades.ingest.readers.chat_exports import ChatSession, ChatTurn, Gathered, Sessions, make_turn
-from hades.ingest.readers.records import (
-    Bad,
-    Record,
-    converted,
-    parse_json,
-    read_records,
-    whole_file,
-)
+from hades.ingest.readers.records import Record, converted, parse_json, read_records, whole_file
 
 # Slack: a folder for each channel, in it a file for each day
 

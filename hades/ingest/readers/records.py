@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.document import Block, Document, IntroducedName, Origin, Unreadable
+from hades.ingest.document import Bad, Block, Document, IntroducedName, Origin, Unreadable
 from hades.ingest.readers.text import megabytes
 from hades.ingest.readers.times import read_written_time
 
@@ -39,16 +39,6 @@ _NAMELESS_STEMS = frozenset(
     {"corpus", "data", "dataset", "documents", "docs", "passages", "records", "rows", "train"}
 )
 """File names that say nothing: the folder's name says more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bad:
-    """A record that was passed over."""
-
-    where: str
-    """The file and the line, or the number of the record in an array."""
-    why: str
-    """One sentence."""
 
 
 @dataclass(frozen=True, slots=True)

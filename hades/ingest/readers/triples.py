@@ -14,7 +14,8 @@ from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.readers.records import Bad, Record, converted, read_records
+from hades.ingest.document import Bad
+from hades.ingest.readers.records import Record, converted, read_records
 from hades.ingest.readers.times import read_written_time
 
 _CALLED = {
