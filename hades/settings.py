@@ -63,6 +63,17 @@ class Settings(BaseModel):
         description="Processor cores one question or ingestion may use. Default: all there are; "
         "1 where several processes share them.",
     )
+    ingest_seconds: float = Field(
+        60.0, gt=0, description="Seconds one document may take to be read; then it is skipped."
+    )
+    ingest_memory_mb: int = Field(
+        1024,
+        ge=128,
+        description="Megabytes of memory one document may take to be read (on Linux).",
+    )
+    ingest_text_mb: int = Field(
+        64, ge=1, le=256, description="Millions (2^20) of characters one document may have."
+    )
     cache: Path | None = Field(
         None,
         description="The folder of what can be made again: memories of question sets. "

@@ -34,6 +34,12 @@ def ingest(
     history: Annotated[
         bool, typer.Option("--history", help="Git repositories: a state for every commit.")
     ] = False,
+    follow_links: Annotated[
+        bool, typer.Option("--follow-links", help="Also links that lead out of the folder.")
+    ] = False,
+    in_process: Annotated[
+        bool, typer.Option("--in-process", help="Debugging: read files here, without limits.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on: look for changes every two seconds.")
@@ -56,6 +62,8 @@ def ingest(
                     phases=phases,
                     history=history,
                     dry_run=dry_run,
+                    follow_links=follow_links,
+                    in_process=in_process,
                     on_progress=progress,
                 )
             news = summary.added + summary.changed + summary.renamed + summary.removed

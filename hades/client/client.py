@@ -236,6 +236,8 @@ class Client(RemoteView, Memory):
         history: bool = False,
         dry_run: bool = False,
         source: str | None = None,
+        follow_links: bool = False,
+        in_process: bool = False,
         on_progress: Progress | None = None,
     ) -> Summary:
         """Send files and folders of this machine to be taken in; see `Memory.ingest`.
@@ -246,6 +248,8 @@ class Client(RemoteView, Memory):
         """
         if not paths:
             raise InvalidInput("Give at least one file or folder to ingest.")
+        if in_process:
+            raise InvalidInput("A server reads files in processes of their own: no in_process.")
         self._refuse_now()
         options: dict[str, Any] = {"prefix": prefix, "dry_run": dry_run}
         if history:
@@ -257,7 +261,9 @@ class Client(RemoteView, Memory):
             if len(paths) != 1 or Path(source).is_absolute():
                 raise InvalidInput("A source names one file or folder, and is no path itself.")
             options["source"] = source
-        return ingest_from_here(self._connection, self._space, paths, options, on_progress)
+        return ingest_from_here(
+            self._connection, self._space, paths, options, on_progress, follow_links
+        )
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
         """Send facts of your own: JSON lines or CSV of subject, predicate, object."""

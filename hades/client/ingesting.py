@@ -15,7 +15,7 @@ from hades.client.jobs import follow
 from hades.domain.rebuild import rebuild
 from hades.errors import Denied, InvalidInput
 from hades.ingest.summary import Summary
-from hades.ingest.walk import Unwalkable, walk
+from hades.ingest.walk import walk
 from hades.store.records import Progress
 
 TAR = "application/x-tar"
@@ -27,6 +27,7 @@ def ingest_from_here(
     paths: tuple[str | Path, ...],
     options: Mapping[str, Any],
     on_progress: Progress | None,
+    follow_links: bool,
 ) -> Summary:
     """Send each file or folder as a source of its own, and follow what becomes of it."""
     roots = _roots(paths)
@@ -38,7 +39,7 @@ def ingest_from_here(
             whole.skipped.append((str(root), "There is nothing there to ingest."))
             continue
         try:
-            job, skipped = _sent(connection, space, root, options, on_progress)
+            job, skipped = _sent(connection, space, root, options, on_progress, follow_links)
         except OSError as error:
             whole.skipped.append((str(root), f"It cannot be read: {error.strerror or error}."))
             continue
@@ -82,12 +83,13 @@ def _sent(
     root: Path,
     options: Mapping[str, Any],
     on_progress: Progress | None,
+    follow_links: bool,
 ) -> tuple[Any, list[tuple[str, str]]]:
     """The job a file or folder became, and what of it could not be sent."""
     told = on_progress or (lambda _what, _done, _total: None)
     packed = root.is_dir()
     with tempfile.TemporaryFile() if packed else root.open("rb") as file:
-        skipped = _pack(root, file) if packed else []
+        skipped = _pack(root, file, follow_links) if packed else []
         size = file.seek(0, 2)
 
         def parts() -> Iterator[bytes]:
@@ -110,19 +112,19 @@ def _sent(
         return connection.write(call), skipped
 
 
-def _pack(root: Path, file: IO[bytes]) -> list[tuple[str, str]]:
+def _pack(root: Path, file: IO[bytes], follow_links: bool) -> list[tuple[str, str]]:
     """Pack what `ingest` would read of a folder; what could not be read, and why."""
     skipped = []
     with tarfile.open(fileobj=file, mode="w", dereference=True) as archive:
-        for path in walk(root):
-            if isinstance(path, Unwalkable):
-                skipped.append((str(path.path), f"It cannot be looked at: {path.why}."))
-                continue
+        for path, why in walk(root, follow_links=follow_links):
+            name = path.relative_to(root).as_posix()
             try:
-                archive.add(path, path.relative_to(root).as_posix(), recursive=False)
+                if not why:
+                    archive.add(path, name, recursive=False)
             except OSError as error:
                 why = f"It cannot be read: {error.strerror or error}."
-                skipped.append((f"{root.name}/{path.relative_to(root).as_posix()}", why))
+            if why:
+                skipped.append((f"{root.name}/{name}", why))
     return skipped
 
 

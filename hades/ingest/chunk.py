@@ -4,18 +4,16 @@ Blocks that are too small to mean much alone are joined with their neighbours un
 the same heading; blocks that are too large are cut where a reader would pause. The
 text of a passage is always `content[start:end]`, so a citation can point at it.
 
-Every block is counted once, every passage that was joined or cut once more: the work
-grows with the length of the text, whatever its shape.
+Every block is counted once, every passage that was cut once more: the work grows with the
+length of the text, whatever its shape.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hades.errors import InvalidInput
 from hades.ingest.document import Block, ChunkSpan, Document
 
 TOKENS_AT_MOST = 220
@@ -50,7 +48,6 @@ _WORD_END = re.compile(r"\s|[、，；：]")
 _PAUSES = (_SENTENCE_END, _LINE_END, _WORD_END)
 
 _NOT_SPACE = re.compile(r"\S")
-_JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
 
@@ -65,18 +62,12 @@ def chunk(
 
     No passage has more than `limit` tokens, unless a single character has.
     """
-    if not 1 <= target <= limit:
-        raise InvalidInput(
-            f"The target of {target} tokens must be from 1 to the limit, which is {limit}."
-        )
     content = document.content
     blocks = document.blocks or (Block(0, len(content)),)
     bounds = _Bounds(content, count_tokens, limit, target)
     pieces = _fitting(_pieces(blocks, bounds), bounds)
-    packed = [
-        _joined(pack) for run in _runs(pieces, blocks, content) for pack in _packs(run, bounds)
-    ]
-    return _settled(packed, blocks, bounds)
+    packs = [pack for run in _runs(pieces, blocks, content) for pack in _packs(run, bounds)]
+    return [_passage(pack, ordinal, blocks) for ordinal, pack in enumerate(packs)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +97,6 @@ class _Piece:
     end: int
     block: int
     tokens: int = 0
-    parts: tuple[_Piece, ...] = ()
-    """What it was joined from: taken again should the whole turn out too large."""
 
 
 def _pieces(blocks: Sequence[Block], bounds: _Bounds) -> list[_Piece]:
@@ -164,15 +153,7 @@ def _pause(content: str, start: int, ideal: int, furthest: int) -> int:
         ends = [match.end() for match in pause.finditer(content, nearest, furthest)]
         if ends:
             return min(ends, key=lambda end: abs(end - ideal))
-    at = ideal
-    while at > nearest and _continues(content[at]):
-        at -= 1
-    return at
-
-
-def _continues(character: str) -> bool:
-    """Whether it belongs to the character before it: an accent, a joiner, a variation."""
-    return character in _JOINERS or unicodedata.combining(character) != 0
+    return ideal
 
 
 def _first(content: str, start: int, end: int) -> int:
@@ -230,31 +211,16 @@ def _packs(run: Sequence[_Piece], bounds: _Bounds) -> Iterator[list[_Piece]]:
     yield pack
 
 
-def _joined(pack: list[_Piece]) -> _Piece:
-    if len(pack) == 1:
-        return pack[0]
-    return _Piece(pack[0].start, pack[-1].end, pack[0].block, parts=tuple(pack))
-
-
-def _settled(packed: Sequence[_Piece], blocks: Sequence[Block], bounds: _Bounds) -> list[ChunkSpan]:
-    """Passages, the joined ones counted as a whole.
-
-    A tokenizer may count white space or begin every text with a mark, so the sum over
-    the parts is an estimate; a join that turns out too large is undone.
-    """
-    counts = iter(bounds.count([piece for piece in packed if piece.parts]))
-    settled: list[_Piece] = []
-    for piece in packed:
-        if not piece.parts:
-            settled.append(piece)
-            continue
-        whole = next(counts)
-        settled += [whole] if whole.tokens <= bounds.limit else piece.parts
-    return [_passage(piece, ordinal, blocks) for ordinal, piece in enumerate(settled)]
-
-
-def _passage(piece: _Piece, ordinal: int, blocks: Sequence[Block]) -> ChunkSpan:
-    numbers = tuple(dict.fromkeys(part.block for part in piece.parts or (piece,)))
+def _passage(pack: Sequence[_Piece], ordinal: int, blocks: Sequence[Block]) -> ChunkSpan:
+    """Pieces as one passage. White space has no tokens, so it has as many as they have."""
+    numbers = tuple(dict.fromkeys(piece.block for piece in pack))
     names = dict.fromkeys(name for number in numbers for name in blocks[number].names)
-    heading = blocks[piece.block].heading
-    return ChunkSpan(piece.start, piece.end, heading, piece.tokens, ordinal, numbers, tuple(names))
+    return ChunkSpan(
+        start=pack[0].start,
+        end=pack[-1].end,
+        heading=blocks[numbers[0]].heading,
+        tokens=sum(piece.tokens for piece in pack),
+        ordinal=ordinal,
+        blocks=numbers,
+        names=tuple(names),
+    )

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Origin(IntEnum):
@@ -34,8 +34,7 @@ class Origin(IntEnum):
     """By a fact from elsewhere that names this text as its source."""
 
 
-@dataclass(frozen=True, slots=True)
-class IntroducedName:
+class IntroducedName(NamedTuple):
     """A name a document introduces: it may be mentioned anywhere, now or later."""
 
     text: str
@@ -44,8 +43,7 @@ class IntroducedName:
     """concept, person, organisation, place, method, paper, code_symbol, url …"""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A structural part of the content: characters `start` to `end`.
 
     Blocks are in order and do not overlap. The chunker joins small neighbours of one
@@ -62,8 +60,7 @@ class Block:
     """Names this block introduces: the symbol it defines, its speaker."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """An edge a document states, between names. It holds as long as the document does.
 
     An end is a name (an entity), or a topic when it starts with `topic:`.
@@ -95,6 +92,10 @@ class Document:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     valid_from: datetime | None = None
+    outline: bytes = b""
+    """Its parts, packed: so it comes from the process that read it, without them."""
+    fingerprint: bytes = b""
+    """The hash by which its source is known to be unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,16 @@ class Introductions:
     """The kind of document they are from."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A source or record that was passed over."""
+
+    where: str
+    """The topic; or the file and the line, or the number of the record in an array."""
+    why: str
+    """One sentence."""
+
+
 class Unreadable(Exception):
     """A source that cannot be read; the message is one sentence that says why."""
 
@@ -133,11 +144,9 @@ def pack_document(document: Document) -> bytes:
         {
             "title": document.title,
             "kind": document.kind,
-            "blocks": [
-                [b.start, b.end, b.heading, b.whole, _rows(b.names)] for b in document.blocks
-            ],
-            "names": _rows(document.names),
-            "links": [_link_row(link) for link in document.links],
+            "blocks": document.blocks,
+            "names": document.names,
+            "links": document.links,
         }
     )
 
@@ -162,10 +171,10 @@ def unpack_document(outline: bytes, topic: str, content: str) -> Document:
 def pack_introductions(document: Document, chunks: Sequence[ChunkSpan]) -> bytes:
     """The names and links of a document, by chunk."""
     chunk_of = {block: chunk.ordinal for chunk in reversed(chunks) for block in chunk.blocks}
-    names: list[list[Any]] = [[*row, None] for row in _rows(document.names)]
+    names: list[tuple[Any, ...]] = [(*name, None) for name in document.names]
     for chunk in chunks:
-        names += [[*row, chunk.ordinal] for row in _rows(chunk.names)]
-    links = [_link_row(replace(link, block=chunk_of.get(link.block, 0))) for link in document.links]
+        names += [(*name, chunk.ordinal) for name in chunk.names]
+    links = [link._replace(block=chunk_of.get(link.block, 0)) for link in document.links]
     return _pack({"names": names, "links": links, "kind": document.kind})
 
 
@@ -181,17 +190,9 @@ def unpack_introductions(outline: bytes | None) -> Introductions:
     )
 
 
-def _rows(names: Iterable[IntroducedName]) -> list[list[Any]]:
-    return [[name.text, int(name.origin), name.kind] for name in names]
-
-
 def _name(row: Sequence[Any]) -> IntroducedName:
     text, origin, kind = row
     return IntroducedName(text, Origin(origin), kind)
-
-
-def _link_row(link: Link) -> list[Any]:
-    return [link.source, link.relation, link.target, link.block, link.evidence, link.weight]
 
 
 def _pack(data: dict[str, Any]) -> bytes:

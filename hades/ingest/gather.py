@@ -7,35 +7,31 @@ costs no more than that.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.document import Document, Unreadable
-from hades.ingest.facts import looks_like_triple
+from hades.ingest.document import Bad, Document, Unreadable
 from hades.ingest.readers import reader_for
-from hades.ingest.readers.arxiv import looks_like_paper, read_arxiv
-from hades.ingest.readers.chats import HEAD_BYTES, first_objects, looks_like_chat, read_chats
-from hades.ingest.readers.records import Bad, FieldMapping, read_corpus
-from hades.ingest.walk import Unwalkable, walk
+from hades.ingest.readers.records import FieldMapping
+from hades.ingest.readers.text import check_size
+from hades.ingest.reading import Task, fingerprint, holds_many
+from hades.ingest.walk import walk
 
-READER_VERSION = b"2"
-"""Part of every fingerprint: raised when readers give other documents for the same bytes."""
-
-_RECORD_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+Read = Callable[[Iterable[Task]], Iterator[tuple[Task, Document | Bad]]]
+"""Has sources read, elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A document that may have changed: read it only if its fingerprint is new."""
+    """A document that may have changed."""
 
     topic: str
     fingerprint: bytes
-    read: Callable[[], Document]
+    found: Task | Document
+    """What is to be read only if the fingerprint is new, or was read to know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +43,15 @@ class Root:
     fields: FieldMapping | None
     name: str
     """How the store knows it."""
+    follow_links: bool = False
 
 
 def root_of(
-    path: Path, prefix: str | None, fields: Mapping[str, str] | None, name: str | None = None
+    path: Path,
+    prefix: str | None,
+    fields: Mapping[str, str] | None,
+    name: str | None = None,
+    follow_links: bool = False,
 ) -> Root:
     """A path given to `ingest`, checked; `name` is what it is known by instead of its path."""
     if "\0" in str(path):
@@ -65,84 +66,49 @@ def root_of(
             raise InvalidInput(f"The field mapping is wrong: {error}.") from error
     prefix = path.name if prefix is None and path.is_dir() else prefix or ""
     known_by = str(path) if name is None else clean_name(name, "source")
-    return Root(path, prefix, mapping, known_by)
+    return Root(path, prefix, mapping, known_by, follow_links)
 
 
-def gather(root: Root) -> Iterator[Item | Bad]:
+def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
     """Everything a root holds."""
     if not root.path.exists():
         yield Bad(str(root.path), "There is nothing there to ingest.")
-        return
-    if root.path.is_dir():
-        if looks_like_chat(root.path, b""):
-            yield from _records(read_chats(root.path, root.prefix or root.path.name))
-            return
-        for path in walk(root.path):
-            if isinstance(path, Unwalkable):
-                yield Bad(str(path.path), f"It cannot be looked at: {path.why}.")
-                continue
-            relative = path.relative_to(root.path).as_posix()
-            yield from _file(root, path, f"{root.prefix}/{relative}".lstrip("/"))
-    else:
+    elif not root.path.is_dir():
         name = f"{root.prefix}/{root.path.name}" if root.prefix else root.path.name
-        yield from _file(root, root.path, name)
+        yield from _file(root, root.path, name, read)
+    elif holds_many(root.path, None):
+        yield from _many(Task(str(root.path), root.prefix, True, root.prefix), read)
+    else:
+        for path, why_not in walk(root.path, follow_links=root.follow_links):
+            relative = path.relative_to(root.path).as_posix()
+            topic = f"{root.prefix}/{relative}".lstrip("/")
+            if why_not:
+                yield Bad(topic, why_not)
+            else:
+                yield from _file(root, path, topic, read)
 
 
-def _file(root: Root, path: Path, topic: str) -> Iterator[Item | Bad]:
+def _file(root: Root, path: Path, topic: str, read: Read) -> Iterator[Item | Bad]:
+    fields = asdict(root.fields) if root.fields else None
     try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        many = _documents_of(root, path, head)
-        if many is not None:
-            yield from _records(many)
-            return
-        reader = reader_for(path)
-        if reader is None:
+        if holds_many(path, fields):
+            yield from _many(Task(str(path), topic, True, root.prefix, fields), read)
+        elif reader_for(path) is None:
             yield Bad(topic, f"No reader knows files like {path.suffix or path.name}.")
-            return
-        data = path.read_bytes()
+        else:
+            check_size(path.stat().st_size, topic)
+            with path.open("rb") as file:
+                mark = fingerprint(iter(lambda: file.read(2**20), b""))
+            yield Item(topic, mark, Task(str(path), topic))
     except Unreadable as error:
         yield Bad(topic, str(error))
-        return
     except OSError as error:
         yield Bad(topic, f"It cannot be read: {error.strerror or error}.")
-        return
-    yield Item(topic, fingerprint(data), lambda: reader(data, topic))
 
 
-def _documents_of(root: Root, path: Path, head: bytes) -> Iterator[Document | Bad] | None:
-    """The documents of a file that holds many; None for a file that is one."""
-    if root.fields is not None:
-        return read_corpus(path, root.fields)
-    prefix = root.prefix or path.stem
-    if path.suffix.lower() in _RECORD_SUFFIXES:
-        objects = first_objects(head.decode("utf-8", errors="replace"))
-        first = next(iter(objects), None)
-        if first is not None and looks_like_paper(first):
-            return read_arxiv(path)
-        if first is not None and looks_like_triple(first):
-            raise Unreadable(f"{path.name} holds triples: use `hades import-triples`.")
-        if looks_like_chat(path, head):
-            return read_chats(path, prefix)
-        return read_corpus(path, FieldMapping(prefix=root.prefix) if root.prefix else None)
-    if path.suffix.lower() in (".json", ".txt") and looks_like_chat(path, head):
-        return read_chats(path, prefix)
-    return None
-
-
-def _records(documents: Iterator[Document | Bad]) -> Iterator[Item | Bad]:
-    try:
-        for document in documents:
-            if isinstance(document, Bad):
-                yield document
-            else:
-                told = json.dumps([document.content, list(document.tags)], ensure_ascii=False)
-                mark = fingerprint(told.encode())
-                yield Item(document.topic, mark, lambda document=document: document)  # type: ignore[misc]
-    except Unreadable as error:
-        yield Bad("", str(error))
-
-
-def fingerprint(data: bytes) -> bytes:
-    """The hash by which an unchanged source is known."""
-    return blake2b(READER_VERSION + data, digest_size=16).digest()
+def _many(task: Task, read: Read) -> Iterator[Item | Bad]:
+    for _, found in read([task]):
+        if isinstance(found, Bad):
+            yield found
+        else:
+            yield Item(found.topic, found.fingerprint, found)

@@ -6,22 +6,28 @@ that day. A renamed file keeps its history, a deleted one is forgotten as of its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from hades.domain.times import AsOf
 from hades.errors import HadesError, InvalidInput, NotFound
-from hades.ingest.document import Document, Unreadable, pack_document
-from hades.ingest.gather import fingerprint
+from hades.ingest.document import Bad, Document, Unreadable
+from hades.ingest.gather import Read
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.git_history import FileAtCommit, read_history
+from hades.ingest.reading import Task
 from hades.ingest.summary import Summary
 from hades.store.records import Draft, Progress
 from hades.store.store import Store
 
-BATCH_STATES = 200
+BATCH_DOCUMENTS = 200
+BATCH_CHARACTERS = 16 * 2**20
+"""What is read before it is written together: no more of either."""
+
+Batched = TypeVar("Batched")
 
 
 def _commits(repo: Path, since: str | None) -> Iterator[FileAtCommit]:
@@ -37,32 +43,28 @@ def _commits(repo: Path, since: str | None) -> Iterator[FileAtCommit]:
 class History:
     """Takes the history of a repository into a space."""
 
-    def __init__(self, store: Store, space: int, actor: str, on_progress: Progress | None) -> None:
+    def __init__(self, store: Store, space: int, actor: str, told: Progress, read: Read) -> None:
         self._store = store
         self._space = space
         self._actor = actor
-        self._told = on_progress or (lambda _what, _done, _total: None)
+        self._told = told
+        self._read = read
 
     def take(self, repo: Path, prefix: str | None, summary: Summary) -> None:
         """Every state of every file, in the order of the commits."""
         repo = repo.expanduser().resolve()
         prefix = prefix or repo.name
-        batch: list[FileAtCommit] = []
         done = 0
         mark = f"history:{self._space}:{prefix}:{repo}"
         last = self._store.meta(mark)
         try:
-            for found in _commits(repo, last):
-                last = found.commit
-                batch.append(found)
-                if len(batch) == BATCH_STATES:
-                    self._take_all(repo, prefix, batch, summary)
-                    done += len(batch)
-                    self._told("reading commits", done, 0)
-                    batch.clear()
+            for batch in batches(_commits(repo, last), lambda found: len(found.data or b"")):
+                self._take_all(repo, prefix, batch, summary)
+                done += len(batch)
+                self._told("reading commits", done, 0)
+                last = batch[-1].commit
         except Unreadable as error:
             raise InvalidInput(str(error)) from error
-        self._take_all(repo, prefix, batch, summary)
         if last is not None:
             with self._store.transaction():
                 self._store.set_meta(mark, last)
@@ -70,10 +72,18 @@ class History:
     def _take_all(
         self, repo: Path, prefix: str, batch: list[FileAtCommit], summary: Summary
     ) -> None:
+        tasks = {
+            number: Task(found.path, f"{prefix}/{found.path}", data=found.data)
+            for number, found in enumerate(batch)
+            if found.data and reader_for(Path(found.path)) is not None
+        }
+        # One file is one document, or the reason why it is none.
+        answers = (answer for _, answer in self._read(tasks.values()))
+        documents = dict(zip(tasks, answers, strict=True))
         with self._store.transaction():
-            for found in batch:
+            for number, found in enumerate(batch):
                 try:
-                    self._take(repo, prefix, found, summary)
+                    self._take(repo, prefix, found, documents.get(number), summary)
                 except (Unreadable, HadesError) as error:
                     where = f"{prefix}/{found.path} at {found.commit[:10]}"
                     summary.skipped.append((where, str(error)))
@@ -85,7 +95,14 @@ class History:
             return False
         return True
 
-    def _take(self, repo: Path, prefix: str, found: FileAtCommit, summary: Summary) -> None:
+    def _take(
+        self,
+        repo: Path,
+        prefix: str,
+        found: FileAtCommit,
+        document: Document | Bad | None,
+        summary: Summary,
+    ) -> None:
         topic = f"{prefix}/{found.path}"
         exists = self._store.topics.exists(self._space, topic)
         old = f"{prefix}/{found.renamed_from}" if found.renamed_from else None
@@ -101,17 +118,30 @@ class History:
                     self._store.topics.add(write, self._space, topic, gone)
                 summary.removed += 1
             return
-        reader = reader_for(Path(found.path))
-        if reader is None or not found.data:
+        if document is None:
             return
-        document = reader(found.data, topic)
+        if isinstance(document, Bad):
+            raise Unreadable(document.why)
         said = {"commit": found.commit, "author": found.author, "message": found.message}
         document = replace(document, metadata={**document.metadata, **said}, valid_from=found.when)
-        mark = fingerprint(found.data)
-        appended = store_document(self._store, self._space, self._actor, document, str(repo), mark)
+        appended = store_document(self._store, self._space, self._actor, document, str(repo))
         summary.added += not exists
         summary.changed += exists and appended
         summary.unchanged += exists and not appended
+
+
+def batches(items: Iterable[Batched], size: Callable[[Batched], int]) -> Iterator[list[Batched]]:
+    """Items in lists that are not too long, nor too large together."""
+    batch: list[Batched] = []
+    held = 0
+    for item in items:
+        batch.append(item)
+        held += size(item)
+        if len(batch) == BATCH_DOCUMENTS or held >= BATCH_CHARACTERS:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
 
 
 def store_document(
@@ -120,15 +150,15 @@ def store_document(
     actor: str,
     document: Document,
     root: str,
-    mark: bytes,
     *,
     cut_anew: bool = False,
 ) -> bool:
     """Write a document as a state of its topic; whether that is a new state.
 
-    `root` and the fingerprint `mark` say what it was read from. With `cut_anew` also an
-    unchanged state is cut into chunks again.
+    `root` says what it was read from. With `cut_anew` also an unchanged state is cut into
+    chunks again.
     """
+    topic = document.topic
     with store.write(actor, "ingest", space) as write:
         draft = Draft(
             content=document.content,
@@ -136,9 +166,8 @@ def store_document(
             metadata=dict(document.metadata),
             valid_from=document.valid_from,
         )
-        state, appended = store.topics.add(write, space, document.topic, draft)
-        store.sources.put(space, document.topic, root, mark, document.kind, document.title)
+        state, appended = store.topics.add(write, space, topic, draft)
+        store.sources.put(space, topic, root, document.fingerprint, document.kind, document.title)
         if appended or cut_anew:
-            packed = pack_document(document)
-            store.chunks.outline(space, document.topic, state.version, packed)
+            store.chunks.outline(space, topic, state.version, document.outline)
     return appended

@@ -7,8 +7,9 @@ depends on the texts alone, not on the order in which they came.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +27,14 @@ from hades.ingest.document import (
     unpack_document,
     unpack_introductions,
 )
+from hades.ingest.history import batches
 from hades.ingest.introduce import Found, Introducer
 from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.models.names_extractor import WORDS_AT_MOST, is_name
-from hades.store.records import ChunkDraft, Mention, Pending, Progress, Write
+from hades.store.records import ChunkDraft, Mention, Pending, Progress
 from hades.store.store import Store
 
 BATCH_STATES = 200
@@ -84,34 +86,35 @@ class Phases:
     def cut(self) -> int:
         """ChunkDraft states into chunks; how many states."""
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
-        for batch in self._waiting(Phase.CHUNKS):
-            with self._store.transaction():
-                for pending in batch:
-                    with self._store.write(self._actor, "cut", self._space) as write:
-                        self._cut(write, pending)
-            done += len(batch)
-            self._told("cutting", done, total)
+        passages = self._store.chunks
+        for waiting in self._waiting(Phase.CHUNKS):
+            for batch in batches(map(self._cut, waiting), lambda cut: cut.characters):
+                with self._store.transaction():
+                    for state, _, chunks, outline in batch:
+                        with self._store.write(self._actor, "cut", self._space) as write:
+                            passages.place(write, state, chunks)
+                            phase = None if outline is None else Phase.EMBEDDINGS
+                            passages.advance(state, phase, outline)
+                done += len(batch)
+                self._told("cutting", done, total)
         return done
 
-    def _cut(self, write: Write, pending: Pending) -> None:
-        passages = self._store.chunks
-        if passages.is_forgotten(pending.state):
-            passages.place(write, pending.state, [])
-            passages.advance(pending.state, None)
-            return
+    def _cut(self, pending: Pending) -> _Cut:
+        """What a state is cut into: made before anything is locked."""
+        if self._store.chunks.is_forgotten(pending.state):
+            return _Cut(pending.state)
         content = self._store.topics.content(pending.state)
         document = _document(pending, content)
         found = chunk(document, count_tokens) if content.strip() else []
         # A note's name is often the best that it says.
         name = spoken(pending.topic) if pending.outline is None else ""
-        cuts = [
+        chunks = [
             ChunkDraft(
                 *(p.start, p.end, content[p.start : p.end], p.tokens, _under(name, p.heading))
             )
             for p in found
         ]
-        passages.place(write, pending.state, cuts)
-        passages.advance(pending.state, Phase.EMBEDDINGS, pack_introductions(document, found))
+        return _Cut(pending.state, len(content), chunks, pack_introductions(document, found))
 
     # Embeddings
 
@@ -120,16 +123,7 @@ class Phases:
         last = self._store.chunks.embedded(encoder.model)
         done, total = 0, len(self._store.chunks.unembedded(encoder.model, last, 1 << 30))
         while batch := self._store.chunks.unembedded(encoder.model, last, BATCH_TEXTS):
-            texts = self._embedded_texts(batch)
-            flat = [text for of_chunk in texts for text in of_chunk]
-            vectors = iter(self._encoded(encoder, flat, done, total))
-            rows = (
-                (
-                    chunk_id << 3 | NodeKind.CHUNK,
-                    b"".join(next(vectors).tobytes() for _ in of_chunk),
-                )
-                for chunk_id, of_chunk in zip(batch, texts, strict=True)
-            )
+            rows = self._vectors(encoder, self._embedded_texts(batch), done, total)
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
             done, last = done + len(batch), batch[-1]
@@ -150,16 +144,16 @@ class Phases:
         edges = self._store.edges
         done, total = 0, edges.waiting(encoder.model)
         while batch := edges.unembedded(encoder.model, BATCH_TEXTS):
-            texts = {row[1]: fact_words(*row[2:]) for row in batch if row[3] != SIMILAR_TO}
+            texts = {
+                row[1] << 3 | NodeKind.EDGE: [fact_words(*row[2:])]
+                for row in batch
+                if row[3] != SIMILAR_TO
+            }
             if not texts:
                 with self._store.transaction():
                     edges.set_embedded(encoder.model, batch[-1][0])
                 continue
-            vectors = self._encoded(encoder, list(texts.values()), done, total)
-            rows = (
-                (edge << 3 | NodeKind.EDGE, vector.tobytes())
-                for edge, vector in zip(texts, vectors, strict=True)
-            )
+            rows = self._vectors(encoder, texts, done, total)
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
                 edges.set_embedded(encoder.model, batch[-1][0])
@@ -170,27 +164,33 @@ class Phases:
         for pending in waiting:
             self._store.chunks.advance(pending.state, Phase.EDGES, pending.outline)
 
-    def _encoded(
-        self, encoder: Encoder, texts: Sequence[str], done: int, total: int
-    ) -> npt.NDArray[np.float16]:
-        """The vectors of a batch, told of in parts: whoever is told can stop it in between."""
-        parts = []
-        for at in range(0, len(texts), TOLD_TEXTS):
+    def _vectors(
+        self, encoder: Encoder, texts: Mapping[int, Sequence[str]], done: int, total: int
+    ) -> list[tuple[int, bytes]]:
+        """The vectors of each node's texts, told of in parts: whoever is told can stop it."""
+        flat = [text for of_node in texts.values() for text in of_node]
+        found: list[npt.NDArray[np.float16]] = []
+        for at in range(0, len(flat), TOLD_TEXTS):
             self._told("embedding", done + at, total)
-            parts.append(encoder.encode(texts[at : at + TOLD_TEXTS]).astype(np.float16))
-        return np.concatenate(parts)
+            found += [*encoder.encode(flat[at : at + TOLD_TEXTS]).astype(np.float16)]
+        vectors = iter(found)
+        return [
+            (node, b"".join(next(vectors).tobytes() for _ in of_node))
+            for node, of_node in texts.items()
+        ]
 
-    def _embedded_texts(self, chunks: Sequence[int]) -> list[list[str]]:
+    def _embedded_texts(self, chunks: Sequence[int]) -> dict[int, list[str]]:
         """What is embedded of each chunk: all of it, and of a note each sentence as well."""
         texts = self._store.chunks.texts(chunks)
         headings = self._store.chunks.headings(chunks)
         notes = self._store.chunks.notes(chunks)
-
-        def parts(one: int) -> list[str]:
+        embedded = {}
+        for one in chunks:
             whole = texts.get(one, "")
-            return [whole, *(note_sentences(whole) if one in notes else ())]
-
-        return [[with_heading(headings[one], part) for part in parts(one)] for one in chunks]
+            parts = [whole, *(note_sentences(whole) if one in notes else ())]
+            node = one << 3 | NodeKind.CHUNK
+            embedded[node] = [with_heading(headings[one], part) for part in parts]
+        return embedded
 
     # Edges
 
@@ -291,6 +291,15 @@ class Phases:
     def _waiting(self, phase: Phase) -> Iterator[list[Pending]]:
         while batch := self._store.chunks.pending(phase, self._space, BATCH_STATES):
             yield batch
+
+
+class _Cut(NamedTuple):
+    """A state as chunks, and its introductions by chunk; of a forgotten one neither."""
+
+    state: int
+    characters: int = 0
+    chunks: Sequence[ChunkDraft] = ()
+    introductions: bytes | None = None
 
 
 class _NameDictionary:

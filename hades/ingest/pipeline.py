@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
+from itertools import groupby
 from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import HadesError, InvalidInput
-from hades.ingest.document import Unreadable
-from hades.ingest.gather import Item, Root, gather, root_of
-from hades.ingest.history import History, store_document
+from hades.ingest.document import Bad, Document
+from hades.ingest.gather import Item, Read, Root, gather, root_of
+from hades.ingest.history import BATCH_DOCUMENTS, History, batches, store_document
 from hades.ingest.phases import Phases, Saying
-from hades.ingest.readers.records import Bad
+from hades.ingest.reading import Task
 from hades.ingest.summary import Summary
+from hades.ingest.walk import LEADS_OUT
+from hades.ingest.workers import Workers
 from hades.models.encoder import Encoder
 from hades.store.records import Draft, Progress
 from hades.store.store import Store
 
 PHASES = ("nodes", "chunks", "embeddings", "edges")
-BATCH_DOCUMENTS = 200
 
 
 class Pipeline:
@@ -39,7 +41,8 @@ class Pipeline:
         self._space = space
         self._actor = actor
         self._encoder = encoder
-        self._told = on_progress or (lambda _what, _done, _total: None)
+        self._on_progress = on_progress or (lambda _what, _done, _total: None)
+        self._last_told = ("looking", 0, 0)
         self._phases = Phases(store, space, actor, on_progress, saying)
 
     def ingest(
@@ -52,10 +55,13 @@ class Pipeline:
         dry_run: bool,
         history: bool = False,
         source: str | None = None,
+        follow_links: bool = False,
+        in_process: bool = False,
     ) -> Summary:
         """Bring everything at these paths up to date; with `history`, commit by commit.
 
-        `source` is the name one path is known by instead of its own.
+        `source` is the name one path is known by instead of its own. `in_process` reads
+        without worker processes and their limits.
         """
         phases = (phases,) if isinstance(phases, str) else tuple(phases)
         for phase in phases:
@@ -68,20 +74,23 @@ class Pipeline:
                 raise InvalidInput(f"A path is a non-empty string, not {path!r}.")
         if source is not None and (len(paths) != 1 or history or Path(source).is_absolute()):
             raise InvalidInput("A source names one file or folder, and is no path itself.")
-        roots = [root_of(Path(path), prefix, fields, source) for path in paths]
+        roots = [root_of(Path(path), prefix, fields, source, follow_links) for path in paths]
         if not any(root.path.exists() for root in roots):
             raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
         summary = Summary()
         if history and dry_run:
             raise InvalidInput("A dry run of a history is not possible: leave one of them out.")
         if "nodes" in phases:
-            with _timed(summary, "nodes"):
+            workers = Workers(self._still_wanted, in_process=in_process)
+            with _timed(summary, "nodes"), closing(workers):
                 for root in roots:
                     if history:
-                        past = History(self._store, self._space, self._actor, self._told)
+                        past = History(
+                            self._store, self._space, self._actor, self._told, workers.read
+                        )
                         past.take(root.path, prefix, summary)
                     else:
-                        self._take_root(root, summary, dry_run)
+                        self._take_root(root, summary, dry_run, workers.read)
         if not dry_run:
             self.index(summary, [phase for phase in phases if phase != "nodes"])
         return summary
@@ -98,16 +107,26 @@ class Pipeline:
             with _timed(summary, "edges"):
                 self._phases.link(self._encoder)
 
-    def _take_root(self, root: Root, summary: Summary, dry_run: bool) -> None:
+    def _told(self, what: str, done: int, total: int) -> None:
+        self._last_told = (what, done, total)
+        self._on_progress(*self._last_told)
+
+    def _still_wanted(self) -> None:
+        """Called while a file is read: whoever is told can stop it."""
+        self._on_progress(*self._last_told)
+
+    def _take_root(self, root: Root, summary: Summary, dry_run: bool, read: Read) -> None:
         known = self._store.sources.of_root(self._space, root.name)
-        fresh, gone = self._look(root, known, summary)
+        fresh, gone = self._look(root, known, summary, read)
         renamed = self._renamed(fresh, gone)
-        for first in range(0, len(fresh), BATCH_DOCUMENTS):
+        done = 0
+        for batch in batches(_read_items(fresh, read), _size):
             with nullcontext() if dry_run else self._store.transaction():
-                for item in fresh[first : first + BATCH_DOCUMENTS]:
-                    self._take(root, item, known, renamed.get(item.topic), summary, dry_run)
+                for document in batch:
+                    self._take(root, document, known, renamed, summary, dry_run)
+            done += len(batch)
             if not dry_run:
-                self._told("reading", min(first + BATCH_DOCUMENTS, len(fresh)), len(fresh))
+                self._told("reading", done, len(fresh))
         for topic in gone.keys() - set(renamed.values()):
             if not dry_run:
                 with self._store.write(self._actor, "remove", self._space) as write:
@@ -115,7 +134,7 @@ class Pipeline:
             summary.removed += 1
 
     def _look(
-        self, root: Root, known: Mapping[str, bytes], summary: Summary
+        self, root: Root, known: Mapping[str, bytes], summary: Summary, read: Read
     ) -> tuple[list[Item], dict[str, bytes]]:
         """What is new or changed at a root, and what is gone from it."""
         forgotten = self._store.sources.forgotten(self._space, root.name)
@@ -123,14 +142,15 @@ class Pipeline:
         seen_all = True
         fresh: list[Item] = []
         topics: set[str] = set()
-        for seen, found in enumerate(gather(root), start=1):
+        for seen, found in enumerate(gather(root, read), start=1):
             if seen % BATCH_DOCUMENTS == 0:
                 self._told("looking", seen, 0)
             if isinstance(found, Bad):
                 summary.skipped.append((found.where, found.why))
                 # A file that cannot be read now keeps what was read; where a folder or a
                 # line cannot, nobody can tell what is gone, so nothing is.
-                seen_all = seen_all and gone.pop(found.where, None) is not None
+                is_link = found.why == LEADS_OUT
+                seen_all = (gone.pop(found.where, None) is not None or is_link) and seen_all
                 continue
             if found.topic in topics:
                 why = "Another source here gives the same topic: give it another id or prefix."
@@ -158,37 +178,36 @@ class Pipeline:
     def _take(
         self,
         root: Root,
-        item: Item,
+        document: Document | Bad,
         known: Mapping[str, bytes],
-        old_topic: str | None,
+        renamed: Mapping[str, str],
         summary: Summary,
         dry_run: bool,
     ) -> None:
-        """Read a source and write its state; a dry run reads it, to name it if it is bad."""
+        """Write the state of a source that was read."""
+        if isinstance(document, Bad):
+            summary.skipped.append((document.where, document.why))
+            return
+        topic = document.topic
+        old_topic = renamed.get(topic)
         try:
-            self._refuse_foreign(root, item.topic)
-            document = item.read()
-            clean_name(document.topic)
+            clean_name(topic)
+            self._refuse_foreign(root, topic)
             if not dry_run:
                 if old_topic is not None:
                     with self._store.write(self._actor, "rename", self._space) as write:
-                        self._store.sources.rename(write, self._space, old_topic, item.topic)
+                        self._store.sources.rename(write, self._space, old_topic, topic)
                 # Headings and links may hold the name of the file: renamed, it is cut anew.
                 store_document(
-                    self._store,
-                    self._space,
-                    self._actor,
-                    document,
-                    root.name,
-                    item.fingerprint,
+                    *(self._store, self._space, self._actor, document, root.name),
                     cut_anew=old_topic is not None,
                 )
-        except (Unreadable, HadesError) as error:
-            summary.skipped.append((item.topic, str(error)))
+        except HadesError as error:
+            summary.skipped.append((topic, str(error)))
         else:
             summary.renamed += old_topic is not None
-            summary.changed += old_topic is None and item.topic in known
-            summary.added += old_topic is None and item.topic not in known
+            summary.changed += old_topic is None and topic in known
+            summary.added += old_topic is None and topic not in known
 
     def _refuse_foreign(self, root: Root, topic: str) -> None:
         """Do not write over what came from elsewhere under the same name."""
@@ -199,6 +218,20 @@ class Pipeline:
             return
         whose = "was written by hand" if owner is None else f"comes from {owner}"
         raise InvalidInput(f"A topic of that name {whose}: give another --prefix.")
+
+
+def _read_items(items: Iterable[Item], read: Read) -> Iterator[Document | Bad]:
+    """What items hold, in their order; several files are read at once."""
+    for is_read, group in groupby(items, lambda item: isinstance(item.found, Document)):
+        if is_read:
+            yield from (item.found for item in group if isinstance(item.found, Document))
+        else:
+            tasks = (item.found for item in group if isinstance(item.found, Task))
+            yield from (found for _, found in read(tasks))
+
+
+def _size(document: Document | Bad) -> int:
+    return 0 if isinstance(document, Bad) else len(document.content)
 
 
 def _is_gone(owner: str) -> bool:

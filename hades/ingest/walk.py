@@ -1,14 +1,15 @@
 """Which files there are to read: a folder without what its ignore files leave out.
 
 `.gitignore` and `.hadesignore` are respected at every level, as git does it. Hidden files
-and folders are passed over, links to folders are not followed, so a loop cannot trap us.
+and folders are passed over. A link to a folder is passed over, one that leads out of the
+root is named, unless links are to be followed; no folder is ever walked twice, so a loop
+cannot trap us.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from hades.ingest.ignore import IgnoreRule, is_ignored, read_rules
@@ -17,45 +18,52 @@ IGNORE_FILES = (".gitignore", ".hadesignore")
 _ALWAYS_IGNORED = frozenset({"__pycache__", "node_modules"})
 
 
-def walk(root: Path) -> Iterator[Path | Unwalkable]:
-    """The files below a folder, in a stable order, and what could not be looked at."""
-    yield from _below(root, [])
+LEADS_OUT = "It is a link that leads out of the folder: --follow-links takes it in."
 
-
-@dataclass(frozen=True, slots=True)
-class Unwalkable:
-    """A path that could not be looked at, and why."""
-
-    path: Path
-    why: str
-
-
+Found = tuple[Path, str]
+"""A file, and why it cannot be read; empty: it can, as far as is known."""
 Rules = list[tuple[Path, list[IgnoreRule]]]
 
 
-def _below(folder: Path, rules: Rules) -> Iterator[Path | Unwalkable]:
+def walk(root: Path, *, follow_links: bool = False) -> Iterator[Found]:
+    """The files below a folder, in a stable order, and what could not be looked at."""
+    yield from _below(root, [], root.resolve(), set() if follow_links else None)
+
+
+def _below(folder: Path, rules: Rules, root: Path, walked: set[Path] | None) -> Iterator[Found]:
+    """`walked` are the real folders seen so far; None: links are not followed."""
     try:
+        if walked is not None:
+            if (real := folder.resolve()) in walked:
+                return
+            walked.add(real)
         rules = [*rules, *_rules_of(folder)]
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield Unwalkable(folder, error.strerror or str(error))
+        yield folder, _not_looked_at(error)
         return
     for entry in entries:
         path = Path(entry.path)
         if entry.name.startswith(".") or entry.name in _ALWAYS_IGNORED or _ours(entry.name):
             continue
         try:
-            is_folder = entry.is_dir(follow_symlinks=False)
-            is_file = entry.is_file()
+            is_folder, is_file = entry.is_dir(), entry.is_file()
+            leads_out = entry.is_symlink() and not path.resolve().is_relative_to(root)
         except OSError as error:
-            yield Unwalkable(path, error.strerror or str(error))
+            yield path, _not_looked_at(error)
             continue
         if _ignored(path, is_folder, rules):
             continue
-        if is_folder:
-            yield from _below(path, rules)
+        if leads_out and walked is None and (is_folder or is_file):
+            yield path, LEADS_OUT
+        elif is_folder and (walked is not None or not entry.is_symlink()):
+            yield from _below(path, rules, root, walked)
         elif is_file:
-            yield path
+            yield path, ""
+
+
+def _not_looked_at(error: OSError) -> str:
+    return f"It cannot be looked at: {error.strerror or error}."
 
 
 def _ours(name: str) -> bool:

@@ -11,7 +11,7 @@ from hades.operations.declare import Role, operation
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
-    from hades.ingest.facts import Triple
+    from hades.ingest.readers.triples import Triple
     from hades.ingest.summary import Summary
     from hades.memory import Memory
 
@@ -25,6 +25,8 @@ def ingest(
     history: bool = False,
     dry_run: bool = False,
     source: str | None = None,
+    follow_links: bool = False,
+    in_process: bool = False,
     on_progress: Progress | None = None,
 ) -> Summary:
     """Take in files, folders, chat exports and corpora, and bring them up to date.
@@ -37,6 +39,9 @@ def ingest(
     is a state, true since that commit. One that cannot be read is named in the summary
     and stops nothing. A killed run goes on where it stood. `source` is the name one path
     is known by, where its own may be another the next time; default: the path.
+    Links that lead out of a folder are named and skipped, unless `follow_links`. Files are
+    read in processes of their own, with limits (settings `ingest_…`) for each document;
+    `in_process` reads them here and without, for debugging.
     """
     from hades.ingest.pipeline import Pipeline
 
@@ -60,6 +65,8 @@ def ingest(
         dry_run=dry_run,
         history=history,
         source=source,
+        follow_links=follow_links,
+        in_process=in_process,
     )
 
 

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from hades.ingest.document import Document, IntroducedName, Link, Origin, Unreadable
-from hades.ingest.readers.chats import HEAD_BYTES, looks_like_chat, read_chats
-from hades.ingest.readers.records import Bad
+from hades.ingest.document import Bad, Document, IntroducedName, Link, Origin, Unreadable
+from hades.ingest.readers.chats import looks_like_chat, read_chats
 
 AN_HOUR = 3600
 
@@ -30,7 +27,7 @@ def write(folder: Path, name: str, value: object) -> Path:
 
 def read(path: Path) -> list[Document]:
     """The documents of a file that is recognised and without fault."""
-    assert looks_like_chat(path, b"" if path.is_dir() else path.read_bytes()[:HEAD_BYTES])
+    assert looks_like_chat(path)
     items = list(read_chats(path, "chats"))
     assert [item for item in items if isinstance(item, Bad)] == []
     documents = [item for item in items if isinstance(item, Document)]
@@ -116,7 +113,7 @@ def test_bad_turns_are_named_and_reading_goes_on(tmp_path: Path) -> None:
         + json.dumps(turn(3, speaker=[1]))
     )
     path = write(tmp_path, "t.jsonl", text)
-    assert looks_like_chat(path, path.read_bytes())
+    assert looks_like_chat(path)
     *bads, document = read_chats(path, "chats")
     assert isinstance(document, Document)
     assert len(document.blocks) == 1
@@ -186,12 +183,6 @@ def test_chatgpt_trees_that_are_damaged(tmp_path: Path) -> None:
         "This is not a conversation with a `mapping` of messages.",
         "The conversation has no id.",
     ]
-
-
-def test_an_export_longer_than_the_head_is_recognised(tmp_path: Path) -> None:
-    long = chatgpt()
-    long["mapping"]["u"]["message"]["content"]["parts"] = ["long " * 20_000]
-    assert len(read(write(tmp_path, "conversations.json", [long]))) == 1
 
 
 def test_claude_export(tmp_path: Path) -> None:
@@ -328,15 +319,13 @@ def test_whatsapp_from_ios(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("dates", "days"),
     [
-        (("03/04/2023", "04/04/2023"), ["03-04-2023", "04-04-2023"]),
-        (("11/12/2023", "01/01/2024"), ["11-12-2023", "01-01-2024"]),
-        (("05/05/2023",), ["2023-05-05"]),
+        (("03/04/2023", "04/04/2023"), ["2023-04-03", "2023-04-04"]),
+        (("03/04/2023", "03/14/2023"), ["2023-03-04", "2023-03-14"]),
         (("03.04.23",), ["2023-04-03"]),
         (("2023/04/03",), ["2023-04-03"]),
-        (("10/04/2023", "09/05/2023"), ["2023-04-10", "2023-05-09"]),
     ],
 )
-def test_whatsapp_days_are_read_where_only_one_order_fits(
+def test_whatsapp_days_have_the_day_first_unless_that_cannot_be(
     tmp_path: Path, dates: tuple[str, ...], days: list[str]
 ) -> None:
     text = "".join(f"{date}, 10:0{n} - Ann: Hi {n}\n" for date in dates for n in (1, 2))
@@ -386,12 +375,6 @@ def test_a_broken_list_of_users_is_said(tmp_path: Path) -> None:
         list(read_chats(tmp_path, "chats"))
 
 
-def test_a_head_that_ends_within_the_first_turn_is_recognised(tmp_path: Path) -> None:
-    long = "long " * 20_000
-    assert len(read(write(tmp_path, "t.jsonl", [{"speaker": "Ann", "text": long}]))) == 1
-    assert len(read(write(tmp_path, "m.json", [{"role": "user", "content": long}]))) == 1
-
-
 def test_a_broken_day_does_not_stop_the_others(tmp_path: Path) -> None:
     write(tmp_path, "users.json", SLACK_USERS)
     broken = write(tmp_path, "general/2023-05-07.json", "[{")
@@ -419,19 +402,13 @@ def test_a_broken_day_does_not_stop_the_others(tmp_path: Path) -> None:
 )
 def test_other_files_are_no_conversations(tmp_path: Path, name: str, text: str) -> None:
     path = write(tmp_path, name, text)
-    assert not looks_like_chat(path, path.read_bytes())
+    assert not looks_like_chat(path)
     with pytest.raises(Unreadable, match="not a conversation"):
         list(read_chats(path, "chats"))
 
 
 def test_other_folders_are_no_conversations(tmp_path: Path) -> None:
     write(tmp_path, "sub/2023-05-08.json", [])
-    assert not looks_like_chat(tmp_path, b"")
+    assert not looks_like_chat(tmp_path)
     with pytest.raises(Unreadable, match="cannot be read"):
         list(read_chats(tmp_path / "none.json", "chats"))
-
-
-@given(st.binary(max_size=200) | st.text(alphabet='[]{}",: \nrolecntspakxmdi1', max_size=200))
-def test_looking_at_any_head_never_fails(head: bytes | str) -> None:
-    for name in ("a.jsonl", "a.json", "a.txt"):
-        looks_like_chat(Path(name), head.encode() if isinstance(head, str) else head)

@@ -407,7 +407,7 @@ def read(suffix: str, raw: bytes) -> Document:
 @pytest.mark.parametrize("suffix", OFFICE)
 def test_what_is_not_such_a_file_is_refused_in_a_sentence(suffix: str) -> None:
     for raw in [b"nonsense", b"PK\x03\x04 broken", archive({"a.xml": "<a/>"})]:
-        with pytest.raises(Unreadable, match=r"damaged or is not .*\.$"):
+        with pytest.raises(Unreadable, match=r"damaged or not .*\.$"):
             read(suffix, raw)
 
 
@@ -428,7 +428,7 @@ def test_an_office_file_with_a_password_is_refused(suffix: str) -> None:
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hades.ingest.readers.office.UNPACKED_BYTES_AT_MOST", 2**20)
+    monkeypatch.setattr("hades.ingest.readers.office.TEXT_BYTES_AT_MOST", 2**20)
     bomb = archive({"word/document.xml": "x" * 5 * 2**20})
     assert len(bomb) < 10_000
     with pytest.raises(Unreadable, match="unpacks to 5 MB, more than the 1 MB"):
@@ -436,7 +436,7 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.Monk
 
 
 def test_too_much_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hades.ingest.readers.text.TEXT_CHARACTERS_AT_MOST", 100)
+    monkeypatch.setattr("hades.ingest.readers.text._text_characters_at_most", 100)
     for suffix, raw in {".html": b"<p>text" * 50, ".md": b"text " * 50}.items():
         with pytest.raises(Unreadable, match="more than 100 characters of text: split it"):
             read(suffix, raw)

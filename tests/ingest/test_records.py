@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.ingest.document import Document, IntroducedName, Origin, Unreadable
+from hades.ingest.document import Bad, Document, IntroducedName, Origin, Unreadable
 from hades.ingest.readers import records
-from hades.ingest.readers.records import Bad, FieldMapping, read_corpus
+from hades.ingest.readers.records import FieldMapping, read_corpus
 from hades.ingest.readers.times import read_written_time
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.ingest.facts import Triple, looks_like_triple, read_triples
-from hades.ingest.readers.records import Bad
+from hades.ingest.document import Bad
+from hades.ingest.readers.triples import Triple, looks_like_triple, read_triples
 
 
 def read(folder: Path, *rows: object) -> list[Triple | Bad]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from hades.ingest.document import Document, Unreadable
-from hades.ingest.readers.code import SUFFIXES as CODE_SUFFIXES
-from hades.ingest.readers.text import RAW_BYTES_AT_MOST, megabytes
+from hades.ingest.readers.code.languages import SUFFIXES as CODE_SUFFIXES
+from hades.ingest.readers.text import check_size, one_line
 
 Reader = Callable[[bytes, str], Document]
 
@@ -41,7 +41,7 @@ READERS = (
     ReaderEntry("office:read_docx", ".docx", "documents"),
     ReaderEntry("office:read_pptx", ".pptx", "documents"),
     ReaderEntry("pdf:read_pdf", ".pdf", "documents"),
-    ReaderEntry("code:read_code", " ".join(CODE_SUFFIXES), "code"),
+    ReaderEntry("code.reader:read_code", " ".join(CODE_SUFFIXES), "code"),
 )
 
 _BY_SUFFIX = {suffix: entry for entry in READERS for suffix in entry.suffixes.split()}
@@ -56,18 +56,13 @@ def reader_for(path: Path) -> Reader | None:
     entry = _BY_SUFFIX.get(path.suffix.lower())
     if entry is None and not path.suffix and not path.name.startswith("."):
         entry = PLAIN_TEXT
-    # A partial, not a closure: it can be sent to another process.
     return None if entry is None else partial(_read, entry)
 
 
 def _read(entry: ReaderEntry, raw: bytes, topic: str) -> Document:
     if not raw:
         raise Unreadable(f"{topic} is empty.")
-    if len(raw) > RAW_BYTES_AT_MOST:
-        raise Unreadable(
-            f"{topic} has {megabytes(len(raw))}, more than the {megabytes(RAW_BYTES_AT_MOST)} "
-            "that are read at once: split it."
-        )
+    check_size(len(raw), topic)
     module, _, function = entry.reader.partition(":")
     try:
         read = cast(Reader, getattr(import_module(f"{__name__}.{module}"), function))
@@ -79,3 +74,8 @@ def _read(entry: ReaderEntry, raw: bytes, topic: str) -> Document:
             f"{topic} needs the extra `{entry.extra}`: pip install '.[{entry.extra}]' "
             "in a checkout of HADES."
         ) from error
+    except (Unreadable, MemoryError):
+        raise
+    except Exception as error:  # no format library says what it raises
+        why = one_line(str(error)).rstrip(".") or type(error).__name__
+        raise Unreadable(f"{topic} is damaged or not what its name says: {why}.") from error

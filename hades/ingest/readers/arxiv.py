@@ -16,8 +16,8 @@ from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.document import Block, Document, IntroducedName, Link, Origin
-from hades.ingest.readers.records import Bad, Record, converted, read_records, text_field
+from hades.ingest.document import Bad, Block, Document, IntroducedName, Link, Origin
+from hades.ingest.readers.records import Record, converted, read_records, text_field
 from hades.ingest.readers.text import without_brackets
 from hades.ingest.readers.times import read_written_time
 
@@ -25,9 +25,10 @@ AUTHORS_AT_MOST = 50
 """Collaborations sign with thousands; beyond this an author says little about a paper."""
 EVIDENCE_CHARACTERS_EACH_SIDE = 60
 
-_ID = r"(?:\d{4}\.\d{4,5}|(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7})"
-_PAPER_ID = re.compile(rf"(?:arxiv:)?({_ID})(?:v\d+)?", re.IGNORECASE)
-_ID_AS_NUMBER = re.compile(r"\d{3,4}\.\d{1,20}")
+_OLD_ID = r"(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7}"
+_ID = rf"(?:\d{{4}}\.\d{{4,5}}|{_OLD_ID})"
+# Tables that took ids for numbers lost zeros and gained digits; they are taken as they are.
+_PAPER_ID = re.compile(rf"(?:arxiv:)?(\d{{3,4}}\.\d{{1,20}}|{_OLD_ID})(?:v\d+)?", re.IGNORECASE)
 _CITED = re.compile(
     rf"arxiv(?:\.org/(?:abs|pdf|html)/|\s*[:.]\s*)({_ID})(?:v\d+)?(?!\d)", re.IGNORECASE
 )
@@ -63,27 +64,11 @@ def looks_like_paper(fields: dict[str, Any]) -> bool:
 def paper_id(written: str) -> str | None:
     """The id without prefix and version; None when it is no arXiv id.
 
-    Tables that took ids for numbers lost zeros and gained noise. What was meant is
-    certain, because the number of digits is: four after the point, five from 2015 on.
-
-    >>> paper_id("1501.0266199999999"), paper_id("1401.803"), paper_id("arXiv:1706.03762v5")
-    ('1501.02662', '1401.8030', '1706.03762')
+    >>> paper_id("1501.02662"), paper_id("math/0309136"), paper_id("arXiv:1706.03762v5")
+    ('1501.02662', 'math/0309136', '1706.03762')
     """
     match = _PAPER_ID.fullmatch(written)
-    if match and ("/" in match[1] or len(match[1]) == _id_length(match[1])):
-        return match[1]
-    if not _ID_AS_NUMBER.fullmatch(written):
-        return None
-    month, digits = written.split(".")
-    month = month.zfill(4)
-    length = _id_length(month) - len("2015.")
-    number = round(float(f"0.{digits}") * 10**length)
-    return f"{month}.{number:0{length}}" if 0 < number < 10**length else None
-
-
-def _id_length(paper: str) -> int:
-    """How long a new-style id of this month is: 1412.1234, but 1501.12345."""
-    return 10 if "1501" <= paper[:4] < "9000" else 9
+    return match[1] if match else None
 
 
 def read_arxiv(path: Path) -> Iterator[Document | Bad]:
@@ -173,7 +158,7 @@ def _around(content: str, place: int) -> str:
 
 def _written_id(fields: dict[str, Any]) -> str:
     written = fields.get("arxiv_id") or fields.get("id")
-    return str(written).strip() if isinstance(written, str | float) else ""
+    return written.strip() if isinstance(written, str) else ""
 
 
 def _line(record: Record, name: str) -> str:
@@ -214,8 +199,6 @@ def _first_time(record: Record) -> datetime | None:
 
 def _metadata(record: Record, own_id: str, authors: tuple[str, ...]) -> dict[str, Any]:
     metadata: dict[str, Any] = {"arxiv_id": own_id, "authors": list(authors)}
-    if own_id != (written := _written_id(record.fields)):
-        metadata["written_id"] = written
     for name in ("doi", "journal-ref", "updated", "update_date"):
         if isinstance(value := record.fields.get(name), str) and value.strip():
             metadata[name] = " ".join(value.split())

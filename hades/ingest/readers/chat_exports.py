@@ -18,7 +18,8 @@ from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.readers.records import Bad, Record, converted, read_records, text_field
+from hades.ingest.document import Bad
+from hades.ingest.readers.records import Record, converted, read_records, text_field
 from hades.ingest.readers.times import WrittenTime, read_written_time
 
 WRITTEN_TIME_CHARACTERS_AT_MOST = 60
@@ -79,12 +80,28 @@ def _session(
     return ChatSession(record.where, str(name), tuple(turns), title=shown) if turns else None
 
 
+class Gathered:
+    """Turns by conversation and session: those of several may be mixed in a file."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[str, list[ChatTurn]]] = {}
+
+    def of(self, where: str, conversation: str, session: str = "") -> list[ChatTurn]:
+        """The turns so far of a session that begins at `where`."""
+        return self._found.setdefault((conversation, session), (where, []))[1]
+
+    def sessions(self) -> Iterator[ChatSession]:
+        """Every session, in the order of their first turns."""
+        for (conversation, session), (where, turns) in self._found.items():
+            yield ChatSession(where, conversation, tuple(turns), session)
+
+
 # Turn records
 
 
 def turn_records(path: Path) -> Sessions:
-    """Sessions of turn records. They are gathered first: turns of several may be mixed."""
-    gathered: dict[tuple[str, str], tuple[str, list[ChatTurn]]] = {}
+    """Sessions of turn records."""
+    gathered = Gathered()
 
     def gather(record: Record) -> None:
         conversation = text_field(record, "conversation") or path.stem
@@ -94,11 +111,10 @@ def turn_records(path: Path) -> Sessions:
             raise InvalidInput("A turn needs a speaker and a text.")
         clean_name(speaker, "speaker")
         turn = make_turn(speaker, text, record.fields.get("when"), text_field(record, "id"))
-        gathered.setdefault((conversation, session), (record.where, []))[1].append(turn)
+        gathered.of(record.where, conversation, session).append(turn)
 
     yield from converted(read_records(path), gather)
-    for (conversation, session), (where, turns) in gathered.items():
-        yield ChatSession(where, conversation, tuple(turns), session)
+    yield from gathered.sessions()
 
 
 # Assistants
@@ -255,7 +271,7 @@ def is_transcript_line(value: dict[str, Any]) -> bool:
 
 def transcript(path: Path) -> Sessions:
     """A Claude Code transcript: the main line, without tools, thinking and side chains."""
-    gathered: dict[str, list[ChatTurn]] = {}
+    gathered = Gathered()
     last_message: object = None
 
     def gather(record: Record) -> None:
@@ -267,7 +283,7 @@ def transcript(path: Path) -> Sessions:
         text = _without_inserted(_spoken_text(message.get("content"))).strip()
         if not text:
             return
-        turns = gathered.setdefault(str(line.get("sessionId") or path.stem), [])
+        turns = gathered.of(str(path), str(line.get("sessionId") or path.stem))
         # One answer is written in several lines, a part each, under one message id.
         if turns and message.get("id") and message["id"] == last_message:
             turns[-1] = replace(turns[-1], text=f"{turns[-1].text}\n\n{text}")
@@ -276,5 +292,4 @@ def transcript(path: Path) -> Sessions:
         last_message = message.get("id")
 
     yield from converted(read_records(path), gather)
-    for session_id, turns in gathered.items():
-        yield ChatSession(str(path), session_id, tuple(turns))
+    yield from gathered.sessions()

@@ -7,87 +7,54 @@ looks like as a document is decided here, and only here: a whole block for each 
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.domain.times import iso
-from hades.ingest.document import Block, Document, IntroducedName, Link, Origin, Unreadable
+from hades.ingest.document import Bad, Block, Document, IntroducedName, Link, Origin, Unreadable
 from hades.ingest.readers import chat_exports, messengers
 from hades.ingest.readers.chat_exports import ROLES, ChatSession, ChatTurn
-from hades.ingest.readers.records import Bad, converted
+from hades.ingest.readers.records import Record, converted, read_records
 from hades.ingest.readers.times import WrittenTime
 
 HEAD_BYTES = 64 * 1024
+RECORDS_LOOKED_AT = 50
+"""A transcript begins with lines that are not conversation."""
 
 ReadSessions = Callable[[Path], Iterator[ChatSession | Bad]]
 
-_BETWEEN_OBJECTS = re.compile(r"[\s,\[\]]*")
-_ROLE = re.compile(r'"role"\s*:\s*"(' + "|".join(sorted(ROLES)) + ')"')
-_TURN_KEYS = re.compile(r'"(speaker|text)"\s*:\s*"')
-_MESSAGE_START = re.compile(r'(?:\[\s*)?\{\s*"(?:messages"\s*:\s*\[\s*\{\s*")?(?:role|content)"')
-_CHATGPT_START = re.compile(r'"mapping"\s*:\s*\{\s*"[^"]+"\s*:\s*\{\s*"id"')
-_CLAUDE_START = re.compile(r'"chat_messages"\s*:\s*\[')
 
-
-def looks_like_chat(path: Path, head: bytes) -> bool:
-    """Whether the file (by its first bytes) or the folder is a chat that can be read."""
-    return _form(path, head) is not None
+def looks_like_chat(path: Path) -> bool:
+    """Whether the file or the folder is a chat that can be read."""
+    return _form(path) is not None
 
 
 def read_chats(path: Path, prefix: str) -> Iterator[Document | Bad]:
     """Every session as a document `prefix/conversation/session`."""
-    read_sessions = _form(path, _head(path))
+    read_sessions = _form(path)
     if read_sessions is None:
         raise Unreadable(f"{path} is not a conversation in a form that is known.")
     yield from converted(read_sessions(path), lambda session: _document(session, prefix))
 
 
-def _head(path: Path) -> bytes:
-    if path.is_dir():
-        return b""
-    try:
-        with path.open("rb") as file:
-            return file.read(HEAD_BYTES)
-    except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error.strerror}.") from error
-
-
 # Which form it has
 
 
-def _form(path: Path, head: bytes) -> ReadSessions | None:
+def _form(path: Path) -> ReadSessions | None:
     """The function that reads this form; None for what is no conversation."""
     if path.is_dir():
         return messengers.slack_folder if messengers.is_slack_folder(path) else None
-    text = head.decode("utf-8", errors="replace").removeprefix("\ufeff").lstrip()
-    if messengers.is_whatsapp(path, text):
-        return messengers.whatsapp
-    if not text.startswith(("[", "{")):
-        return None
-    whole = list(first_objects(text))
-    if not whole:
-        return _form_of_clipped(text)
-    return next((form for value in whole if (form := _form_of_object(value))), None)
-
-
-def first_objects(text: str) -> Iterator[dict[str, Any]]:
-    """The objects that stand whole in the first part of JSON lines or of an array."""
-    decoder = json.JSONDecoder()
-    position = 0
-    while (match := _BETWEEN_OBJECTS.match(text, position)) and match.end() < len(text):
-        try:
-            value, position = decoder.raw_decode(text, match.end())
-        except (ValueError, RecursionError):
-            position = text.find("\n{", match.end())
-            if position < 0 or not text.startswith("{"):
-                return
-            continue
-        if isinstance(value, dict):
-            yield value
+    if path.suffix.lower() == ".txt":
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES).decode("utf-8", errors="replace")
+        return messengers.whatsapp if messengers.is_whatsapp(path, head) else None
+    for record in islice(read_records(path), RECORDS_LOOKED_AT):
+        if isinstance(record, Record) and (form := _form_of_object(record.fields)):
+            return form
+    return None
 
 
 def _form_of_object(value: dict[str, Any]) -> ReadSessions | None:
@@ -112,19 +79,6 @@ def _form_of_object(value: dict[str, Any]) -> ReadSessions | None:
 
 def _is_message(value: object) -> bool:
     return isinstance(value, dict) and value.get("role") in ROLES and "content" in value
-
-
-def _form_of_clipped(text: str) -> ReadSessions | None:
-    """The form of a file whose first object is longer than its head."""
-    if _CHATGPT_START.search(text):
-        return chat_exports.chatgpt
-    if _CLAUDE_START.search(text):
-        return chat_exports.claude
-    start = text[:200]
-    if _MESSAGE_START.match(start):
-        return chat_exports.messages if _ROLE.search(text) else None
-    turn_keys = {match[1] for match in _TURN_KEYS.finditer(start)}
-    return chat_exports.turn_records if turn_keys == {"speaker", "text"} else None
 
 
 # What it is as a document

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-import yaml
-
 from hades.ingest.readers.text import one_line
 
 FRONT_MATTER_CHARACTERS_AT_MOST = 64 * 1024
@@ -39,9 +37,16 @@ def front_matter(content: str) -> FrontMatter:
     closing = _FRONT_END.search(content, opening.end(), at_most)
     if closing is None:
         return FrontMatter()
-    entries = _entries(content[opening.end() : closing.start()])
-    if entries is None:
+    import yaml  # here: most files have none
+
+    try:
+        # The base loader leaves every value a string: a date stays as it was written.
+        loaded = yaml.load(content[opening.end() : closing.start()], Loader=yaml.BaseLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
         return FrontMatter()
+    if not isinstance(loaded, dict):
+        return FrontMatter()
+    entries = {one_line(key).lower(): value for key, value in loaded.items() if type(key) is str}
     return FrontMatter(
         end=closing.end(),
         title=next(iter(_values(entries.get("title"))), ""),
@@ -55,24 +60,9 @@ def front_matter(content: str) -> FrontMatter:
         metadata={
             key: one_line(value, VALUE_CHARACTERS_AT_MOST)
             for key, value in entries.items()
-            if key not in _NOT_METADATA and isinstance(value, str) and value
+            if key and key not in _NOT_METADATA and isinstance(value, str) and value
         },
     )
-
-
-def _entries(text: str) -> dict[str, object] | None:
-    try:
-        # The base loader leaves every value a string: a date stays as it was written.
-        loaded = yaml.load(text, Loader=yaml.BaseLoader)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-    if not isinstance(loaded, dict):
-        return None
-    return {
-        one_line(key).lower(): value
-        for key, value in loaded.items()
-        if isinstance(key, str) and one_line(key)
-    }
 
 
 def _values(value: object) -> tuple[str, ...]:

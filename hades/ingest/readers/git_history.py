@@ -44,11 +44,8 @@ class FileAtCommit:
     renamed_from: str | None = None
 
 
-class _Commit(NamedTuple):
-    id: str
-    when: datetime
-    author: str
-    message: str
+_Commit = tuple[str, datetime, str, str]
+"""Id, time, author and message."""
 
 
 class _Change(NamedTuple):
@@ -123,7 +120,7 @@ def _changes(tokens: Iterator[bytes]) -> Iterator[tuple[_Commit, _Change]]:
 
 def _commit(commit_id: bytes, seconds: bytes, author: bytes, message: bytes) -> _Commit:
     when = datetime.fromtimestamp(int(seconds), tz=UTC)
-    return _Commit(_words(commit_id), when, _words(author), _words(message).strip())
+    return _words(commit_id), when, _words(author), _words(message).strip()
 
 
 def _tokens(stream: IO[bytes]) -> Iterator[bytes]:

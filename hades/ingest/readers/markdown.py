@@ -122,7 +122,7 @@ def _blocks(
     for number in range(len(blocks) - 2, -1, -1):
         block, below = blocks[number], blocks[number + 1]
         if parts[number].level and below.heading.startswith(block.heading + BETWEEN_HEADINGS):
-            blocks[number] = replace(block, heading=below.heading)
+            blocks[number] = block._replace(heading=below.heading)
     return tuple(blocks)
 
 

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hades.ingest.document import Unreadable
-from hades.ingest.readers.chat_exports import ChatSession, ChatTurn, Sessions, make_turn
-from hades.ingest.readers.records import (
-    Bad,
-    Record,
-    converted,
-    parse_json,
-    read_records,
-    whole_file,
-)
+from hades.ingest.document import Bad, Unreadable
+from hades.ingest.readers.chat_exports import ChatSession, ChatTurn, Gathered, Sessions, make_turn
+from hades.ingest.readers.records import Record, converted, parse_json, read_records, whole_file
 
 # Slack: a folder for each channel, in it a file for each day
 
@@ -153,23 +144,10 @@ _DIRECTION_MARKS = str.maketrans(
 )
 _SPEAKER = re.compile(r"([^:\n]{1,80}?): (.*)", re.DOTALL)
 _LEFT_OUT = re.compile(r"<[^<>]* omitted>|\w+ omitted", re.IGNORECASE)
-_DateOrder = tuple[int, int, int]
-_DAY_FIRST, _MONTH_FIRST, _YEAR_FIRST = (2, 1, 0), (2, 0, 1), (0, 1, 2)
-"""Where year, month and day stand: 31/12/2023, 12/31/2023, 2023/12/31."""
-
-
-@dataclass(slots=True)
-class _WhatsAppMessage:
-    line: int
-    date: str
-    clock: str
-    text: str
 
 
 def is_whatsapp(path: Path, text: str) -> bool:
     """Whether a text starts like an export: stamped lines, one of them with a speaker."""
-    if path.suffix.lower() != ".txt":
-        return False
     lines = text.translate(_DIRECTION_MARKS).split("\n")[:50]
     stamps = [stamp for line in lines if (stamp := _WHATSAPP_LINE.match(line))]
     # Logs have stamps as well, but not the comma; some languages leave it out here too.
@@ -179,76 +157,48 @@ def is_whatsapp(path: Path, text: str) -> bool:
 
 
 def whatsapp(path: Path) -> Sessions:
-    """Every day of the chat as a session."""
-    found = _whatsapp_messages(path)
-    order = _date_order([message.date for message in found])
+    """Every day of the chat as a session.
+
+    A day is read with the year first where that has four digits, else with the day first,
+    unless some date of the file can only have the month first.
+    """
     name = re.sub(r"(?i)^whatsapp chat (?:with|-) ", "", path.stem)
     if name.startswith("_chat"):
         name = path.absolute().parent.name
+    found = _whatsapp_messages(path)
+    month_first = any(re.match(r"\d{1,2}.(1[3-9]|[23]\d)\b", date) for _, date, _, _ in found)
     # Gathered first: a message that came late may stand among those of the next day.
-    days: dict[str, tuple[int, list[ChatTurn]]] = {}
-    for message in found:
-        day = _date(message.date, order) if order else None
-        turn = _whatsapp_turn(message, day)
-        if turn is not None:
-            session = day.isoformat() if day else re.sub(r"[./]", "-", message.date)
-            days.setdefault(session, (message.line, []))[1].append(turn)
-    for session, (line, turns) in days.items():
-        yield ChatSession(f"{path}, line {line}", name, tuple(turns), session)
+    gathered = Gathered()
+    for line, date, clock, text in found:
+        said = _SPEAKER.match(text)
+        if said and said[2].strip() and not _LEFT_OUT.fullmatch(said[2].strip()):
+            day = _day(date, month_first)
+            turn = make_turn(said[1], said[2], f"{day} {clock}")
+            gathered.of(f"{path}, line {line}", name, day).append(turn)
+    yield from gathered.sessions()
 
 
-def _whatsapp_messages(path: Path) -> list[_WhatsAppMessage]:
-    """Stamped lines, each with the lines after it that have no stamp."""
+def _whatsapp_messages(path: Path) -> list[tuple[int, str, str, str]]:
+    """Line, date, clock and text of each stamped line; lines without a stamp go with the last."""
     try:
         text = whole_file(path).decode()
     except UnicodeDecodeError as error:
         raise Unreadable(f"{path} is not UTF-8 after byte {error.start}.") from error
-    found: list[_WhatsAppMessage] = []
+    found: list[tuple[int, str, str, list[str]]] = []
     lines = text.translate(_DIRECTION_MARKS).replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines, 1):
         if stamp := _WHATSAPP_LINE.match(line):
-            found.append(_WhatsAppMessage(number, stamp["date"], stamp["clock"], stamp["text"]))
+            clock = re.sub(r"(?<=\d)\.(?=\d)", ":", stamp["clock"].lower())
+            clock = re.sub(r" ?([ap])\.? ?m\.?", r" \1m", clock)
+            found.append((number, stamp["date"], clock, [stamp["text"]]))
         elif found:
-            found[-1].text += "\n" + line
-    return found
+            found[-1][3].append(line)
+    return [(number, date, clock, "\n".join(said)) for number, date, clock, said in found]
 
 
-def _whatsapp_turn(message: _WhatsAppMessage, day: date | None) -> ChatTurn | None:
-    said = _SPEAKER.match(message.text)
-    if said is None or not said[2].strip() or _LEFT_OUT.fullmatch(said[2].strip()):
-        return None
-    clock = re.sub(r"(?<=\d)\.(?=\d)", ":", message.clock.lower())
-    clock = re.sub(r" ?([ap])\.? ?m\.?", r" \1m", clock)
-    return make_turn(said[1], said[2], f"{day or message.date} {clock}")
-
-
-def _date_order(dates: Sequence[str]) -> _DateOrder | None:
-    """The one order of day and month that fits every date of the file, if there is one.
-
-    The file itself tells which: a number above twelve, or the one order in which time does
-    not run backwards. Where both remain possible, times stay as they are written.
-    """
-    fitting = []
-    for order in (_DAY_FIRST, _MONTH_FIRST, _YEAR_FIRST):
-        days = [day for written in dates if (day := _date(written, order)) is not None]
-        if len(days) == len(dates):
-            fitting.append((order, days))
-    if len(fitting) > 1 and any("." in written for written in dates[:1]):
-        return _DAY_FIRST
-    remaining = [(order, days) for order, days in fitting if days == sorted(days)] or fitting
-    same = all(days == remaining[0][1] for _, days in remaining)
-    return remaining[0][0] if remaining and same else None
-
-
-def _date(written: str, order: _DateOrder) -> date | None:
-    parts = re.split(r"[./-]", written)
-    year, month, day = (parts[place] for place in order)
-    if len(year) not in (2, 4) or len(month) > 2 or len(day) > 2:
-        return None
-    # Two digits come last in every form WhatsApp writes, so they are not a year at the front.
-    if len(year) == 2 and order == _YEAR_FIRST:
-        return None
-    try:
-        return date(int(year) + (2000 if len(year) == 2 else 0), int(month), int(day))
-    except ValueError:
-        return None
+def _day(date: str, month_first: bool) -> str:
+    first, second, third = re.split(r"[./-]", date)
+    if len(first) == 4:
+        return f"{first}-{second:0>2}-{third:0>2}"
+    day, month = (second, first) if month_first else (first, second)
+    return f"{third if len(third) == 4 else '20' + third}-{month:0>2}-{day:0>2}"

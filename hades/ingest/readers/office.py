@@ -10,12 +10,9 @@ import csv
 import io
 import posixpath
 import re
-import struct
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime, time
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -32,8 +29,12 @@ if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
     from pptx.slide import Slide
 
+TEXT_BYTES_AT_MOST = 128 * 2**20
+"""Of the parts of a zipped document that have text: as a tree they take ten times as much."""
 UNPACKED_BYTES_AT_MOST = 512 * 2**20
-"""All parts of a zipped document together, pictures left out."""
+"""Of all parts together."""
+SHEET_ROWS_AT_MOST = 1_048_576
+"""As Excel has it. A row may say any number, and all before it would be read as empty."""
 ROWS_AT_MOST = 50_000
 """Of all tables of a file together. More is a database, better asked than remembered."""
 COLUMNS_AT_MOST = 100
@@ -45,37 +46,6 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _TEXT_PARTS = (".xml", ".rels", ".html", ".xhtml", ".htm", ".opf", ".ncx")
 _HEADING_STYLE = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 
-_FAULTS: tuple[type[Exception], ...] = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    OSError,
-    RecursionError,
-    SyntaxError,  # XML that is not well formed
-    TypeError,
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""No format library promises what it raises for a damaged file: these are the kinds seen."""
-
-
-@contextmanager
-def damage_told(topic: str, kind: str, *own: type[Exception]) -> Iterator[None]:
-    """Turn a fault while reading `kind` of file into Unreadable; `own` are the library's.
-
-    It is put around the calls of a format library only, and the cause stays attached.
-    """
-    try:
-        yield
-    except (*_FAULTS, *own) as error:
-        why = one_line(str(error)).rstrip(".") or type(error).__name__
-        raise Unreadable(f"{topic} is damaged or is not {kind}: {why}.") from error
-
 
 def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
     """The zip file an office document is, refused when unpacking it would fill the memory.
@@ -86,15 +56,16 @@ def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
         raise Unreadable(
             f"{topic} has a password or is in an old binary format: save it anew as {kind}."
         )
-    with damage_told(topic, kind):
-        archive = zipfile.ZipFile(io.BytesIO(raw))
-    parts = [part for part in archive.infolist() if part.filename.lower().endswith(_TEXT_PARTS)]
-    size = sum(part.file_size for part in parts)
-    if size > UNPACKED_BYTES_AT_MOST:
-        raise Unreadable(
-            f"{topic} unpacks to {megabytes(size)}, more than the "
-            f"{megabytes(UNPACKED_BYTES_AT_MOST)} that are read: split it."
-        )
+    archive = zipfile.ZipFile(io.BytesIO(raw))
+    sizes = [(part.filename.lower(), part.file_size) for part in archive.infolist()]
+    texts = sum(size for name, size in sizes if name.endswith(_TEXT_PARTS))
+    whole = sum(size for _, size in sizes)
+    for size, most in ((texts, TEXT_BYTES_AT_MOST), (whole, UNPACKED_BYTES_AT_MOST)):
+        if size > most:
+            raise Unreadable(
+                f"{topic} unpacks to {megabytes(size)}, more than the "
+                f"{megabytes(most)} that are read: split it."
+            )
     return archive
 
 
@@ -104,22 +75,19 @@ def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
 def read_docx(raw: bytes, topic: str) -> Document:
     """A Word document, titled by its title line, its first heading or its properties."""
     import docx
-    from docx.exceptions import PythonDocxError
-    from docx.opc.exceptions import OpcError
     from docx.table import Table
 
     kind = "a Word document (.docx)"
     _archive(raw, topic, kind).close()
     writer = MarkdownWriter(topic)
-    with damage_told(topic, kind, OpcError, PythonDocxError):
-        source = docx.Document(io.BytesIO(raw))
-        for part in source.iter_inner_content():
-            if isinstance(part, Table):
-                for cells in _table_rows(part):
-                    writer.row(cells)
-            else:
-                _write_paragraph(part, writer)
-        stated = source.core_properties.title
+    source = docx.Document(io.BytesIO(raw))
+    for part in source.iter_inner_content():
+        if isinstance(part, Table):
+            for cells in _table_rows(part):
+                writer.row(cells)
+        else:
+            _write_paragraph(part, writer)
+    stated = source.core_properties.title
     return writer.document(writer.first_heading or stated)
 
 
@@ -165,14 +133,12 @@ def _cell_text(cell: _Cell) -> str:
 def read_pptx(raw: bytes, topic: str) -> Document:
     """A presentation, titled by the first slide that has a title."""
     import pptx
-    from pptx.exc import PythonPptxError
 
     kind = "a presentation (.pptx)"
     _archive(raw, topic, kind).close()
     writer = MarkdownWriter(topic)
-    with damage_told(topic, kind, PythonPptxError):
-        slides = pptx.Presentation(io.BytesIO(raw)).slides
-        titles = [_write_slide(slide, number, writer) for number, slide in enumerate(slides, 1)]
+    slides = pptx.Presentation(io.BytesIO(raw)).slides
+    titles = [_write_slide(slide, number, writer) for number, slide in enumerate(slides, 1)]
     title = next(filter(None, titles), "")
     return writer.document(title, {"slides": len(titles)})
 
@@ -216,18 +182,18 @@ def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
 def read_xlsx(raw: bytes, topic: str) -> Document:
     """A workbook, sheet by sheet: what its cells show, not the formulas behind them."""
     import openpyxl
-    from openpyxl.utils.exceptions import InvalidFileException
 
     kind = "a workbook (.xlsx)"
     _archive(raw, topic, kind).close()
     writer = MarkdownWriter(topic)
     rows = _RowWriter(writer)
-    with damage_told(topic, kind, InvalidFileException), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and checks it does not know
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
         for sheet in book.worksheets:
             writer.place(sheet.title)
-            rows.add(sheet.iter_rows(max_col=COLUMNS_AT_MOST, values_only=True))
+            bounds = {"max_row": SHEET_ROWS_AT_MOST, "max_col": COLUMNS_AT_MOST}
+            rows.add(sheet.iter_rows(**bounds, values_only=True))
         book.close()
     return writer.document(metadata={"sheets": book.sheetnames, **rows.metadata})
 
@@ -239,8 +205,7 @@ def read_csv(raw: bytes, topic: str) -> Document:
     rows = _RowWriter(writer)
     sample = "".join(islice(io.StringIO(text), DELIMITER_SAMPLE_LINES))
     delimiter = max(",\t;", key=sample.count)
-    with damage_told(topic, "a table (.csv)", csv.Error):
-        rows.add(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    rows.add(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     return writer.document(metadata={**metadata, **rows.metadata})
 
 
@@ -260,6 +225,8 @@ class _RowWriter:
         """One table. Rows above the bound are counted, not read."""
         header: list[str] | None = None
         for row in rows:
+            if row.count(None) == len(row):
+                continue
             values = [_shown(cell) for cell in row[:COLUMNS_AT_MOST]]
             if not any(values):
                 continue
@@ -318,7 +285,7 @@ def read_epub(raw: bytes, topic: str) -> Document:
     """An e-book without copy protection: its chapters, which are HTML pages, in reading order."""
     kind = "an e-book (.epub)"
     writer = MarkdownWriter(topic)
-    with _archive(raw, topic, kind) as book, damage_told(topic, kind):
+    with _archive(raw, topic, kind) as book:
         container = ElementTree.fromstring(book.read("META-INF/container.xml"))
         listing = next(container.iterfind(".//{*}rootfile")).attrib["full-path"]
         package = ElementTree.fromstring(book.read(listing))

@@ -12,12 +12,13 @@ import re
 from typing import Any
 
 import pypdf
-from pypdf.errors import DependencyError, PyPdfError
+from pypdf.errors import DependencyError
 
 from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers.markdown import MarkdownWriter
-from hades.ingest.readers.office import damage_told
 from hades.ingest.readers.text import one_line, paragraphs
+
+PAGES_AT_MOST = 20_000
 
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zß-ÿ])")
 _LIGATURES = str.maketrans(
@@ -31,10 +32,11 @@ logging.getLogger("pypdf").setLevel(logging.ERROR)
 
 def read_pdf(raw: bytes, topic: str) -> Document:
     """A PDF with text in it; one that is scanned or has a password is unreadable."""
-    with damage_told(topic, "a PDF", PyPdfError):
-        reader = pypdf.PdfReader(io.BytesIO(raw))
-        _unlock(reader, topic)
-        pages = len(reader.pages)
+    reader = pypdf.PdfReader(io.BytesIO(raw))
+    _unlock(reader, topic)
+    pages = len(reader.pages)
+    if pages > PAGES_AT_MOST:
+        raise Unreadable(f"{topic} has {pages:,} pages, more than {PAGES_AT_MOST:,}: split it.")
     writer = MarkdownWriter(topic)
     unread = [number for number in range(1, pages + 1) if not _write_page(reader, number, writer)]
     if writer.is_empty:
@@ -42,8 +44,7 @@ def read_pdf(raw: bytes, topic: str) -> Document:
     metadata: dict[str, Any] = {"pages": pages}
     if unread:
         metadata["pages_unread"] = unread
-    with damage_told(topic, "a PDF", PyPdfError):
-        title = one_line(str((reader.metadata and reader.metadata.title) or ""))
+    title = one_line(str((reader.metadata and reader.metadata.title) or ""))
     if _TITLE_OF_A_PROGRAM.search(title):
         title = ""
     return writer.document(title, metadata)
@@ -64,9 +65,10 @@ def _unlock(reader: pypdf.PdfReader, topic: str) -> None:
 def _write_page(reader: pypdf.PdfReader, number: int, writer: MarkdownWriter) -> bool:
     """Write a page; False when this one page is damaged."""
     try:
-        with damage_told(writer.topic, "a PDF", PyPdfError):
-            text = reader.pages[number - 1].extract_text()
-    except Unreadable:
+        text = reader.pages[number - 1].extract_text()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - the library does not say what it raises for a damaged page
         return False
     text = _BROKEN_WORD.sub("", text.translate(_LIGATURES))
     writer.place(f"Page {number}")

@@ -16,12 +16,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.ingest.document import Block, Document, IntroducedName, Origin, Unreadable
+from hades.ingest.document import Bad, Block, Document, IntroducedName, Origin, Unreadable
 from hades.ingest.readers.text import megabytes
 from hades.ingest.readers.times import read_written_time
 
@@ -29,7 +30,8 @@ LINE_BYTES_AT_MOST = 16 * 1024 * 1024
 ARRAY_BYTES_AT_MOST = 128 * 1024 * 1024
 """An array is parsed as a whole, which takes some eight times its size in memory."""
 EXTRA_CHARACTERS_AT_MOST = 500
-"""A field nobody mapped is kept as metadata when it is this short."""
+EXTRAS_AT_MOST = 100
+"""Fields nobody mapped are kept as metadata: so many, each when it is so short."""
 
 _TABLES = frozenset({".csv", ".tsv", ".tab"})
 _LINES = frozenset({".jsonl", ".ndjson"})
@@ -37,16 +39,6 @@ _NAMELESS_STEMS = frozenset(
     {"corpus", "data", "dataset", "documents", "docs", "passages", "records", "rows", "train"}
 )
 """File names that say nothing: the folder's name says more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bad:
-    """A record that was passed over."""
-
-    where: str
-    """The file and the line, or the number of the record in an array."""
-    why: str
-    """One sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,15 +183,16 @@ def _tags(record: Record, name: str) -> tuple[str, ...]:
 
 def _extras(record: Record, mapping: FieldMapping) -> dict[str, Any]:
     mapped = {mapping.id, mapping.title, mapping.text, mapping.tags, mapping.when}
-    return {
-        name: value
+    extras = (
+        (name, value)
         for name, value in record.fields.items()
         if name not in mapped
         and (
             (isinstance(value, str) and 0 < len(value) <= EXTRA_CHARACTERS_AT_MOST)
             or (isinstance(value, int | float) and math.isfinite(value))
         )
-    }
+    )
+    return dict(islice(extras, EXTRAS_AT_MOST))
 
 
 def _lines(path: Path) -> Iterator[Record | Bad]:

@@ -16,7 +16,6 @@ from pathlib import PurePosixPath
 from hades.ingest.document import Block, Document, Unreadable
 
 RAW_BYTES_AT_MOST = 200 * 2**20
-TEXT_CHARACTERS_AT_MOST = 64 * 2**20
 LINE_CHARACTERS_AT_MOST = 160
 
 CONTROL_SHARE_AT_MOST = 0.02
@@ -25,6 +24,9 @@ CONTROL_SHARE_AT_MOST = 0.02
 STRAY_SHARE_AT_MOST = 0.1
 """Share of broken bytes among the characters beyond ASCII of a text still taken for UTF-8:
 a log cut in the middle of a letter must not turn every accent in it into two."""
+
+_text_characters_at_most = 64 * 2**20
+"""Of one document; a setting in the processes that read files."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -110,21 +112,33 @@ def _decoded(raw: bytes, topic: str) -> tuple[str, str]:
     repaired = raw.decode("utf-8", "replace")
     if repaired.count("\ufffd") < len(_BEYOND_ASCII.findall(repaired)) * STRAY_SHARE_AT_MOST:
         return repaired, "utf-8 with errors"
-    try:
-        return raw.decode("cp1252"), "cp1252"
-    except UnicodeDecodeError:
-        return raw.decode("latin-1"), "latin-1"
+    return raw.decode("cp1252", "replace"), "cp1252"
 
 
 def _binary(topic: str) -> Unreadable:
     return Unreadable(f"{topic} is binary, not text: no reader knows what is in it.")
 
 
+def check_size(count: int, topic: str) -> None:
+    """Refuse a file that is too large to be read at once."""
+    if count > RAW_BYTES_AT_MOST:
+        raise Unreadable(
+            f"{topic} has {megabytes(count)}, more than the {megabytes(RAW_BYTES_AT_MOST)} "
+            "that are read at once: split it."
+        )
+
+
+def limit_text(characters: int) -> None:
+    """Let documents of this process have so much text."""
+    global _text_characters_at_most
+    _text_characters_at_most = characters
+
+
 def check_text(characters: int, topic: str) -> None:
     """Refuse a document with more text than one document can sensibly have."""
-    if characters > TEXT_CHARACTERS_AT_MOST:
+    if characters > _text_characters_at_most:
         raise Unreadable(
-            f"{topic} has more than {TEXT_CHARACTERS_AT_MOST:,} characters of text: split it."
+            f"{topic} has more than {_text_characters_at_most:,} characters of text: split it."
         )
 
 

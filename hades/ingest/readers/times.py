@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 
 from hades.domain.times import from_micros, parse_time
 from hades.errors import InvalidInput
@@ -21,6 +21,7 @@ _MICROS_A_UNIT = ((10**11, 10**6), (10**14, 10**3), (10**17, 1))
 YEAR, MONTH, DAY, MINUTE = 4, 7, 10, 16
 """Precisions, in characters of the ISO form."""
 
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}[\d:.]*(?:z| ?[+-]\d{2}:?\d{2})?")
 _NUMBER = re.compile(r"\d{9,17}(?:\.\d{1,9})?")
 _CLOCK = re.compile(
     r"(?<![\d:.])(\d{1,2})"
@@ -72,7 +73,9 @@ def read_written_time(written: object) -> WrittenTime | None:
     try:
         if _NUMBER.fullmatch(text):
             return _epoch(float(text))
-        return _iso(text) or _spelled(text)
+        if _ISO.fullmatch(text):
+            return WrittenTime(parse_time(text, now=0), MINUTE)
+        return _spelled(text)
     except (ValueError, OverflowError, InvalidInput):
         return None
 
@@ -84,17 +87,6 @@ def _epoch(number: float) -> WrittenTime | None:
         if number < below:
             return WrittenTime(from_micros(round(number * micros)), MINUTE)
     return None
-
-
-def _iso(text: str) -> WrittenTime | None:
-    if not re.fullmatch(
-        r"\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}[\d:.]*(?: ?z| ?[+-]\d{2}:?\d{2})?", text
-    ):
-        return None
-    moment = datetime.fromisoformat(text.upper().replace(" +", "+").replace(" Z", "Z"))
-    return WrittenTime(
-        (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC), MINUTE
-    )
 
 
 def _spelled(text: str) -> WrittenTime | None:

@@ -62,6 +62,7 @@ class IngestPaths(Body):
     fields: Annotated[dict[str, str], Field(max_length=FIELDS_AT_MOST)] | None = None
     phases: Phases | None = None
     history: bool = False
+    follow_links: bool = False
     dry_run: bool = False
 
 

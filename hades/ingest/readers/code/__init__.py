@@ -4,8 +4,3 @@ tree-sitter parses; one query per language (languages.py) says what counts as a 
 a class, an import or a call, and everything after that is the same for all languages.
 Nothing here needs the file to be correct: what can be parsed is used.
 """
-
-from hades.ingest.readers.code.languages import SUFFIXES
-from hades.ingest.readers.code.reader import read_code
-
-__all__ = ["SUFFIXES", "read_code"]

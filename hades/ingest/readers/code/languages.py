@@ -158,55 +158,53 @@ class CodeLanguage:
     factory: str = "language"
     joint: str = "."
     """What stands between a class and its method in a qualified name."""
-    selves: tuple[str, ...] = ()
+    selves: tuple[str, ...] = ("this",)
     """The words by which a method names its own object or class."""
     implicit_self: bool = False
     """Whether a bare `close()` inside a method may mean the method `close`."""
+    index_stems: tuple[str, ...] = ()
+    """Files that speak for their folder."""
 
 
-PYTHON = CodeLanguage(
-    "python", "python", ".py .pyi .pyw", _PYTHON, tagged=True, selves=("self", "cls")
-)
+_SCRIPT_INDEX = ("index",)
 JAVASCRIPT = CodeLanguage(
-    "javascript", "script", ".js .mjs .cjs .jsx", _SCRIPT + _JSX + _JAVASCRIPT, selves=("this",)
+    *("javascript", "script", ".js .mjs .cjs .jsx", _SCRIPT + _JSX + _JAVASCRIPT),
+    index_stems=_SCRIPT_INDEX,
 )
-TYPESCRIPT = CodeLanguage(
-    "typescript",
-    "script",
-    ".ts .mts .cts",
-    _SCRIPT + _TYPESCRIPT,
-    factory="language_typescript",
-    selves=("this",),
+LANGUAGES = (
+    CodeLanguage(
+        *("python", "python", ".py .pyi .pyw", _PYTHON),
+        tagged=True,
+        selves=("self", "cls"),
+        index_stems=("__init__",),
+    ),
+    JAVASCRIPT,
+    CodeLanguage(
+        *("typescript", "script", ".ts .mts .cts", _SCRIPT + _TYPESCRIPT),
+        factory="language_typescript",
+        index_stems=_SCRIPT_INDEX,
+    ),
+    CodeLanguage(
+        *("typescript", "script", ".tsx", _SCRIPT + _TYPESCRIPT + _JSX),
+        factory="language_tsx",
+        index_stems=_SCRIPT_INDEX,
+    ),
+    CodeLanguage("go", "go", ".go", _GO),
+    CodeLanguage(
+        *("rust", "rust", ".rs", _RUST),
+        tagged=True,
+        joint="::",
+        selves=("self", "Self"),
+        index_stems=("mod", "lib", "main"),
+    ),
+    CodeLanguage("java", "java", ".java", _JAVA, tagged=True, implicit_self=True),
+    CodeLanguage("c", "c", ".c", _C, joint="::"),
+    # Most of C is C++: a header is parsed as the language that has more.
+    CodeLanguage(
+        *("cpp", "c", ".h .cc .cpp .cxx .hh .hpp .hxx", _C + _CPP), joint="::", implicit_self=True
+    ),
 )
-TSX = CodeLanguage(
-    "typescript",
-    "script",
-    ".tsx",
-    _SCRIPT + _TYPESCRIPT + _JSX,
-    factory="language_tsx",
-    selves=("this",),
-)
-GO = CodeLanguage("go", "go", ".go", _GO)
-RUST = CodeLanguage("rust", "rust", ".rs", _RUST, tagged=True, joint="::", selves=("self", "Self"))
-JAVA = CodeLanguage(
-    "java", "java", ".java", _JAVA, tagged=True, selves=("this",), implicit_self=True
-)
-C = CodeLanguage("c", "c", ".c .h", _C, joint="::")
-CPP = CodeLanguage(
-    "cpp",
-    "c",
-    ".cc .cpp .cxx .hh .hpp .hxx",
-    _C + _CPP,
-    joint="::",
-    selves=("this",),
-    implicit_self=True,
-)
-
-SUFFIXES = {
-    suffix: language
-    for language in (PYTHON, JAVASCRIPT, TYPESCRIPT, TSX, GO, RUST, JAVA, C, CPP)
-    for suffix in language.suffixes.split()
-}
+SUFFIXES = {suffix: language for language in LANGUAGES for suffix in language.suffixes.split()}
 """File suffix, in lower case, to its language."""
 
 

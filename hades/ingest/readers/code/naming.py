@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 
     Written = Callable[[Node | None], str]
 
-_PACKAGE_FOLDERS = frozenset({"site-packages", "dist-packages", "node_modules"})
 _SOURCE_FOLDERS = frozenset({"src", "lib", "include"})
-_PYTHON_FOLDER = re.compile(r"python\d(\.\d+)?$")
-_INDEX_STEMS = {
-    "python": frozenset({"__init__"}),
-    "script": frozenset({"index"}),
-    "rust": frozenset({"mod", "lib", "main"}),
-}
-"""Files that speak for their folder."""
-
 _COMMON_WORDS = """
 add all any append apply args array assert async await base block body bool build byte bytes
 call cancel change char check class clean clear clone close code collect command compare
@@ -100,18 +91,9 @@ def _strip_suffix(file: str) -> str:
 
 def _below_root(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """The project's name where a source folder shows it, and the folders below that folder."""
-    for at in range(len(folders) - 1, -1, -1):
-        if folders[at] in _PACKAGE_FOLDERS:
-            if folders[at] != "node_modules":
-                return "", folders[at + 1 :]
-            folders = folders[at + 1 :]
-            break
     for at, folder in enumerate(folders):
         if folder in _SOURCE_FOLDERS:
-            below = folders[at + 1 :]
-            if below and _PYTHON_FOLDER.match(below[0]):
-                below = below[1:]
-            return (folders[at - 1] if at else ""), below
+            return (folders[at - 1] if at else ""), folders[at + 1 :]
     return "", folders
 
 
@@ -120,20 +102,17 @@ def place_of(topic: str, language: CodeLanguage, package: str = "") -> ModulePla
     folders, file = path_parts(topic)
     project, below = _below_root(folders)
     stem = _strip_suffix(file)
-    is_index = stem in _INDEX_STEMS.get(language.family, ())
-    if language.family == "python":
-        parts = below if is_index and below else (*below, stem)
-        module = ".".join(parts)
-        return ModulePlace(topic, module, module + ".", parts if is_index else below)
-    if language.family == "script":
-        parts = (project, *below) if project else below
-        module = ".".join(parts if is_index and parts else (*parts, stem))
-        return ModulePlace(topic, module, module + ".")
-    if language.family == "rust":
-        crate = (project or "crate").replace("-", "_")
-        parts = (crate, *below) if is_index else (crate, *below, stem)
-        module = "::".join(parts)
-        return ModulePlace(topic, module, module + "::", parts)
+    if language.index_stems:
+        package_of = {
+            "python": below,
+            "script": (project, *below) if project else below,
+            "rust": ((project or "crate").replace("-", "_"), *below),
+        }
+        around = package_of[language.family]
+        parts = around if stem in language.index_stems and around else (*around, stem)
+        module = language.joint.join(parts)
+        starts_from = parts if language.family == "rust" else around
+        return ModulePlace(topic, module, module + language.joint, starts_from)
     if language.family == "go":
         module = "/".join(below) or project or package or stem
         return ModulePlace(topic, module, module + ".")

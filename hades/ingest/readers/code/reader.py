@@ -10,7 +10,7 @@ from posixpath import splitext
 from typing import TYPE_CHECKING
 
 from hades.ingest.document import Block, Document, IntroducedName, Origin, Unreadable
-from hades.ingest.readers.code.languages import CPP, SUFFIXES, CodeLanguage, find_matches
+from hades.ingest.readers.code.languages import SUFFIXES, CodeLanguage, find_matches
 from hades.ingest.readers.code.links import LinkFinder
 from hades.ingest.readers.code.naming import (
     Import,
@@ -22,6 +22,7 @@ from hades.ingest.readers.code.naming import (
     qualified,
 )
 from hades.ingest.readers.code.symbols import Symbol, SymbolKind, cut_blocks, find_symbols
+from hades.ingest.readers.text import decode
 
 if TYPE_CHECKING:
     from hades.ingest.readers.code.languages import QueryMatch
@@ -32,48 +33,28 @@ MEAN_LINE_CHARS = 250
 """Hand-written files of the standard library stay under 60 characters a line."""
 SMALLEST_MINIFIED_CHARS = 5_000
 
-_LOOKS_LIKE_CPP = re.compile(
-    r"^[^\S\n]*+(?:namespace\b|template\s*<|class\s+\w++[^;\n]*+$|using\s+\w|(?:public|private)\s*:)",
-    re.MULTILINE,
-)
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def read_code(data: bytes, topic: str) -> Document:
     """The Document of a source file; its language is told by the suffix of its topic."""
     title = path_parts(topic)[1]
-    text = _text(data, title)
-    language = _language(title, text)
+    language = SUFFIXES.get(splitext(title)[1].lower())
+    if language is None:
+        raise Unreadable(f"{title} has no suffix of a known programming language.")
+    text, metadata = decode(data, topic)
+    metadata["language"] = language.name
     why = _why_plain(text)
     matches = None if why else find_matches(language, _ascii(text))
     if matches is not None:
-        return _parsed(text, matches, topic, title, language)
+        return _parsed(text, matches, topic, title, language, metadata)
     # Generated data and minified bundles have no symbols a reader would ask for, and their
     # trees cost more than they tell. Their text is still kept and found by its words.
     kept = text.strip()
     start = text.index(kept)
-    metadata = {"language": language.name, "unparsed": why or "broken"}
+    metadata["unparsed"] = why or "broken"
     blocks = (Block(start, start + len(kept), topic),)
     return Document(topic, text, "code", title, blocks, metadata=metadata)
-
-
-def _text(data: bytes, title: str) -> str:
-    if b"\0" in data:
-        raise Unreadable(f"{title} is binary, not source code.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as broken:
-        raise Unreadable(f"{title} is not UTF-8 text: byte {broken.start} is invalid.") from broken
-    if not text.strip():
-        raise Unreadable(f"{title} is empty.")
-    return text
-
-
-def _language(title: str, text: str) -> CodeLanguage:
-    suffix = splitext(title)[1].lower()
-    if suffix not in SUFFIXES:
-        raise Unreadable(f"{title} has no suffix of a known programming language.")
-    return CPP if suffix == ".h" and _LOOKS_LIKE_CPP.search(text) else SUFFIXES[suffix]
 
 
 def _why_plain(text: str) -> str:
@@ -107,6 +88,7 @@ def _parsed(
     topic: str,
     title: str,
     language: CodeLanguage,
+    metadata: Mapping[str, str],
 ) -> Document:
     packages = (node for match in matches.get("package", ()) for node in match["package"])
     package = next(("".join(text[n.start_byte : n.end_byte].split()) for n in packages), "")
@@ -116,7 +98,6 @@ def _parsed(
     symbols = _qualified(find_symbols(text, matches), place, language, imports)
     blocks = cut_blocks(text, topic, symbols, language.joint)
     links = LinkFinder(text, place, language, symbols, imports, blocks).find(matches)
-    metadata = {"language": language.name}
     names = _module_names(place)
     return Document(topic, text, "code", title, blocks, names, links, metadata=metadata)
 

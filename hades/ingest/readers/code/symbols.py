@@ -324,7 +324,7 @@ def cut_blocks(text: str, topic: str, symbols: Sequence[Symbol], joint: str) -> 
             continue
         first = start + len(piece) - len(piece.lstrip())
         if blocks and first not in starts and _only_closes(kept):
-            blocks[-1] = replace(blocks[-1], end=first + len(kept))
+            blocks[-1] = blocks[-1]._replace(end=first + len(kept))
             continue
         symbol = symbols[number] if number is not None else None
         heading, whole = topic, False
@@ -343,7 +343,7 @@ def cut_blocks(text: str, topic: str, symbols: Sequence[Symbol], joint: str) -> 
                 if name == symbol.name or is_distinctive(name):
                     here.setdefault(name, IntroducedName(name, Origin.SYMBOL, "code_symbol"))
     named = zip(blocks, introduced, strict=True)
-    return tuple(replace(block, names=tuple(names.values())) for block, names in named)
+    return tuple(block._replace(names=tuple(names.values())) for block, names in named)
 
 
 def block_at(starts: Sequence[int], at: int) -> int:

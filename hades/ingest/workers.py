@@ -1,0 +1,152 @@
+"""Workers: files are parsed in processes of their own, with limits for each document.
+
+A file of a stranger may take hours or gigabytes to parse, or crash its parser. So it is read
+outside the process that serves and before anything is locked. A worker that goes beyond its
+limits ends, another takes its place, the file is named with the reason, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import islice
+from queue import Empty, SimpleQueue
+
+from hades.ingest.document import Bad, Document
+from hades.ingest.reading import Task, read
+from hades.ingest.worker import NoAnswer, receive_answers, send_task
+from hades.settings import cores, load_settings
+
+LOOK_EVERY_S = 0.1
+"""How often whoever waits for an answer looks whether it is still wanted."""
+ALONE_S = 0.5
+"""Work that lasts as long gets more than one worker: each takes 0.1 s to start."""
+ANSWER_MB_BESIDE_TEXT = 256
+"""Room in an answer for what is not text: the outline, the metadata."""
+
+Answer = Document | Bad
+Answers = SimpleQueue[Answer | BaseException | None]
+"""What came of one task; None: that was all."""
+
+
+class Workers:
+    """Reads sources in worker processes, which start with the first and end with the last.
+
+    `still_wanted` is called while an answer is waited for; it ends everything by raising.
+    With `in_process` sources are read right here, without limits: for debugging.
+    """
+
+    def __init__(self, still_wanted: Callable[[], None], *, in_process: bool = False) -> None:
+        self._settings = load_settings()
+        self._still_wanted = still_wanted
+        self._in_process = in_process
+        self._threads = ThreadPoolExecutor(cores(), "hades-reading")
+        self._idle: list[subprocess.Popen[bytes]] = []
+        self._started: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    def close(self) -> None:
+        """End all workers at once, whatever they do."""
+        self._closed = True
+        for process in list(self._started):
+            process.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for process in self._started:
+            _end(process)
+
+    def read(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer]]:
+        """What the sources hold, in their order; a few are read ahead."""
+        if self._in_process:
+            yield from ((task, answer) for task in tasks for answer in read(task))
+            return
+        waiting: deque[tuple[Task, Answers]] = deque()
+        tasks, began = iter(tasks), time.monotonic()
+        while True:
+            room = 1 if time.monotonic() - began < ALONE_S else cores() + 1
+            for task in islice(tasks, max(0, room - len(waiting))):
+                waiting.append((task, SimpleQueue()))
+                self._threads.submit(self._work, *waiting[-1])
+            if not waiting:
+                return
+            task, answers = waiting[0]
+            try:
+                answer = answers.get(timeout=LOOK_EVERY_S)
+            except Empty:
+                self._still_wanted()
+                continue
+            if isinstance(answer, BaseException):
+                raise answer
+            if answer is None:
+                waiting.popleft()
+            else:
+                yield task, answer
+
+    def _work(self, task: Task, answers: Answers) -> None:
+        """In a thread: have a worker read a source, and pass its answers on."""
+        at_most = (4 * self._settings.ingest_text_mb + ANSWER_MB_BESIDE_TEXT) * 2**20
+        try:
+            while True:
+                is_used = bool(self._idle)
+                process = self._idle.pop() if is_used else self._start()
+                assert process.stdin is not None
+                assert process.stdout is not None
+                try:
+                    send_task(process.stdin, task)
+                    for answer in receive_answers(process.stdout, at_most):
+                        answers.put(answer)
+                except (NoAnswer, BrokenPipeError):
+                    self._started.discard(process)
+                    code = _end(process)
+                    if code != 0 or not is_used:  # else it retired after its last task
+                        answers.put(Bad(task.topic, self._why_ended(code)))
+                        return
+                else:
+                    self._idle.append(process)
+                    return
+        except BaseException as error:  # noqa: BLE001 - the edge of a thread: raised by `_next`
+            answers.put(error)
+        finally:
+            answers.put(None)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        limits = self._settings
+        numbers = (limits.ingest_seconds, limits.ingest_memory_mb, limits.ingest_text_mb)
+        # Neither the current folder nor what it may hold is imported from (-P).
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "hades.ingest.worker", *map(str, numbers)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self._started.add(process)
+        if self._closed:
+            process.kill()
+        return process
+
+    def _why_ended(self, code: int) -> str:
+        if code == -signal.SIGALRM:
+            seconds = self._settings.ingest_seconds
+            return f"It takes longer than {seconds:g} s to read (ingest_seconds)."
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f"Its reader crashed ({how})."
+
+
+def _end(process: subprocess.Popen[bytes]) -> int:
+    """End a worker for good; how it ended, where it did so by itself."""
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+    try:
+        return process.wait(1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()

@@ -1,0 +1,211 @@
+"""Hostile files: each costs itself, within its limits, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import docx
+import files
+import pytest
+
+import hades
+from hades.ingest.walk import LEADS_OUT
+
+SLOW, LARGE = "It takes longer than", "It takes more than"
+HOSTILE = {
+    "merged_rows.docx": (files.merged_rows(rows=600), SLOW),
+    "wide_cell.docx": (files.wide_cell(), ""),
+    "many_paragraphs.docx": (files.many_paragraphs(4_000_000), ""),
+    "picture_bomb.docx": (files.picture_bomb(300), ""),
+    "zip_bomb.epub": (files.zip_bomb(), "unpacks to 600 MB"),
+    "pdf_text_bomb.pdf": (files.pdf_text_bomb(3_000_000), ""),
+    "pdf_many_pages.pdf": (files.pdf_many_pages(), ""),
+    "deep.json": (files.deep_json(), "No reader knows"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a good file, and small limits."""
+    monkeypatch.setenv("HADES_INGEST_SECONDS", "8")
+    monkeypatch.setenv("HADES_INGEST_MEMORY_MB", "256")
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "z.md").write_text("# Last\n\nAnn Lee wrote this.")
+    return folder
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> hades.Memory:
+    return hades.open(tmp_path / "m.hades")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The worker processes, as they start."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **named: Any) -> None:
+            super().__init__(*args, **named)
+            begun.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    return begun
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_named_and_the_rest_goes_on(
+    folder: Path, memory: hades.Memory, name: str
+) -> None:
+    data, why = HOSTILE[name]
+    (folder / name).write_bytes(data)
+    summary = memory.ingest(folder, phases=("nodes",))
+    assert [topic.name for topic in memory.topics()] == ["docs/z.md"]
+    ((where, told),) = summary.skipped
+    assert where == f"docs/{name}"
+    assert why in told
+
+
+def test_a_far_row_of_a_sheet_is_not_waited_for(folder: Path, memory: hades.Memory) -> None:
+    (folder / "sheet.xlsx").write_bytes(files.far_row())
+    assert memory.ingest(folder, phases=("nodes",)).skipped == []
+    assert memory.get("docs/sheet.xlsx").content == "# Sheet\n\n- x"
+
+
+def test_others_write_while_a_file_is_read(
+    folder: Path, memory: hades.Memory, tmp_path: Path
+) -> None:
+    (folder / "slow.docx").write_bytes(files.merged_rows(rows=600))
+    reading = threading.Event()
+    found: list[Any] = []
+
+    def told(what: str, done: int, total: int) -> None:
+        reading.set()
+
+    thread = threading.Thread(
+        target=lambda: found.append(memory.ingest(folder, phases=("nodes",), on_progress=told))
+    )
+    thread.start()
+    reading.wait()
+    with hades.open(tmp_path / "m.hades", busy_timeout_s=0) as other:
+        other.remember("notes/a", "Written meanwhile.")
+    assert thread.is_alive()
+    thread.join()
+    assert SLOW in found[0].skipped[0][1]
+
+
+def test_stopping_ends_the_workers_at_once(
+    folder: Path,
+    memory: hades.Memory,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HADES_INGEST_SECONDS", "3600")
+    (folder / "slow.docx").write_bytes(files.merged_rows())
+
+    def told(what: str, done: int, total: int) -> None:
+        if started:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        memory.ingest(folder, on_progress=told)
+    assert started
+    assert all(process.returncode is not None for process in started)
+
+
+def test_a_worker_that_is_killed_is_replaced(
+    folder: Path,
+    memory: hades.Memory,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("hades.ingest.workers.cores", lambda: 2)
+    for name in ("a.docx", "b.docx"):
+        (folder / name).write_bytes(files.merged_rows())
+
+    def told(what: str, done: int, total: int) -> None:
+        for process in started[:2]:
+            process.kill()
+
+    summary = memory.ingest(folder, phases=("nodes",), on_progress=told)
+    crashed = "Its reader crashed (SIGKILL)."
+    assert summary.skipped == [("docs/a.docx", crashed), ("docs/b.docx", crashed)]
+    assert summary.added == 1
+
+
+def test_a_worker_that_holds_much_memory_gives_it_back(
+    folder: Path,
+    memory: hades.Memory,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HADES_INGEST_MEMORY_MB", "128")
+    monkeypatch.setattr("hades.ingest.workers.cores", lambda: 1)
+    for name in ("a.docx", "b.docx"):
+        docx.Document().save(str(folder / name))
+    summary = memory.ingest(folder, phases=("nodes",))
+    assert summary.added == 1  # the others have no text
+    assert len(started) > 1
+
+
+def test_reading_in_this_process_gives_the_same(folder: Path, tmp_path: Path) -> None:
+    (folder / "t.csv").write_text("name,age\nAnn,7\nBob,8\n")
+    (folder / "c.jsonl").write_text('{"speaker": "Ann", "text": "Hi \\ud83d\\ude00"}\n')
+    (folder / "f.py").write_text("def evict_all():\n    return '\u00e9'\n")
+    rows = []
+    for in_process in (True, False):
+        with hades.open(tmp_path / f"{in_process}.hades", clock=lambda: 10**15) as memory:
+            memory.ingest(folder, phases=("nodes",), in_process=in_process)
+            run = memory._store.database.rows
+            rows.append([list(run(f"SELECT * FROM {table}")) for table in TABLES])
+    assert rows[0] == rows[1]
+
+
+TABLES = ("topics", "states", "sources", "pending")
+
+
+def test_modules_of_the_folder_are_not_imported(
+    folder: Path, memory: hades.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "json.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.chdir(folder)
+    assert memory.ingest(".", phases=("nodes",)).skipped == []
+
+
+# Links
+
+
+def test_links_that_lead_out_are_named_and_not_followed(
+    folder: Path, memory: hades.Memory, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/key.md").write_text("# Secret\n\nThe key is 7.")
+    (folder / "gone.md").write_text("# Gone\n\nSoon.")
+    (folder / "inside.md").symlink_to("z.md")
+    (folder / "notes.md").symlink_to(tmp_path / "secret/key.md")
+    (folder / "more").symlink_to("../secret")
+    summary = memory.ingest(folder, phases=("nodes",))
+    assert summary.skipped == [("docs/more", LEADS_OUT), ("docs/notes.md", LEADS_OUT)]
+    assert names(memory) == ["docs/gone.md", "docs/inside.md", "docs/z.md"]
+    (folder / "gone.md").unlink()
+    assert memory.ingest(folder, phases=("nodes",)).removed == 1
+
+
+def test_links_are_followed_where_that_is_asked(
+    folder: Path, memory: hades.Memory, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/key.md").write_text("# Other\n\nThe key is 7.")
+    (tmp_path / "other/back").symlink_to(folder)
+    (folder / "more").symlink_to("../other")
+    (folder / "one.md").symlink_to("../other/key.md")
+    assert memory.ingest(folder, phases=("nodes",), follow_links=True).skipped == []
+    assert names(memory) == ["docs/more/key.md", "docs/one.md", "docs/z.md"]
+
+
+def names(memory: hades.Memory) -> list[str]:
+    return sorted(topic.name for topic in memory.topics())
