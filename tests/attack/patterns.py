@@ -1,7 +1,8 @@
 """Every pattern of the package, how it is used, and an attack on all of them.
 
-`python -m tests.attack.patterns` tries every shape on every pattern, first counting steps, then
-measuring the real `re` on 50,000 characters, and the readers on files of such shapes.
+`python -m tests.attack.patterns` tries hundreds of shapes on every pattern, first counting steps,
+then measuring the real `re` on 50,000 characters, and the readers on files of such shapes. Source
+code is left out there: its parser is a library's, and is bounded by a time limit, not by its work.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,9 +31,11 @@ from tests.attack.steps import Counter
 
 PACKAGE = Path(hades.__file__).parent
 CHARACTERS = 50_000
+SHAPES_TRIED = 200
 SECONDS_AT_MOST = 2.0
 """For so many characters; a quadratic pattern takes ten times as long."""
 
+_COMMON = ("\n", " \n", "a", "a ", "a.", "# a\n", "- ", "> ", "<a>", "[a](", "```\n", "a,b\n", "|")
 _HOSTILE_LINES = ["*a*a*a*a*b", "**/a/**/a/**/b", "a*[ab]*?*a", "a/**/*b*/**", "[!b]*[a-b]*/*a*b"]
 _HOSTILE_NAMES = ["a", "a a a b", "a.a_a.b_b", "aaaa::a_b", "x/the a-a  a"]
 
@@ -129,8 +133,9 @@ def _built() -> Iterator[Found]:
 def _attack(found: Found) -> list[str]:
     """What is wrong with a pattern: steps that grow, or seconds that do not end."""
     counter = Counter(found.pattern)
-    wrong = [f"steps: {shape}"] if (shape := counter.grows(found.use)) else []
-    for lead, unit, end in dict.fromkeys(counter.shapes()):
+    shape = counter.grows(found.use, SHAPES_TRIED)
+    wrong = [f"steps: {shape}"] if shape else []
+    for lead, unit, end in islice(dict.fromkeys(counter.shapes()), SHAPES_TRIED):
         text: Any = lead + unit * (CHARACTERS // len(unit)) + end
         if isinstance(found.pattern.pattern, bytes):
             text = text.encode("latin-1", "replace")
@@ -166,20 +171,21 @@ def _attack_reader(suffix: str, units: list[str]) -> list[str]:
 
 def main() -> int:
     """Attack everything; how many patterns and readers did not hold."""
-    patterns, failed, units = every_pattern(), 0, {"\n", " \n", "a", "a ", "a.", "# a\n", "- "}
+    patterns, failed, units = every_pattern(), 0, set(_COMMON)
     for found in patterns:
         wrong = _attack(found)
         failed += bool(wrong)
-        units.add(Counter(found.pattern).example(Counter(found.pattern).tree, 1))
+        counter = Counter(found.pattern)
+        units |= {counter.example(counter.tree, turn) for turn in range(3)}
         for one in wrong:
             print(f"{found.place}: {one}", flush=True)
-    suffixes = [one for entry in READERS for one in entry.suffixes.split() if not entry.extra]
-    for suffix in [*suffixes, ".py", ".h", ".rs", ".ts"]:
+    suffixes = [entry.suffixes.split()[0] for entry in READERS if not entry.extra]
+    for suffix in suffixes:
         wrong = _attack_reader(suffix, sorted(units - {""}))
         failed += bool(wrong)
         for one in wrong:
             print(f"{suffix}: {one}", flush=True)
-    print(f"{len(patterns)} patterns and {len(suffixes) + 4} readers, {failed} did not hold")
+    print(f"{len(patterns)} patterns and {len(suffixes)} readers, {failed} did not hold")
     return failed
 
 
