@@ -30,8 +30,9 @@ class Item:
 
     topic: str
     fingerprint: bytes
-    found: Task | Document
-    """What is to be read only if the fingerprint is new, or was read to know it."""
+    task: Task
+    """What is to be read if the fingerprint is new; records are then read once more, so that
+    a large file of them is never held in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,4 +112,4 @@ def _many(task: Task, read: Read) -> Iterator[Item | Bad]:
         if isinstance(found, Bad):
             yield found
         else:
-            yield Item(found.topic, found.fingerprint, found)
+            yield Item(found.topic, found.fingerprint, task)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from itertools import groupby
 from pathlib import Path
 
 from hades.domain.rules import clean_name
@@ -14,7 +13,6 @@ from hades.ingest.document import Bad, Document
 from hades.ingest.gather import Item, Read, Root, gather, root_of
 from hades.ingest.history import BATCH_DOCUMENTS, History, batches, store_document
 from hades.ingest.phases import Phases, Saying
-from hades.ingest.reading import Task
 from hades.ingest.summary import Summary
 from hades.ingest.walk import LEADS_OUT
 from hades.ingest.workers import Workers
@@ -220,14 +218,16 @@ class Pipeline:
         raise InvalidInput(f"A topic of that name {whose}: give another --prefix.")
 
 
-def _read_items(items: Iterable[Item], read: Read) -> Iterator[Document | Bad]:
+def _read_items(items: Sequence[Item], read: Read) -> Iterator[Document | Bad]:
     """What items hold, in their order; several files are read at once."""
-    for is_read, group in groupby(items, lambda item: isinstance(item.found, Document)):
-        if is_read:
-            yield from (item.found for item in group if isinstance(item.found, Document))
-        else:
-            tasks = (item.found for item in group if isinstance(item.found, Task))
-            yield from (found for _, found in read(tasks))
+    wanted = {item.topic: item.fingerprint for item in items}
+    for task, found in read(dict.fromkeys(item.task for item in items)):
+        if isinstance(found, Bad):
+            # What is bad within a file was told when it was looked at.
+            if found.where == task.topic:
+                yield found
+        elif not task.many or wanted.pop(found.topic, None) == found.fingerprint:
+            yield found
 
 
 def _size(document: Document | Bad) -> int:

@@ -29,7 +29,7 @@ _CHAT_KEYS = (b'"mapping"', b'"chat_messages"', b'"message', b'"role"', b'"conte
 """A JSON file that begins without any of these is no chat."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """One source to read."""
 

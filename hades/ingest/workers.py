@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
-from queue import Empty, SimpleQueue
+from queue import Empty, Full, Queue
 
 from hades.ingest.document import Bad, Document
 from hades.ingest.reading import Task, read
@@ -26,13 +26,15 @@ from hades.settings import cores, load_settings
 
 LOOK_EVERY_S = 0.1
 """How often whoever waits for an answer looks whether it is still wanted."""
+ANSWERS_WAITING = 8
+"""So many answers of a task wait to be written; then its worker waits."""
 ALONE_S = 0.5
 """Work that lasts as long gets more than one worker: each takes 0.1 s to start."""
 ANSWER_MB_BESIDE_TEXT = 256
 """Room in an answer for what is not text: the outline, the metadata."""
 
 Answer = Document | Bad
-Answers = SimpleQueue[Answer | BaseException | None]
+Answers = Queue[Answer | BaseException | None]
 """What came of one task; None: that was all."""
 
 
@@ -71,7 +73,7 @@ class Workers:
         while True:
             room = 1 if time.monotonic() - began < ALONE_S else cores() + 1
             for task in islice(tasks, max(0, room - len(waiting))):
-                waiting.append((task, SimpleQueue()))
+                waiting.append((task, Queue(ANSWERS_WAITING)))
                 self._threads.submit(self._work, *waiting[-1])
             if not waiting:
                 return
@@ -100,20 +102,26 @@ class Workers:
                 try:
                     send_task(process.stdin, task)
                     for answer in receive_answers(process.stdout, at_most):
-                        answers.put(answer)
-                except (NoAnswer, BrokenPipeError):
+                        self._put(answers, answer)
+                except (NoAnswer, BrokenPipeError, ValueError, KeyError, TypeError):
                     self._started.discard(process)
                     code = _end(process)
                     if code != 0 or not is_used:  # else it retired after its last task
-                        answers.put(Bad(task.topic, self._why_ended(code)))
+                        self._put(answers, Bad(task.topic, self._why_ended(code)))
                         return
                 else:
                     self._idle.append(process)
                     return
         except BaseException as error:  # noqa: BLE001 - the edge of a thread: raised by `_next`
-            answers.put(error)
+            self._put(answers, error)
         finally:
-            answers.put(None)
+            self._put(answers, None)
+
+    def _put(self, answers: Answers, answer: Answer | BaseException | None) -> None:
+        while not self._closed:
+            with suppress(Full):
+                answers.put(answer, timeout=LOOK_EVERY_S)
+                return
 
     def _start(self) -> subprocess.Popen[bytes]:
         limits = self._settings

@@ -12,7 +12,6 @@ import files
 import pytest
 
 import hades
-from hades.ingest.walk import LEADS_OUT
 
 SLOW, LARGE = "It takes longer than", "It takes more than"
 HOSTILE = {
@@ -174,38 +173,3 @@ def test_modules_of_the_folder_are_not_imported(
     (folder / "json.py").write_text("raise SystemExit(3)\n")
     monkeypatch.chdir(folder)
     assert memory.ingest(".", phases=("nodes",)).skipped == []
-
-
-# Links
-
-
-def test_links_that_lead_out_are_named_and_not_followed(
-    folder: Path, memory: hades.Memory, tmp_path: Path
-) -> None:
-    (tmp_path / "secret").mkdir()
-    (tmp_path / "secret/key.md").write_text("# Secret\n\nThe key is 7.")
-    (folder / "gone.md").write_text("# Gone\n\nSoon.")
-    (folder / "inside.md").symlink_to("z.md")
-    (folder / "notes.md").symlink_to(tmp_path / "secret/key.md")
-    (folder / "more").symlink_to("../secret")
-    summary = memory.ingest(folder, phases=("nodes",))
-    assert summary.skipped == [("docs/more", LEADS_OUT), ("docs/notes.md", LEADS_OUT)]
-    assert names(memory) == ["docs/gone.md", "docs/inside.md", "docs/z.md"]
-    (folder / "gone.md").unlink()
-    assert memory.ingest(folder, phases=("nodes",)).removed == 1
-
-
-def test_links_are_followed_where_that_is_asked(
-    folder: Path, memory: hades.Memory, tmp_path: Path
-) -> None:
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/key.md").write_text("# Other\n\nThe key is 7.")
-    (tmp_path / "other/back").symlink_to(folder)
-    (folder / "more").symlink_to("../other")
-    (folder / "one.md").symlink_to("../other/key.md")
-    assert memory.ingest(folder, phases=("nodes",), follow_links=True).skipped == []
-    assert names(memory) == ["docs/more/key.md", "docs/one.md", "docs/z.md"]
-
-
-def names(memory: hades.Memory) -> list[str]:
-    return sorted(topic.name for topic in memory.topics())

@@ -442,12 +442,6 @@ def test_too_much_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             read(suffix, raw)
 
 
-def test_too_much_html_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hades.ingest.readers.html.MARKUP_BYTES_AT_MOST", 2**20)
-    with pytest.raises(Unreadable, match="2 MB of HTML"):
-        html("<p>" + " " * 2 * 2**20)
-
-
 @pytest.mark.parametrize(
     ("suffix", "library"),
     [(".pdf", "pypdf"), (".docx", "docx"), (".pptx", "pptx"), (".xlsx", "openpyxl")],

@@ -15,6 +15,7 @@ import pytest
 
 import hades
 from hades.ingest import phases
+from hades.ingest.walk import LEADS_OUT
 
 GUIDE = """# Zebra Guide
 
@@ -416,3 +417,32 @@ def test_a_dry_run_writes_nothing(folder: Path, memory: hades.Memory) -> None:
 def test_wrong_calls_are_refused(memory: hades.Memory, wrong: Any) -> None:
     with pytest.raises(hades.InvalidInput):
         wrong(memory)
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """A folder with links to one beside it, and back."""
+    inside, outside = tmp_path / "linked", tmp_path / "secret"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "a.md").write_text("# A\n\nHere.")
+    (inside / "same.md").symlink_to("a.md")
+    (outside / "key.md").write_text("# Secret\n\nThe key is 7.")
+    (outside / "back").symlink_to(inside)
+    (inside / "more").symlink_to("../secret")
+    (inside / "notes.md").symlink_to(outside / "key.md")
+    return inside
+
+
+def test_links_that_lead_out_are_named_and_not_followed(linked: Path, memory: hades.Memory) -> None:
+    summary = memory.ingest(linked, phases=("nodes",))
+    assert summary.skipped == [("linked/more", LEADS_OUT), ("linked/notes.md", LEADS_OUT)]
+    assert [topic.name for topic in memory.topics()] == ["linked/a.md", "linked/same.md"]
+    (linked / "same.md").unlink()
+    assert memory.ingest(linked, phases=("nodes",)).removed == 1
+
+
+def test_links_are_followed_where_that_is_asked(linked: Path, memory: hades.Memory) -> None:
+    assert memory.ingest(linked, phases=("nodes",), follow_links=True).skipped == []
+    names = ["linked/a.md", "linked/more/key.md", "linked/notes.md", "linked/same.md"]
+    assert [topic.name for topic in memory.topics()] == names

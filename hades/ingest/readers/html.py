@@ -13,10 +13,8 @@ from html.parser import HTMLParser
 
 from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers.markdown import MarkdownWriter, markdown_link
-from hades.ingest.readers.text import decode, megabytes, one_line
+from hades.ingest.readers.text import decode, one_line
 
-MARKUP_BYTES_AT_MOST = 64 * 2**20
-"""HTML is parsed in Python: this is about a minute."""
 CHARSET_WITHIN_BYTES = 2048
 
 _UNSEEN_TAGS = "script style nav template noscript svg iframe object button select"
@@ -34,11 +32,6 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*+=\s*+[\"']?\s*+([\w.:-]{1,4
 
 def read_html(raw: bytes, topic: str) -> Document:
     """An HTML page, titled by its `<title>` or its first heading."""
-    if len(raw) > MARKUP_BYTES_AT_MOST:
-        raise Unreadable(
-            f"{topic} has {megabytes(len(raw))} of HTML, more than the "
-            f"{megabytes(MARKUP_BYTES_AT_MOST)} that are read: split it."
-        )
     markup, metadata = _markup(raw, topic)
     writer = MarkdownWriter(topic)
     title = write_html(markup, writer)
