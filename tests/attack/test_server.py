@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-import sys
 import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from mcp import Client
+from serve.mcp_making import talk, text_of
+from serve.served_making import running
 
 import hades
 from hades.serve.auth import connection
@@ -19,11 +20,6 @@ from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.graphql import query
 from hades.serve.pool import Overloaded
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "serve"))
-
-from mcp_making import talk, text_of
-from served_making import running
 
 GREEDY, ANN = Caller("key:greedy", Role.WRITER), Caller("key:ann", Role.WRITER)
 

@@ -16,6 +16,7 @@ from serve.mcp_making import EVE, WRITING_TOOLS, names_of, talk, text_of
 import hades
 from hades.context.tokens import load_tokenizer
 from hades.domain.times import to_micros
+from hades.operations.declare import OPERATIONS
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.mcp.answers import ANSWER_CHARACTERS_AT_MOST
@@ -375,11 +376,11 @@ def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
         ("recall", {}, "recall needs the argument 'question'."),
         ("recall", WHY | {"colour": "red"}, "recall has no argument 'colour': question, budget"),
         ("recall", WHY | {"budget": "many"}, "The argument 'budget' of recall is wrong"),
-        ("recall", WHY | {"mode": "idle"}, "'execution', 'planning' or 'brainstorming'"),
+        ("recall", WHY | {"mode": "idle"}, "execution, planning, brainstorming"),
         ("recall", WHY | {"as_of": "03/04/2024"}, "03/04/2024"),
-        ("recall", {"question": "x" * 8_001}, "longer than 8,000 characters: send less of it."),
+        ("recall", {"question": "x" * 100_001}, "longer than 100,000 characters: send less"),
         ("recall", WHY | {"space": "nowhere"}, "There is no space 'nowhere'"),
-        ("remember", {"topic": "a", "content": "x" * 100_001}, "longer than 100,000 characters"),
+        ("remember", {"topic": "a", "content": "x" * (2**24 + 1)}, "longer than 16,777,216"),
         ("ingest_text", {"topic": "a", "text": "x" * 1_000_001}, "longer than 1,000,000"),
         ("remember", {"topic": "a\x00", "content": "x"}, "NUL"),
         ("remember", {"topic": "lunch", "content": "x", "expect_version": 0}, "lunch"),
@@ -400,7 +401,7 @@ def test_what_fails_inside_is_logged_and_not_told(
     def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr(hades.Memory, "remember", broken)
+    monkeypatch.setitem(vars(OPERATIONS["remember"]), "function", broken)
     refused = call(executor, "remember", {"topic": "a", "content": "x"})
     assert refused.is_error
     assert text_of(refused) == "Error executing tool remember"
