@@ -98,9 +98,8 @@ def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> s
         lines.append(f"{label} ({_reliability(path):.2f}): {one_line(str(path.get('path', '')))}")
         for vertex in path.get("vertices") or ():
             if vertex.get("description"):
-                lines.append(
-                    f"  - {one_line(str(vertex.get('name', 'Entity')))}: {vertex['description']}"
-                )
+                said = " ".join(str(vertex["description"]).split())  # it cannot pass for a path
+                lines.append(f"  - {one_line(str(vertex.get('name', 'Entity')))}: {said}")
         lines.append("")
     return "\n".join(lines)
 
