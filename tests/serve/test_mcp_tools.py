@@ -16,7 +16,6 @@ from serve.mcp_making import EVE, WRITING_TOOLS, names_of, talk, text_of
 import hades
 from hades.context.tokens import load_tokenizer
 from hades.domain.times import to_micros
-from hades.operations.declare import OPERATIONS
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.mcp.answers import ANSWER_CHARACTERS_AT_MOST
@@ -401,7 +400,7 @@ def test_what_fails_inside_is_logged_and_not_told(
     def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setitem(vars(OPERATIONS["remember"]), "function", broken)
+    monkeypatch.setattr(hades.Memory, "remember", broken)
     refused = call(executor, "remember", {"topic": "a", "content": "x"})
     assert refused.is_error
     assert text_of(refused) == "Error executing tool remember"

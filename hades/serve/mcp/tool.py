@@ -17,7 +17,7 @@ from pydantic import Field
 
 from hades.operations.declare import OPERATIONS, Parameter
 from hades.serve.mcp.call import AgentCall, Ctx
-from hades.serve.rest.operations import wire_type
+from hades.serve.wire import wire_type
 
 NAME_CHARACTERS_AT_MOST = 2_000
 
@@ -97,10 +97,13 @@ def operation_tool(
 
         async def run(call: AgentCall, **said: Any) -> CallToolResult:
             required = {name for name in shown if operation.parameter(name).required}
-            given_now = {name: said[name] for name in required} | given(**said)
-            if operation.writes:
-                return answer(call, await call.write(lambda m: operation.function(m, **given_now)))
-            return answer(call, await call.ask(lambda view: operation.function(view, **given_now)))
+            options = {name: said[name] for name in required} | given(**said)
+
+            def do(memory: Any) -> Any:
+                return getattr(memory, operation.name)(**options)
+
+            found = await (call.write(do) if operation.writes else call.ask(do))
+            return answer(call, found)
 
         run.__name__, run.__doc__ = answer.__name__, answer.__doc__
         own = [_argument(operation.parameter(name), about) for name, about in shown.items()]
