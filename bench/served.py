@@ -82,7 +82,7 @@ def served(memory: Path, folder: Path) -> Iterator[Served]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     place = folder / "rw.sock"
-    command = [*_HADES, "serve", "--memory", str(memory), "--port", str(port), "--rate", "0"]
+    command = [*_HADES, "serve", "--memory", str(memory), "--port", str(port)]
     command += ["--rw-socket", str(place), "--log-level", "error"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     try:

@@ -406,14 +406,14 @@ def test_a_write_that_took_too_long_is_asked_about_with_its_own_key(
 
 def test_work_whose_answer_was_lost_is_begun_once(lossy: Lossy, tmp_path: Path) -> None:
     (tmp_path / "facts.csv").write_text("subject,predicate,object\nann,knows,bob\n")
-    with hades.open(lossy.address) as client:
+    with hades.open(lossy.address) as opened:
+        opened.create_space("lost-answers")
+        client = opened.in_space("lost-answers")
         for begin in (client.resolve, lambda: client.import_triples(tmp_path / "facts.csv")):
             lossy.lose = 1
             begin()
-        kinds = [
-            job["kind"] for job in client._connection.get("spaces", "default", "jobs")["items"]
-        ]
-    assert sorted(kinds) == ["resolve", "triples"]
+        jobs = client._connection.get("spaces", "lost-answers", "jobs")["items"]
+    assert [job["kind"] for job in jobs] == ["triples", "resolve"]
 
 
 @contextmanager

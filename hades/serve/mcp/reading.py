@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from hades.domain.answer import Answer, Recall, WorkingSet
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.memory import View
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
-from hades.serve.mcp.tool import Kind, Name, OptionalName, Question, Time, given, tool
+from hades.serve.mcp.tool import Name, OptionalName, Time, given, operation_tool, tool
 from hades.store.edge_pages import Place, edge_place
 
 BUDGET_TOKENS_AT_MOST = 5_000
@@ -22,49 +23,33 @@ Tokens = Annotated[int, Field(ge=50, le=BUDGET_TOKENS_AT_MOST)]
 Next = Field(description="`next` of the page before.")
 
 
-@tool("as_of", "known_at", "space", core=True)
-async def recall(
-    call: AgentCall,
-    question: Annotated[Question, Field(description="A whole question, with the names in it.")],
-    budget: Annotated[Tokens, Field(description="Tokens at most.")] = BUDGET_TOKENS_AT_MOST,
-    mode: Annotated[
-        Literal["", "execution", "planning", "brainstorming"],
-        Field(description="5, 10 or 20 passages."),
-    ] = "",
-    tag: Annotated[OptionalName, Field(description="Only topics with this tag.")] = "",
-    kind: Kind = "",
-    glob: Annotated[OptionalName, Field(description="Only topics such as design/*.")] = "",
-    since: Annotated[Time, Field(description="Only what began then or later.")] = "",
-    until: Annotated[Time, Field(description="Only what began before.")] = "",
-) -> CallToolResult:
+@operation_tool(
+    core=True,
+    question="A whole question, with the names in it.",
+    budget=(Annotated[Tokens, Field(description="Tokens at most.")], BUDGET_TOKENS_AT_MOST),
+    mode="5, 10 or 20 passages.",
+    tag="Only topics with this tag.",
+    kind="Only topics of this kind.",
+    glob="Only topics such as design/*.",
+    since="Only what began then or later.",
+    until="Only what began before.",
+)
+def recall(call: AgentCall, found: Recall) -> CallToolResult:
     """What is known about a question: facts, passages and paths to answer from, with sources.
 
     Use it first, before answering about earlier work, decisions, people or documents, and
     before remembering, to find the topic it belongs to. Cite what you use. A time in the
     question is understood; as_of, since and until override it.
     """
-    options = given(
-        budget=budget, mode=mode, tag=tag, kind=kind, glob=glob, since=since, until=until
-    )
-    found = await call.ask(lambda view: view.recall(question, **options))
     return answers.recalled(found)
 
 
-@tool("as_of", "known_at", "space", core=True)
-async def ask(
-    call: AgentCall,
-    question: Question,
-    tag: OptionalName = "",
-    glob: OptionalName = "",
-    since: Time = "",
-    until: Time = "",
-) -> CallToolResult:
+@operation_tool("question tag glob since until", core=True)
+def ask(call: AgentCall, answer: Answer) -> CallToolResult:
     """The sentences that answer a question, word for word, each with its source.
 
     Shorter than recall: use it for a single fact. Says so when nothing answers.
     """
-    options = given(tag=tag, glob=glob, since=since, until=until)
-    answer = await call.ask(lambda view: view.ask(question, **options))
     return answers.answered(answer)
 
 
@@ -164,13 +149,12 @@ async def when_changed(
     return answers.changed(turn.at, [turn.before], [turn.after] if turn.after else [])
 
 
-@tool("as_of", "known_at", "space")
-async def working_memory(call: AgentCall, topic: Name, budget: Tokens = 2_000) -> CallToolResult:
+@operation_tool("topic", budget=(Tokens, 2_000))
+def working_memory(call: AgentCall, found: WorkingSet) -> CallToolResult:
     """What to have in mind when taking up work on a topic, packed into few tokens.
 
     Its latest state, those before, and the topics joined with it.
     """
-    found = await call.read(lambda view: view.working_memory(topic, budget=budget), fresh=True)
     return answers.working_set(found, call.space)
 
 

@@ -53,7 +53,8 @@ def paths_as_text(paths: Sequence[Mapping[str, Any]], query: str) -> str:
         lines.append(f"{label} ({path['reliability']:.2f}): {one_line(path['path'])}")
         for vertex in path["vertices"]:
             if vertex["description"]:
-                lines.append(f"  - {one_line(vertex['name'])}: {vertex['description']}")
+                said = " ".join(vertex["description"].split())  # it cannot pass for a path
+                lines.append(f"  - {one_line(vertex['name'])}: {said}")
         lines.append("")
     return "\n".join(lines)
 

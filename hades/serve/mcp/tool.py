@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar, cast, get_args
 
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
+from hades.operations.declare import OPERATIONS, Parameter
 from hades.serve.mcp.call import AgentCall, Ctx
+from hades.serve.wire import wire_type
 
 NAME_CHARACTERS_AT_MOST = 2_000
 
@@ -27,7 +29,6 @@ NoteText = Annotated[str, Field(max_length=100_000)]
 LongText = Annotated[str, Field(max_length=1_000_000)]
 Tags = Annotated[list[Name], Field(max_length=50)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Kind = Literal["", "note", "document", "code", "conversation", "record", "paper"]
 
 SHARED_ARGUMENTS = {
     "as_of": Annotated[
@@ -46,6 +47,7 @@ CORE: set[str] = set()
 WRITING: set[str] = set()
 
 Function = TypeVar("Function", bound=Callable[..., Awaitable[CallToolResult]])
+Answering = TypeVar("Answering", bound=Callable[[AgentCall, Any], CallToolResult])
 
 
 def tool(
@@ -78,6 +80,53 @@ def tool(
         return function
 
     return declare
+
+
+def operation_tool(
+    names: str = "", *, core: bool = False, destroys: bool = False, **described: Any
+) -> Callable[[Answering], Answering]:
+    """Make an operation a tool; the function answers for what the operation gave.
+
+    Its arguments are those of the declaration: `described` ones with words for models (or a type
+    and default of their own), then those in `names` without. Its docstring is for models.
+    """
+
+    def declare(answer: Answering) -> Answering:
+        operation = OPERATIONS[answer.__name__]
+        shown = {**described, **dict.fromkeys(names.split())}
+
+        async def run(call: AgentCall, **said: Any) -> CallToolResult:
+            required = {name for name in shown if operation.parameter(name).required}
+            options = {name: said[name] for name in required} | given(**said)
+
+            def do(memory: Any) -> Any:
+                return getattr(memory, operation.name)(**options)
+
+            found = await (call.write(do) if operation.writes else call.ask(do))
+            return answer(call, found)
+
+        run.__name__, run.__doc__ = answer.__name__, answer.__doc__
+        own = [_argument(operation.parameter(name), about) for name, about in shown.items()]
+        run.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+        shared = ("as_of", "known_at", "space") if operation.timed else ("space",)
+        tool(*shared, core=core, writes=operation.writes, destroys=destroys)(run)
+        return answer
+
+    return declare
+
+
+def _argument(parameter: Parameter, about: Any) -> inspect.Parameter:
+    """An argument of an operation, with words of its own or none."""
+    kind, *bounds = get_args(wire_type(parameter))[:-1]  # without the words of the declaration
+    if bounds:
+        kind = cast(Any, Annotated)[(kind, *bounds)]
+    default = parameter.default
+    if isinstance(about, str):
+        kind = Annotated[kind, Field(description=about)]
+    elif about is not None:
+        kind, default = about
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(parameter.name, keyword, default=default, annotation=kind)
 
 
 def _with_context(

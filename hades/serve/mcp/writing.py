@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from hades.domain.graph import Edge, FactChange
 from hades.domain.names import one_line
 from hades.domain.plain import plain
 from hades.domain.topics import State
@@ -23,38 +24,29 @@ from hades.serve.mcp.tool import (
     Tags,
     Time,
     given,
+    operation_tool,
     tool,
 )
 from hades.store.records import Progress
 
 
-@tool("space", core=True, writes=True)
-async def remember(
-    call: AgentCall,
-    topic: Annotated[Name, Field(description="Named like a path: design/approach_x.")],
-    content: Annotated[NoteText, Field(description="All that is known of it now.")],
-    tags: Annotated[Tags | None, Field(description="To filter by, such as decision.")] = None,
-    confidence: Annotated[Share | None, Field(description="How sure, 0 to 1.")] = None,
-    importance: Share | None = None,
-    valid_from: Annotated[Time, Field(description="Since when it is true, if not now.")] = "",
-    expect_version: Annotated[
-        int | None, Field(description="Refuse if it is at another; 0: must be new.", ge=0)
-    ] = None,
-) -> CallToolResult:
+@operation_tool(
+    core=True,
+    topic="Named like a path: design/approach_x.",
+    content="All that is known of it now.",
+    tags="To filter by, such as decision.",
+    confidence="How sure, 0 to 1.",
+    importance=None,
+    valid_from="Since when it is true, if not now.",
+    expect_version="Refuse if it is at another; 0: must be new.",
+)
+def remember(call: AgentCall, state: State) -> CallToolResult:
     """Write down what is now known of a topic, for later conversations.
 
     For what will matter again: decisions and why, preferences, findings, the state of work.
     One topic for one thing. A topic that exists gets a new version: get it first, and write
     the whole text anew.
     """
-    options = given(
-        tags=tags,
-        confidence=confidence,
-        importance=importance,
-        valid_from=valid_from,
-        expect_version=expect_version,
-    )
-    state = await call.write(lambda memory: memory.remember(topic, content, **options))
     return answers.written(state, call.space, f"Remembered as {one_line(state.id)}.")
 
 
@@ -81,78 +73,56 @@ async def ingest_text(
     return answers.written(state, call.space, done)
 
 
-@tool("space", core=True, writes=True, destroys=True)
-async def forget(call: AgentCall, topic: Name) -> CallToolResult:
+@operation_tool("topic", core=True, destroys=True)
+def forget(call: AgentCall, state: State) -> CallToolResult:
     """Let a topic and its facts be gone from now on; its history stays.
 
     Only when the user asks for it.
     """
-    state = await call.write(lambda memory: memory.forget(topic))
     return answers.written(state, call.space, f"Forgotten from {one_line(state.id)} on.")
 
 
-@tool("space", core=True, writes=True)
-async def relate(
-    call: AgentCall,
-    source: Name,
-    relation: Annotated[Name, Field(description="A verb such as rejected_because.")],
-    target: Name,
-    evidence: Annotated[NoteText, Field(description="The words that show it, quoted.")] = "",
-    weight: Annotated[Share | None, Field(description="How strong, 0 to 1.")] = None,
-    valid_from: Time = "",
-    valid_to: Time = "",
-    exclusive: Annotated[
-        bool, Field(description="Only one such target at a time: it ends the old one.")
-    ] = False,
-) -> CallToolResult:
+@operation_tool(
+    core=True,
+    source=None,
+    relation="A verb such as rejected_because.",
+    target=None,
+    evidence="The words that show it, quoted.",
+    weight="How strong, 0 to 1.",
+    valid_from=None,
+    valid_to=None,
+    exclusive="Only one such target at a time: it ends the old one.",
+)
+def relate(call: AgentCall, edge: Edge) -> CallToolResult:
     """State a fact between two topics or entities: source --[relation]--> target.
 
     For what caused, replaced, depends on or belongs to what.
     """
-    options = given(evidence=evidence, weight=weight, valid_from=valid_from, valid_to=valid_to)
-    edge = await call.write(
-        lambda memory: memory.relate(source, relation, target, exclusive=exclusive, **options)
-    )
     return answers.facts(([edge], None), call.space, "")
 
 
-@tool("space", core=True, writes=True)
-async def change_fact(
-    call: AgentCall,
-    subject: Name,
-    relation: Name,
-    target: Annotated[OptionalName, Field(description="The old one; empty: all.")] = "",
-    to: Annotated[OptionalName, Field(description="The new target, if it changes.")] = "",
-    new_relation: Annotated[OptionalName, Field(description="If the relation changes.")] = "",
-    content: Annotated[NoteText, Field(description="The subject's new text, if a topic.")] = "",
-    evidence: NoteText = "",
-    at: Annotated[Time, Field(description="When it changed, if not now.")] = "",
-) -> CallToolResult:
+@operation_tool(
+    core=True,
+    subject=None,
+    relation=None,
+    target="The old one; empty: all.",
+    to="The new target, if it changes.",
+    new_relation="If the relation changes.",
+    content="The subject's new text, if a topic.",
+    evidence=None,
+    at="When it changed, if not now.",
+)
+def change_fact(call: AgentCall, done: FactChange) -> CallToolResult:
     """End a fact and state what holds instead, in one step, linked to each other.
 
     For what moved, was decided otherwise, fixed or replaced. Where none held, `to` opens one.
     """
-    options = given(to=to, new_relation=new_relation, content=content, evidence=evidence, at=at)
-    done = await call.write(
-        lambda memory: memory.change_fact(subject, relation, target or None, **options)
-    )
     return answers.changed(done.at, done.closed, done.opened, done.state)
 
 
-@tool("space", core=True, writes=True)
-async def unrelate(
-    call: AgentCall,
-    source: Name,
-    relation: Name,
-    target: OptionalName = "",
-    at: Time = "",
-    mistake: Annotated[bool, Field(description="It was never true.")] = False,
-) -> CallToolResult:
+@operation_tool("source relation target at", core=True, mistake="It was never true.")
+def unrelate(call: AgentCall, ended: list[Edge]) -> CallToolResult:
     """End a fact that no longer holds, with nothing in its place."""
-    options = given(target=target, at=at)
-    ended = await call.write(
-        lambda memory: memory.unrelate(source, relation, mistake=mistake, **options)
-    )
     return answers.facts((ended, None), call.space, "")
 
 

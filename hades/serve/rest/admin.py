@@ -21,9 +21,10 @@ from hades.serve.jobs import JobStatus
 from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import FIELDS_AT_MOST, Phases, TheJobs, begun_response, receive_file
-from hades.serve.rest.models import NAME, Body, Name, Number, Page, example, to_json, whole
+from hades.serve.rest.models import Body, Name, Number, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
 from hades.serve.uploads import Uploads, remove
+from hades.serve.wire import NAME
 from hades.store.records import Problem, Progress
 
 

@@ -16,9 +16,10 @@ from hades.operations.declare import OPERATIONS, Operation, Role
 from hades.operations.parameters import BATCH_WRITES_AT_MOST
 from hades.serve.problems import ERRORS_AT_MOST
 from hades.serve.rest.calls import Writes
-from hades.serve.rest.models import Body, Hint, Page, example, whole
+from hades.serve.rest.models import Body, Page, example, whole
 from hades.serve.rest.operations import field_of, require, run
 from hades.serve.rest.routes import routes
+from hades.serve.wire import Hint
 
 router = routes("/v1/spaces/{space:name}", "batch")
 

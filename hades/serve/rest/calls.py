@@ -17,7 +17,8 @@ from hades.domain.plain import plain
 from hades.memory import Memory, View
 from hades.serve.auth.caller import Caller, Role, caller_of
 from hades.serve.executor import Executor
-from hades.serve.rest.models import JSON, NAME, TIME, to_json
+from hades.serve.rest.models import JSON, TIME, to_json
+from hades.serve.wire import NAME
 
 Result = TypeVar("Result")
 

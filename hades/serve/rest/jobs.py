@@ -23,17 +23,10 @@ from hades.serve.executor import Work
 from hades.serve.jobs import Job, Jobs, JobStatus
 from hades.serve.problems import documented
 from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
-from hades.serve.rest.models import (
-    Body,
-    Hint,
-    Name,
-    Page,
-    example,
-    to_json,
-    whole,
-)
+from hades.serve.rest.models import Body, Name, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
 from hades.serve.uploads import Uploads, remove, safe_parts, unpack
+from hades.serve.wire import Hint
 from hades.store.records import Progress
 
 router = routes("/v1/spaces/{space:name}", "jobs")

@@ -7,31 +7,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json as json_bytes
 
 from hades.domain.plain import plain
-from hades.domain.rules import NAME_BYTES_AT_MOST
 from hades.operations.parameters import CONTENT_CHARACTERS_AT_MOST
+from hades.serve.wire import NAME
 
 Item = TypeVar("Item")
 
 JSON = "application/json"
 TAGS_AT_MOST = 1_000
-
-
-class Hint:
-    """Something the description of a value says, which is checked elsewhere."""
-
-    def __init__(self, **said: Any) -> None:
-        self._said = said
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return {**handler(schema), **self._said}
 
 
 class Body(BaseModel):
@@ -70,7 +56,6 @@ def whole(items: list[Any]) -> dict[str, Any]:
     return {"items": items, "next": None}
 
 
-NAME = Hint(minLength=1, maxLength=NAME_BYTES_AT_MOST)
 TIME = Field(max_length=100)
 
 Name = Annotated[str, NAME]

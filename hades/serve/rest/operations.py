@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
-from datetime import date, datetime
-from functools import cache, reduce
-from operator import or_
+from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, cast, get_args, get_origin
 
 from fastapi import APIRouter, Path, Query, Request
@@ -14,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import Response
 
 from hades.errors import Denied
-from hades.operations.declare import OPERATIONS, Operation, Parameter, types_of
+from hades.operations.declare import OPERATIONS, Operation, Parameter
 from hades.serve.rest.calls import (
     AsOfTime,
     IdempotencyKey,
@@ -23,11 +21,11 @@ from hades.serve.rest.calls import (
     SpaceName,
     Writing,
 )
-from hades.serve.rest.models import NAME, Body, Hint, Number, Page, whole
+from hades.serve.rest.models import Body, Number, Page, whole
 from hades.serve.rest.paging import PAGE, Cursor, Limit, after_of, page
 from hades.serve.rest.routes import routes
+from hades.serve.wire import wire_type
 
-LIST_AT_MOST = 1_000
 _TIMES = {"as_of": AsOfTime, "known_at": KnownTime}
 
 
@@ -88,43 +86,6 @@ def body_model(operation: Operation) -> type[BaseModel] | None:
     model.model_config = ConfigDict(**Body.model_config, json_schema_extra={"examples": [example]})
     model.model_rebuild(force=True)
     return model
-
-
-def wire_type(parameter: Parameter) -> Any:
-    """A parameter's type as JSON and queries have it, with its bounds."""
-    if parameter.is_list:
-        kind = _list_of(parameter)
-    else:
-        kinds = [_wire(parameter, one) for one in types_of(parameter.type)]
-        kind = reduce(or_, [one for one in kinds if one is not None])
-    return Annotated[kind, Field(description=parameter.about.help)]
-
-
-def _wire(parameter: Parameter, kind: Any) -> Any:
-    """One of a parameter's types, with what the declaration says about its size.
-
-    What the memory checks itself is only described, so that its own sentence is answered.
-    """
-    about, origin = parameter.about, get_origin(kind) or kind
-    if kind in (datetime, date, dict):
-        return None  # a time is sent as text, a plan as a mapping
-    if origin is Mapping:
-        return dict[str, Any]
-    if origin is Iterable:
-        return _list_of(parameter)
-    if kind is str and about.characters is not None:
-        return Annotated[str, Field(max_length=about.characters)]
-    if kind is str:
-        return Annotated[str, Hint(enum=list(about.choices)) if about.choices else NAME]
-    if kind in (int, float):
-        least = Hint() if about.least is None else Hint(minimum=about.least)
-        return Annotated[kind, Field(le=about.most), least]
-    return kind
-
-
-def _list_of(parameter: Parameter) -> Any:
-    items = cast(Any, list)[_wire(parameter, str)]
-    return Annotated[items, Field(max_length=LIST_AT_MOST)]
 
 
 def field_of(parameter: Parameter) -> Any:

@@ -15,18 +15,9 @@ from hades.memory import Memory
 from hades.serve.auth.caller import Role
 from hades.serve.jobs import Jobs
 from hades.serve.rest.calls import AnyRequest, InSpace, Reads, WritesAnywhere, json_response
-from hades.serve.rest.models import (
-    NAME,
-    TIME,
-    Body,
-    Name,
-    Number,
-    Page,
-    example,
-    to_json,
-    whole,
-)
+from hades.serve.rest.models import TIME, Body, Name, Number, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
+from hades.serve.wire import NAME
 
 router = routes("/v1", "spaces")
 

@@ -22,9 +22,10 @@ from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS
 from hades.serve.problems import PreconditionFailed, documented
 from hades.serve.rest.calls import Reads, WriteAnswer, Writes, json_response
-from hades.serve.rest.models import NAME, to_json
+from hades.serve.rest.models import to_json
 from hades.serve.rest.operations import body_model
 from hades.serve.rest.routes import routes
+from hades.serve.wire import NAME
 
 router = routes("/v1/spaces/{space:name}", "states")
 

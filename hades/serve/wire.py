@@ -1,0 +1,70 @@
+"""The types of arguments as JSON has them, with the bounds of their declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, cast, get_origin
+
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from hades.domain.rules import NAME_BYTES_AT_MOST
+from hades.operations.declare import Parameter, types_of
+
+LIST_AT_MOST = 1_000
+
+
+class Hint:
+    """Something the description of a value says, which is checked elsewhere."""
+
+    def __init__(self, **said: Any) -> None:
+        self._said = said
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**handler(schema), **self._said}
+
+
+NAME = Hint(minLength=1, maxLength=NAME_BYTES_AT_MOST)
+
+
+def wire_type(parameter: Parameter) -> Any:
+    """A parameter's type as JSON and queries have it, with its bounds."""
+    if parameter.is_list:
+        kind = _list_of(parameter)
+    else:
+        kinds = [_wire(parameter, one) for one in types_of(parameter.type)]
+        kind = reduce(or_, [one for one in kinds if one is not None])
+    return Annotated[kind, Field(description=parameter.about.help)]
+
+
+def _wire(parameter: Parameter, kind: Any) -> Any:
+    """One of a parameter's types, with what the declaration says about its size.
+
+    What the memory checks itself is only described, so that its own sentence is answered.
+    """
+    about, origin = parameter.about, get_origin(kind) or kind
+    if kind in (datetime, date, dict):
+        return None  # a time is sent as text, a plan as a mapping
+    if origin is Mapping:
+        return dict[str, Any]
+    if origin is Iterable:
+        return _list_of(parameter)
+    if kind is str and about.characters is not None:
+        return Annotated[str, Field(max_length=about.characters)]
+    if kind is str:
+        return Annotated[str, Hint(enum=list(about.choices)) if about.choices else NAME]
+    if kind in (int, float):
+        least = Hint() if about.least is None else Hint(minimum=about.least)
+        return Annotated[kind, Field(le=about.most), least]
+    return kind
+
+
+def _list_of(parameter: Parameter) -> Any:
+    items = cast(Any, list)[_wire(parameter, str)]
+    return Annotated[items, Field(max_length=LIST_AT_MOST)]
