@@ -72,8 +72,6 @@ class Adjacency:
             *self._late.arrays(),
             _fixed(_sums(indptr, weights), np.float64),
         )
-        self._counted: tuple[ArcRows | None, int] = (None, 0)
-        """A state of the arcs, and how many these are."""
         self._replaced = threading.Lock()
         self.scratch = ScratchPool()
         self.weighed = Weighed()
@@ -112,15 +110,9 @@ class Adjacency:
         return self._rows
 
     @property
-    def arcs_count(self) -> int:
-        """How many arcs there are."""
-        rows, count = self._counted
-        if rows is not self._rows:
-            rows = self._rows
-            start, stop, _ = _spans(rows, np.arange(len(rows.row_of)))
-            count = int((stop - start).sum())
-            self._counted = rows, count
-        return count
+    def has_arcs(self) -> bool:
+        """Whether any node has a neighbour."""
+        return bool(self._rows.totals.any())
 
     @property
     def overlay_share(self) -> float:
@@ -146,20 +138,15 @@ class Adjacency:
             targets[which], weights[which] = to[at[which]], strength[at[which]]
         return counts, targets, weights
 
-    def degrees(self, nodes: Nodes | None = None) -> Nodes:
-        """How many neighbours each node has; of all nodes when none are named."""
-        start, stop, _ = _spans(self._rows, np.arange(len(self)) if nodes is None else nodes)
+    def degrees(self, nodes: Nodes) -> Nodes:
+        """How many neighbours each node has."""
+        start, stop, _ = _spans(self._rows, nodes)
         return stop - start
 
     def arcs(self) -> tuple[Nodes, Nodes, Weights]:
         """Every arc: from, to, weight; sorted by both ends unless rows were replaced unsorted."""
         counts, targets, weights = self.of(np.arange(len(self)))
         return np.repeat(np.arange(len(self)), counts), targets, weights
-
-    def turned(self) -> Adjacency:
-        """The same arcs the other way round."""
-        a, b, w = self.arcs()
-        return Adjacency.directed(len(self), b, a, w)
 
     def replace(self, rows: Mapping[int, tuple[Any, Any]], count: int | None = None) -> None:
         """Give some nodes other neighbours; `count` says how many nodes there are now.

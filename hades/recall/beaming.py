@@ -35,7 +35,7 @@ def run_beam(run: Run, retrieved: Retrieved) -> None:
         if not plan.beam_search or not plan.hops:
             stage.note(Reason.SWITCHED_OFF)
             return
-        if not graph.adjacency.arcs_count:
+        if not graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
             return
         if stage.is_over():
@@ -70,7 +70,6 @@ def run_beam(run: Run, retrieved: Retrieved) -> None:
             elif trim.what != "hops":
                 stage.capped = True
                 stage.note(trim.reason, f"{trim.count} {_BEYOND.get(trim.what, trim.what)}")
-        retrieved.beam = found.paths
         met = [node for path in found.paths for node in path.nodes if node < graph.first_entity]
         retrieved.beamed = run.look_at(list(dict.fromkeys(met)), stage)
         stage.found = len(retrieved.beamed)

@@ -18,7 +18,6 @@ from hades.domain.graph import Reason
 from hades.domain.topics import DEFAULT_IMPORTANCE
 from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32, Ints
-from hades.graph.beam import BeamPath
 from hades.models.encoder import Encoder
 from hades.recall import candidates
 from hades.recall.intent import split_question
@@ -94,7 +93,6 @@ class Retrieved:
     """The versions of notes that a later one says anew, by number."""
     held: dict[int, str] = field(default_factory=dict)
     """Of earlier versions of notes: what of them no later one says again."""
-    beam: tuple[BeamPath, ...] = ()
     beamed: list[int] = field(default_factory=list)
     """What the beam came to."""
 
@@ -206,7 +204,7 @@ def walking(run: Run, retrieved: Retrieved) -> Iterator[None]:
         walked = None
         if not plan.walk:
             stage.note(Reason.SWITCHED_OFF)
-        elif not graph.adjacency.arcs_count:
+        elif not graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
         elif not _late(stage, "the walk"):
             walked = walks(graph, retrieved.signals, plan.damping, stage.is_over, run.in_background)

@@ -148,7 +148,7 @@ def test_no_run_exceeds_its_plan(
 def test_one_late_read_of_an_earlier_version_is_no_answer_and_no_error() -> None:
     plan = {"budget": {"docs_max": 1}, "reranker": {"timeout_ms": 1}}
     with remembering([(1, ["Bug Y", "Lisbon"]), (1, ["the sea"])], []) as memory:
-        for jump in range(0, 40):
+        for jump in range(40):
             found = recalled(memory, "What changed in Lisbon?", plan, JumpingClock([jump, 1]))
             within_its_caps(found, Plan.model_validate(found.plan))
 
