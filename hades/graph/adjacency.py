@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.errors import InvalidInput
+from hades.graph.arrays import spread
 from hades.graph.scratch import ScratchPool, Weighed
 
 Nodes = npt.NDArray[np.int64]
@@ -125,8 +126,7 @@ class Adjacency:
         rows = self._rows
         start, stop, late = _spans(rows, nodes)
         counts = stop - start
-        ends = np.cumsum(counts)
-        at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - (ends - counts), counts)
+        at = spread(start, counts)
         if not late.any():
             return counts, rows.targets[at].astype(np.int64), rows.weights[at]
         replaced = np.repeat(late, counts)

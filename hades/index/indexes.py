@@ -26,7 +26,7 @@ from hades.domain.times import FOREVER, AsOf, to_micros
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.index.array_store import locked, write_json
 from hades.index.columns import Columns
-from hades.index.derived import Derived
+from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.vectors import Vectors
 from hades.index.words import Presence, TimeFilter, Words, searched_text
 from hades.store.records import Progress
@@ -37,14 +37,9 @@ SAVED_AFTER_ROWS = 2_000
 _WORDS_BATCH = 5_000
 _VECTORS_BATCH = 20_000
 
-_TABLES: dict[str, tuple[str, dict[str, Any]]] = {
-    "chunks": ("id", {"id": np.int64, "topic": np.int64, "space": np.int64, "note": np.bool_}),
-    "presences": (
-        "id",
-        dict.fromkeys(
-            ("id", "chunk", "valid_from", "valid_to", "recorded_at", "retired_at"), np.int64
-        ),
-    ),
+_TABLES: TableTypes = {
+    "chunks": {"id": np.int64, "topic": np.int64, "space": np.int64, "note": np.bool_},
+    "presences": dict.fromkeys(("id", "chunk", *TIMES), np.int64),
 }
 
 
@@ -92,8 +87,8 @@ class Indexes(Derived):
         if generation != self._generation:
             self._forget(generation)
         new = sum(self._read_fed().values())
-        new += self.vectors.put_all(self._new_vectors(NodeKind.CHUNK))
-        new += self.facts.put_all(self._new_vectors(NodeKind.EDGE))
+        new += self.vectors.put(self._new_vectors(NodeKind.CHUNK))
+        new += self.facts.put(self._new_vectors(NodeKind.EDGE))
         self._drop_purged()
         self.change = change
         self._masks.clear()
@@ -352,18 +347,8 @@ class Indexes(Derived):
 
     def _forget(self, generation: str) -> None:
         super()._forget(generation)
-        self.vectors, self.facts = Vectors(self._dims), Vectors(self._dims, "facts")
-
-    def _read(self, folder: Path) -> None:
-        super()._read(folder)
-        self.vectors.load(folder)
-        self.facts.load(folder)
-
-    def _write(self, folder: Path) -> None:
-        super()._write(folder)
-        for vectors in (self.vectors, self.facts):
-            vectors.save(folder)
-            vectors.load(folder)  # mapped now: what was just made need not stay in memory
+        self.vectors, self.facts = Vectors(self._dims), Vectors(self._dims)
+        self._parts |= {"vectors": self.vectors, "facts": self.facts}
 
     def _stand(self, generation: str) -> dict[str, Any]:
         return {**super()._stand(generation), "encoder": self._encoder}

@@ -11,9 +11,8 @@ are scanned by numpy: loading the kernel would take longer.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,8 @@ import numpy.typing as npt
 
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.graph.lazy_kernel import LazyKernel
-from hades.index.columns import Columns, mapped
+from hades.index.array_store import Array
+from hades.index.columns import Columns
 
 RERANKED = 4
 """So many times the wanted number is ranked again with full vectors."""
@@ -33,7 +33,6 @@ KERNEL_FROM_LOOKS = 3
 """One recall looks twice: at the question, and at it with what was found. A command that
 asks once must not load the kernel, which takes longer than its answer."""
 _BLOCK_ROWS = 8_192
-_FILES = ("codes", "full")
 
 
 def quantise(vectors: Floats32) -> tuple[npt.NDArray[np.int8], Floats32]:
@@ -84,10 +83,9 @@ class Vectors:
     bring a gigabyte of the others into memory.
     """
 
-    def __init__(self, dims: int, name: str = "vectors") -> None:
+    def __init__(self, dims: int) -> None:
         self.dims = dims
-        self._name = name
-        self._rows = Columns("chunk", {"chunk": np.int64, "scale": np.float32})
+        self._rows = Columns({"chunk": np.int64, "scale": np.float32})
         self._saved = self._new = _nothing(dims)
 
     def __len__(self) -> int:
@@ -104,12 +102,11 @@ class Vectors:
         made._rows = self._rows.snapshot()
         return made
 
-    def put(self, chunks: Ints, vectors: npt.NDArray[np.float16]) -> None:
-        """Take in vectors; a chunk that has one already gets the new one."""
-        self.put_all([(chunks, vectors)])
+    def put(self, batches: Iterable[tuple[Ints, npt.NDArray[np.float16]]]) -> int:
+        """Take in vectors, batch by batch; how many. A chunk comes in one batch only.
 
-    def put_all(self, batches: Iterable[tuple[Ints, npt.NDArray[np.float16]]]) -> int:
-        """The same, batch by batch; how many. A chunk comes in one of them only."""
+        A chunk that has one already gets the new one.
+        """
         chunks: list[Ints] = []
         scales: list[Floats32] = []
         parts: tuple[list[Any], list[Any]] = ([], [])
@@ -191,28 +188,19 @@ class Vectors:
         found[~old] = self._new.full[rows[~old] - first]
         return found
 
-    def save(self, folder: Path) -> None:
-        """Write everything to files."""
-        self._rows.save(folder, self._name)
-        for name in _FILES:
-            saved, new = getattr(self._saved, name), getattr(self._new, name)
-            path = folder / f"{self._name}.{name}.npy"
-            if not len(saved):
-                np.save(path, new)
-                continue
-            # Through the file: joined in memory it would be there twice.
-            shape = (len(saved) + len(new), *saved.shape[1:])
-            file = np.lib.format.open_memmap(path, "w+", saved.dtype, shape)
-            file[: len(saved)], file[len(saved) :] = saved, new
-            file.flush()
+    def arrays(self, name: str) -> dict[str, Array | Sequence[Array]]:
+        """Everything, to be saved: what was saved before, and what came since behind it."""
+        saved, new = self._saved, self._new
+        codes, full = [saved.codes, new.codes], [saved.full, new.full]
+        return {**self._rows.arrays(name), f"{name}.codes": codes, f"{name}.full": full}
 
-    def load(self, folder: Path) -> None:
-        """Read what `save` wrote, mapped rather than copied."""
-        self._rows.load(folder, self._name)
-        arrays = [mapped(folder / f"{self._name}.{name}.npy") for name in _FILES]
-        if {len(array) for array in arrays} != {len(self._rows)}:
+    def take(self, name: str, arrays: Mapping[str, Array]) -> None:
+        """Be what was saved; it stays mapped."""
+        self._rows.take(name, arrays)
+        saved = Part(arrays[f"{name}.codes"], arrays[f"{name}.full"])
+        if not len(saved.codes) == len(saved.full) == len(self._rows):
             raise ValueError("the vectors are not complete")
-        self._saved, self._new = Part(*arrays), _nothing(self.dims)
+        self._saved, self._new = saved, _nothing(self.dims)
 
 
 def _nothing(dims: int) -> Part:
