@@ -335,14 +335,14 @@ class Memory(View):
             self._require_space()
             yield write
 
-    def _drop_indexes(self) -> None:
-        """Lose what was derived: segments and arrays keep what was purged until rewritten."""
+    def _drop_indexes(self, space: int | None = None) -> None:
+        """Lose what was derived from a space: it keeps what was purged until rewritten."""
         if self._store.in_transaction:
-            self._store.afterwards(self._drop_indexes)
+            self._store.afterwards(lambda: self._drop_indexes(space))
         if self._store.index_folder.exists():
             from hades.index.array_store import drop_files
 
-            drop_files(self._store.index_folder)
+            drop_files(self._store.index_folder, space or self._space_id)
         for engine in self._engines.values():
             engine.forget()
 

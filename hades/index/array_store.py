@@ -135,12 +135,15 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def drop_files(folder: Path) -> None:
-    """Remove everything that is derived; whoever has it open makes it anew."""
+def drop_files(folder: Path, space: int) -> None:
+    """Remove what is derived from a space; whoever has it open makes it anew.
+
+    All arrays hold something of it. The words of other spaces stay: nothing must show there.
+    """
     with locked(folder):
-        for path in folder.iterdir():
-            if path.name != "lock":
-                remove(path)
+        arrays = (path for path in folder.iterdir() if path.name not in ("lock", "spaces"))
+        for path in (*arrays, *(folder / "spaces").glob(f"{space}.*")):
+            remove(path)
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:

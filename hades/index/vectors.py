@@ -139,22 +139,22 @@ class Vectors:
             self._saved, self._new = self._saved.keep(stay[:first]), self._new.keep(stay[first:])
 
     def nearest(
-        self, question: Floats32, numbers: Ints, mask: Flags, limit: int
+        self, question: Floats32, numbers: Ints, mask: Flags, own: Flags, limit: int
     ) -> tuple[Ints, Floats32]:
         """The nearest chunks by cosine, best first: their numbers in `mask`, and how near.
 
-        `numbers` gives the place of each row in the mask.
+        `numbers` gives the place of each row in the mask; `own` are those of the space.
         """
         limit = min(limit, len(self))
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        best = _highest(self._scan(question, numbers, mask), limit * RERANKED)
+        best = _highest(self._scan(question, numbers, mask, own), limit * RERANKED)
         exact = product(self.full(best), question)
         # Ties go to the older chunk, so that an order never depends on the partition.
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
 
-    def near(self, question: Floats32, numbers: Ints, mask: Flags) -> Floats32:
+    def near(self, question: Floats32, numbers: Ints, mask: Flags, own: Flags) -> Floats32:
         """How near every chunk of the mask is, by number; the nearest are exact.
 
         What the mask rules out, and what has no vector, is infinitely far.
@@ -162,22 +162,34 @@ class Vectors:
         by_number = np.full(len(mask), -np.inf, np.float32)
         if not len(self):
             return by_number
-        near = self._scan(question, numbers, mask)
+        near = self._scan(question, numbers, mask, own)
         best = _highest(near, EXACT_AT_LEAST)
         near[best] = product(self.full(best), question)
         by_number[numbers] = near
         return by_number
 
-    def _scan(self, question: Floats32, numbers: Ints, mask: Flags) -> Floats32:
-        """How near every row is by its code; what the mask rules out is infinitely far."""
-        fast = len(self) >= KERNEL_FROM_ROWS and kernel.is_ready()
-        first, scales = len(self._saved), self._rows["scale"]
-        parts = [
-            _scan(part, scales[own], question, numbers[own], mask, fast)
-            for part, own in ((self._saved, slice(0, first)), (self._new, slice(first, None)))
-            if len(part)
-        ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    def _scan(self, question: Floats32, numbers: Ints, mask: Flags, own: Flags) -> Floats32:
+        """How near every row is by its code; what the mask rules out is infinitely far.
+
+        Which way it is done depends on the rows of the space alone: what others have must not
+        show in its scores.
+        """
+        near = np.full(len(self), -np.inf, np.float32)
+        rows = np.flatnonzero(own[numbers])
+        if len(rows) >= KERNEL_FROM_ROWS and kernel.is_ready():
+            from hades.index.scan import scan
+
+            code, scale = quantise(question[None, :])
+            first, scales = len(self._saved), self._rows["scale"]
+            for part, at in ((self._saved, slice(0, first)), (self._new, slice(first, None))):
+                scan(part.codes, scales[at], code[0], numbers[at], mask, near[at])
+            near *= scale[0]
+            return near
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            block = rows[start : start + _BLOCK_ROWS]
+            near[block] = product(self.full(block), question)
+        near[~mask[numbers]] = -np.inf
+        return near
 
     def full(self, rows: Ints) -> Floats32:
         """The vectors of rows, as the encoder gave them."""
@@ -212,27 +224,3 @@ def _highest(scores: Floats32, count: int) -> Ints:
     count = min(count, len(scores))
     best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
     return best[np.isfinite(scores[best])]
-
-
-def _scan(
-    part: Part,
-    scales: Floats32,
-    question: Floats32,
-    numbers: Ints,
-    mask: Flags,
-    fast: bool,
-) -> Floats32:
-    """How near every row of a part is; what the mask rules out is infinitely far."""
-    near = np.empty(len(part), np.float32)
-    if fast:
-        from hades.index.scan import scan
-
-        code, scale = quantise(question[None, :])
-        scan(part.codes, scales, code[0], numbers, mask, near)
-        near *= scale[0]
-        return near
-    for first in range(0, len(near), _BLOCK_ROWS):
-        block = part.full[first : first + _BLOCK_ROWS].astype(np.float32)
-        near[first : first + _BLOCK_ROWS] = product(block, question)
-    near[~mask[numbers]] = -np.inf
-    return near

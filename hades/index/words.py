@@ -34,21 +34,19 @@ class Presence:
 
     id: int
     chunk: int
-    space: int
     topic: int
     note: bool
+    text: str
     valid_from: int
     valid_to: int
     recorded_at: int
     retired_at: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TimeFilter:
-    """Which presences count: one space at one moment, or since and until then."""
+    """Which presences count: those of one moment, or since and until then."""
 
-    space: int
     valid: int
     known: int
     earlier: bool = False
@@ -56,13 +54,12 @@ class TimeFilter:
 
 
 class Words:
-    """The inverted index of a memory."""
+    """The inverted index of a space."""
 
     def __init__(self, folder: Path) -> None:
         builder = tantivy.SchemaBuilder()
         for name in ("id", "chunk"):
             builder.add_unsigned_field(name, stored=name == "chunk", indexed=True, fast=True)
-        builder.add_unsigned_field("space", indexed=True)
         for name in ("topic", "note"):
             builder.add_unsigned_field(name, indexed=True)
         for name in ("valid_from", "valid_to", "recorded_at", "retired_at"):
@@ -95,7 +92,6 @@ class Words:
             document = tantivy.Document()
             document.add_unsigned("id", found.id)
             document.add_unsigned("chunk", found.chunk)
-            document.add_unsigned("space", found.space)
             document.add_unsigned("topic", found.topic)
             document.add_unsigned("note", int(found.note))
             document.add_integer("valid_from", found.valid_from)
@@ -162,17 +158,23 @@ class Words:
             known[entity] = rarity, sum(rarity.values())
         return [known[entity] for entity in entities]
 
-    def saying(self, name: str, space: int) -> list[int]:
-        """The chunks of a space, whenever they were there, that say a name's words in a row."""
+    def has(self, chunks: Sequence[int]) -> bool:
+        """Whether any of these chunks was ever put."""
+        if not chunks:
+            return False
+        found = Query.term_set_query(self._schema, "chunk", list(chunks))
+        return bool(self._searcher.search(found, 1, count=False).hits)
+
+    def saying(self, name: str) -> list[int]:
+        """The chunks, whenever they were there, that say a name's words in a row."""
         parts = name.split(" ")
         said = (
             Query.term_query(self._schema, "exact", parts[0])
             if len(parts) == 1
             else Query.phrase_query(self._schema, "exact", list(parts))
         )
-        query = Query.boolean_query([(Occur.Must, said), (Occur.Must, self._is("space", space))])
         every = max(1, self._searcher.num_docs)
-        hits = self._searcher.search(query, every, count=False).hits
+        hits = self._searcher.search(said, every, count=False).hits
         return sorted(set(self._chunks([at for _, at in hits])))
 
     def _run(
@@ -183,7 +185,6 @@ class Words:
             either = [(Occur.Should, there), (Occur.Should, self._is("note", 1))]
             there = Query.boolean_query(either)
         filters = [
-            self._is("space", moment.space),
             self._range("valid_from", None, moment.valid),
             there,
             self._range("recorded_at", None, moment.known),

@@ -40,9 +40,10 @@ def create_space(memory: Memory, name: str) -> Space:
 def drop_space(memory: Memory, name: str) -> None:
     """Erase a space with everything in it."""
     with memory._store.write(memory._actor, "drop_space") as write:
+        space = memory._store.spaces.id(name)
         memory._store.spaces.drop(write, name)
     memory._store.wipe()
-    memory._drop_indexes()
+    memory._drop_indexes(space)
 
 
 # Counts and changes

@@ -204,7 +204,7 @@ class RecallEngine:
         Inside, the store and the indexes stay as they are at that moment.
         """
         with ExitStack() as moment:
-            with self.finder.caught_up(moment, on_progress) as current:
+            with self.finder.caught_up(moment, where.space, on_progress) as current:
                 graphs = self.graphs  # read once: a purge may drop them meanwhile
                 graphs.catch_up(current, on_progress)
                 graph = graphs.at(current, where.space, where.as_of)

@@ -183,7 +183,7 @@ def _late(stage: Stage, retriever: str) -> bool:
 
 
 def _vector(stage: Stage, query: QueryContext, encoded: Encoding) -> Floats32 | None:
-    if not len(query.indexes.vectors) and not len(query.indexes.facts):
+    if not query.has_vectors:
         stage.note(Reason.NO_EMBEDDINGS)
         return None
     try:

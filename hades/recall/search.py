@@ -74,7 +74,7 @@ class Finder:
 
     @contextmanager
     def caught_up(
-        self, moment: ExitStack, on_progress: Progress | None = None
+        self, moment: ExitStack, space: int, on_progress: Progress | None = None
     ) -> Iterator[Indexes]:
         """The indexes up to date with the store, which `moment` holds from here on.
 
@@ -83,15 +83,15 @@ class Finder:
         """
         with self._catching_up:
             moment.enter_context(self._store.snapshot())
-            self.indexes.catch_up(on_progress)
+            self.indexes.catch_up(space, on_progress)
             yield self.indexes
 
     def saying(self, space: int, names: Sequence[str]) -> set[int]:
         """The chunks of a space that say one of these names, whenever they were there."""
         with self._catching_up:
-            self.indexes.catch_up()
+            self.indexes.catch_up(space)
             held = self.indexes.snapshot()
-        return {chunk for name in names for chunk in held.words.saying(name, space)}
+        return {chunk for name in names for chunk in held.words.saying(name)}
 
     def search(
         self,
@@ -105,7 +105,7 @@ class Finder:
         """The best passages for a question at a moment, best first."""
         space, as_of = where.space, where.as_of
         with ExitStack() as moment:
-            with self.caught_up(moment, on_progress) as current:
+            with self.caught_up(moment, space, on_progress) as current:
                 mask, indexes = current.visible(space, as_of), current.snapshot()
             topics = self.topics(where)
             if topics is not None:
@@ -118,7 +118,7 @@ class Finder:
                 vector = self.encoder.encode([question])[0]
                 found["meaning"] = dict(indexes.nearest(vector, mask, wanted))
             if "words" in retrievers:
-                best = indexes.saying(question, space, as_of, wanted, topics)
+                best = indexes.saying(question, as_of, wanted, topics)
                 there = indexes.among(mask, [chunk for chunk, _ in best])
                 found["words"] = {
                     chunk: score
