@@ -34,6 +34,10 @@ DEFAULT_BUSY_TIMEOUT_S = 10.0
 DEFAULT_ENCODER = "minilm"
 
 
+INDEXED_AGAIN_AT_MOST = 3
+"""So often what waits is looked up again when some of it was purged meanwhile."""
+
+
 class View:
     """One space of a memory as of one moment, read-only."""
 
@@ -229,14 +233,18 @@ class View:
 
         finder, space = self._finder, self._space_id
         with finder.indexing:
-            Pipeline(
+            pipeline = Pipeline(
                 self._store,
                 space,
                 "hades",
                 lambda: finder.encoder,
                 on_progress,
                 lambda names: finder.saying(space, names),
-            ).index(Summary())
+            )
+            for _ in range(INDEXED_AGAIN_AT_MOST):
+                with suppress(NotFound):  # a state was purged while it was read: look again
+                    pipeline.index(Summary())
+                    break
 
 
 class Memory(View):
@@ -335,14 +343,14 @@ class Memory(View):
             self._require_space()
             yield write
 
-    def _drop_indexes(self, space: int | None = None) -> None:
-        """Lose what was derived from a space: it keeps what was purged until rewritten."""
+    def _drop_indexes(self) -> None:
+        """Lose what was derived: segments and arrays keep what was purged until rewritten."""
         if self._store.in_transaction:
-            self._store.afterwards(lambda: self._drop_indexes(space))
+            self._store.afterwards(self._drop_indexes)
         if self._store.index_folder.exists():
             from hades.index.array_store import drop_files
 
-            drop_files(self._store.index_folder, space or self._space_id)
+            drop_files(self._store.index_folder)
         for engine in self._engines.values():
             engine.forget()
 

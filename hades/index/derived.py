@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from hades.index.array_store import UNREADABLE, Array, ArrayStore, Stored, locke
 from hades.index.columns import Columns
 from hades.store.store import Store
 
+_LOG = logging.getLogger(__name__)
 TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
 TableTypes = dict[str, dict[str, Any]]
 """By name: the types of the columns; the first tells rows apart."""
@@ -78,8 +80,11 @@ class Derived:
         arrays: dict[str, Array | Sequence[Array]] = {}
         for name, part in self._parts.items():
             arrays.update(part.arrays(name))
-        with locked(self._folder):
-            self._take(self._files.save(self._stand(self._generation), self.change, arrays))
+        try:
+            with locked(self._folder):
+                self._take(self._files.save(self._stand(self._generation), self.change, arrays))
+        except OSError as error:
+            _LOG.warning("the index %s cannot be written: %s", self._folder / self.NAME, error)
 
     def _stand(self, generation: str) -> dict[str, Any]:
         """Which memory and which format the files are of."""

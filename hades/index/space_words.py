@@ -3,20 +3,28 @@
 BM25 weighs a word by how many passages have it. Over all spaces together that would tell a
 reader of one which words another has, so each space has an index, and statistics, of its own.
 It is brought up to date when somebody asks in its space: what is written and asked elsewhere
-changes nothing in it.
+changes nothing in it. (tantivy counts replaced versions until it merges segments, so that it
+matters when this is done.)
 """
 
 from __future__ import annotations
 
-import json
 import secrets
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hades.domain.graph import NodeKind
-from hades.index.array_store import locked, remove, write_json
+from hades.index.array_store import (
+    UNREADABLE,
+    locked,
+    read_json,
+    remove,
+    set_aside,
+    verify,
+    write_json,
+)
 from hades.index.words import Presence, Words, searched_text
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -25,8 +33,10 @@ OPEN_AT_MOST = 64
 """Spaces whose words stay open; opening one takes a millisecond."""
 _BATCH = 5_000
 
+_Files = Mapping[str, Sequence[int]]
 _Stand = dict[str, Any]
-"""Which memory's words these are (`generation`), up to which `change`, and in which `folder`."""
+"""Which memory's words these are (`generation`), up to which `change`, in which `folder`, and
+length and checksum of each of its `files`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,42 +79,51 @@ class SpaceWords:
         on_progress: Progress | None,
     ) -> _Open:
         stand, feed = self._stand(space), self._store.changefeed
-        words = self._opened(stand, held)
+        words = self._opened(space, stand, held)
         since = held.seen if held and held.stand == stand else int(stand.get("change", 0))
-        purged = [
-            node >> 3 for (node,) in feed.since("purged", since) if node & 7 == NodeKind.CHUNK
-        ]
         is_of_it = stand.get("generation") == generation and since <= change
-        if words is None or not is_of_it or words.has(purged):
+        if words is None or not is_of_it or feed.since("purged", since):
             # Segments keep the words of what was purged until they are written anew.
             for old in self._folder.glob(f"{space}.*"):
                 remove(old)
-            stand, since = {"folder": f"{space}.{secrets.token_hex(6)}"}, 0
+            stand, since = {"folder": f"{space}.{secrets.token_hex(6)}", "files": {}}, 0
             words = Words(self._folder / stand["folder"])
         rows = feed.said(space, since)
         if rows:
             words.put(self._presences(rows, on_progress))
-        if rows or purged or not since:
-            stand = {"generation": generation, "change": change, "folder": stand["folder"]}
+        if rows or not since:
+            files = _files(self._folder / stand["folder"], stand["files"])
+            stand = {**stand, "generation": generation, "change": change, "files": files}
             write_json(self._folder / f"{space}.json", stand)
         return _Open(words, stand, change)
 
-    def _opened(self, stand: _Stand, held: _Open | None) -> Words | None:
+    def _opened(self, space: int, stand: _Stand, held: _Open | None) -> Words | None:
         """The words of a stand as they are now; None when there are none, or damaged ones."""
-        if held is not None and held.stand.get("folder") == stand.get("folder"):
-            if held.stand != stand:
+        is_held = held is not None and held.stand.get("folder") == stand.get("folder")
+        known = held.stand["files"] if held is not None and is_held else {}
+        noted = self._folder / f"{space}.json"
+        try:
+            folder = self._folder / stand["folder"]
+            new = _bodies(folder, stand["files"], known)
+            verify(new, self._index_folder)
+            if held is None or not is_held:
+                return Words(folder)
+            if new:
                 held.words.reload()  # another process brought them up to date
             return held.words
-        try:
-            return Words(self._folder / stand["folder"])
-        except (KeyError, ValueError, OSError):
+        except UNREADABLE as error:
+            if stand:
+                set_aside(noted, error)
             return None
 
     def _stand(self, space: int) -> _Stand:
+        path = self._folder / f"{space}.json"
         try:
-            stand: _Stand = json.loads((self._folder / f"{space}.json").read_text())
-            return stand
-        except (OSError, ValueError):
+            return read_json(path)
+        except FileNotFoundError:
+            return {}
+        except UNREADABLE as error:
+            set_aside(path, error)
             return {}
 
     def _presences(
@@ -120,3 +139,28 @@ class SpaceWords:
                 yield Presence(id_, chunk, topic, bool(note), text, *times)
             if on_progress is not None:
                 on_progress("indexing words", first + len(batch), len(rows))
+
+
+def verify_words(path: Path) -> None:
+    """See whether the words that a file stands for are as they were written."""
+    stand = read_json(path)
+    verify(_bodies(path.parent / stand["folder"], stand["files"], {}))
+
+
+def _bodies(folder: Path, files: _Files, known: _Files) -> dict[Path, tuple[int, int, int]]:
+    """The files that are not known yet, to be verified."""
+    new = {name: file for name, file in files.items() if known.get(name) != file}
+    return {folder / name: (0, size, checksum) for name, (size, checksum) in new.items()}
+
+
+def _files(folder: Path, known: _Files) -> _Files:
+    """Length and checksum of the files of an index; segments never change, its lists do."""
+    files = {}
+    for path in folder.iterdir():
+        if path.suffix == ".lock":
+            continue
+        files[path.name] = known.get(path.name, [])
+        if not files[path.name] or path.suffix == ".json":
+            data = path.read_bytes()
+            files[path.name] = [len(data), zlib.crc32(data)]
+    return files

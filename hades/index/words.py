@@ -158,13 +158,6 @@ class Words:
             known[entity] = rarity, sum(rarity.values())
         return [known[entity] for entity in entities]
 
-    def has(self, chunks: Sequence[int]) -> bool:
-        """Whether any of these chunks was ever put."""
-        if not chunks:
-            return False
-        found = Query.term_set_query(self._schema, "chunk", list(chunks))
-        return bool(self._searcher.search(found, 1, count=False).hits)
-
     def saying(self, name: str) -> list[int]:
         """The chunks, whenever they were there, that say a name's words in a row."""
         parts = name.split(" ")

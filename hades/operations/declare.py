@@ -13,9 +13,25 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, wraps
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from hades.errors import HadesError
+
+if TYPE_CHECKING:
+    from hades.memory import View
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Verb = Literal["GET", "POST", "PUT", "DELETE"]
@@ -200,6 +216,8 @@ def operation(
     """Declare a function as an operation; see `Operation` for what is said."""
 
     def declare(function: Function) -> Function:
+        if asks:
+            function = _mended(function)
         OPERATIONS[function.__name__] = Operation(
             function,
             verb,
@@ -218,6 +236,27 @@ def operation(
         return function
 
     return declare
+
+
+def _mended(function: Function) -> Function:
+    """Ask once more when it fails and an index turns out to be damaged: it is made anew."""
+
+    @wraps(function)
+    def asked(view: View, *args: Any, **named: Any) -> Any:
+        from hades.index.array_store import late_damage
+
+        folder = view._store.index_folder
+        before = late_damage(folder)
+        try:
+            return function(view, *args, **named)
+        except (HadesError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a panic of the word index is no Exception
+            if late_damage(folder, wait=True) == before:
+                raise
+        return function(view, *args, **named)
+
+    return cast(Function, asked)
 
 
 def types_of(annotation: Any) -> tuple[Any, ...]:

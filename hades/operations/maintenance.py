@@ -22,6 +22,8 @@ _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError,
 """What a line that is JSON but not one of our records can run into."""
 
 
+_ASK = "ask something: it is made anew"
+
 # Spaces
 
 
@@ -40,10 +42,9 @@ def create_space(memory: Memory, name: str) -> Space:
 def drop_space(memory: Memory, name: str) -> None:
     """Erase a space with everything in it."""
     with memory._store.write(memory._actor, "drop_space") as write:
-        space = memory._store.spaces.id(name)
         memory._store.spaces.drop(write, name)
     memory._store.wipe()
-    memory._drop_indexes(space)
+    memory._drop_indexes()
 
 
 # Counts and changes
@@ -84,7 +85,13 @@ def pending(view: View) -> int:
 
 def check(view: View, on_progress: Progress | None = None) -> list[Problem]:
     """Look for damage; each problem says where it is and how to repair it."""
-    return view._store.check(on_progress, repair=False)
+    from hades.index.checking import damaged
+
+    damage = damaged(view._store.index_folder)
+    return [
+        *view._store.check(on_progress, repair=False),
+        *(Problem(f"the index is damaged: {why}", str(path), _ASK) for path, why in damage.items()),
+    ]
 
 
 def repair(memory: Memory, on_progress: Progress | None = None) -> list[Problem]:

@@ -20,6 +20,8 @@ from hades.domain.times import AsOf
 from hades.domain.topics import Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Flags
+from hades.index.array_store import drop_files, late_damage
+from hades.index.graph_cache import GraphCache
 from hades.index.indexes import Indexes
 from hades.models.encoder import Encoder, load_encoder
 from hades.recall.plan import RETRIEVERS, RetrieverName
@@ -56,6 +58,7 @@ class Finder:
         self.indexing = threading.Lock()
         """Held while what was remembered is indexed: once is enough."""
         self._catching_up = threading.RLock()
+        self._damaged = 0
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -65,12 +68,19 @@ class Finder:
     @cached_property
     def indexes(self) -> Indexes:
         """The indexes, as they were saved."""
+        self._damaged = late_damage(self._store.index_folder)
         return Indexes(self._store, self.encoder.model, self.encoder.dims)
+
+    @cached_property
+    def graphs(self) -> GraphCache:
+        """The graph arrays, as they were saved."""
+        return GraphCache(self._store, self.indexes.folder)
 
     def forget(self) -> None:
         """Let go of the indexes: their files are gone."""
         with self._catching_up:
             self.__dict__.pop("indexes", None)
+            self.__dict__.pop("graphs", None)
 
     @contextmanager
     def caught_up(
@@ -83,6 +93,10 @@ class Finder:
         """
         with self._catching_up:
             moment.enter_context(self._store.snapshot())
+            folder = self._store.index_folder
+            if "indexes" in self.__dict__ and late_damage(folder) != self._damaged:
+                drop_files(folder)  # what was made of a damaged file is damaged, too
+                self.forget()
             self.indexes.catch_up(space, on_progress)
             yield self.indexes
 
