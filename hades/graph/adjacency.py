@@ -86,11 +86,7 @@ class Adjacency:
         use = (a != b) & (w > 0)
         if not use.all():
             a, b, w = a[use], b[use], w[use]
-        key = a * count + b
-        if len(key) and not (key[1:] > key[:-1]).all():
-            order, key = _order(key, count)
-            first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-            key, w = key[first], np.add.reduceat(w[order], first)
+        key, w = _added_up(a * count + b, w, count)
         targets = key % count if count else key
         indptr = np.searchsorted(key, np.arange(count + 1, dtype=np.int64) * count)
         return cls(indptr, targets.astype(np.int32), w.astype(np.float32))
@@ -224,6 +220,15 @@ def _grown(array: Any, size: int) -> Any:
     return made
 
 
+def _added_up(key: Nodes, w: Any, count: int) -> tuple[Nodes, Any]:
+    """Arcs, each a number below count², sorted and each once, with the sum of its weights."""
+    if len(key) and not (key[1:] > key[:-1]).all():
+        order, key = _order(key, count)
+        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        key, w = key[first], np.add.reduceat(w[order], first)
+    return key, w
+
+
 def _order(key: Nodes, count: int) -> tuple[Nodes, Nodes]:
     """The order that sorts keys, and the keys in it.
 
@@ -274,17 +279,10 @@ def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Nodes, Nodes, Nodes, W
     if nodes.min(initial=0) < 0:
         raise InvalidInput("nodes are numbers of 0 or more")
     use = (targets != nodes[place]) & (weights > 0)
-    place, targets, weights = place[use], targets[use], weights[use]
-    order = np.lexsort((targets, place))
-    place, targets, weights = place[order], targets[order], weights[order]
-    new = np.ones(len(place), np.bool_)
-    new[1:] = (place[1:] != place[:-1]) | (targets[1:] != targets[:-1])
-    first = np.flatnonzero(new)
-    if len(first) < len(place):
-        weights = np.add.reduceat(weights, first)
-        place, targets = place[first], targets[first]
-    counts = np.bincount(place, minlength=len(nodes))
-    return nodes, counts, targets, weights.astype(np.float32)
+    size = max(int(highest), len(nodes))
+    key, weights = _added_up(place[use] * size + targets[use], weights[use], size)
+    counts = np.bincount(key // size, minlength=len(nodes))
+    return nodes, counts, key % size, weights.astype(np.float32)
 
 
 def _check_arcs(count: int, a: Nodes, b: Nodes, w: npt.NDArray[np.float64]) -> None:

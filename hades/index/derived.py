@@ -35,7 +35,7 @@ class Derived:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
-        self._folder = folder
+        self.folder = folder
         self._files = ArrayStore(folder, self.NAME)
         self._forget("")
         generation, now = store.changefeed.stand()
@@ -81,10 +81,10 @@ class Derived:
         for name, part in self._parts.items():
             arrays.update(part.arrays(name))
         try:
-            with locked(self._folder):
+            with locked(self.folder):
                 self._take(self._files.save(self._stand(self._generation), self.change, arrays))
         except OSError as error:
-            _LOG.warning("the index %s cannot be written: %s", self._folder / self.NAME, error)
+            _LOG.warning("the index %s cannot be written: %s", self.folder / self.NAME, error)
 
     def _stand(self, generation: str) -> dict[str, Any]:
         """Which memory and which format the files are of."""

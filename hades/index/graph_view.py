@@ -123,16 +123,6 @@ class GraphView:
         """By chunk: whether it is there."""
         return self.moment.visible
 
-    @property
-    def titled(self) -> Flags:
-        """By entity: whether it titles something."""
-        return self.names.titled
-
-    @property
-    def capital_share(self) -> Floats:
-        """By entity: how often it begins with a capital where it is one word."""
-        return self.names.capital_share
-
     def number(self, node: int) -> int | None:
         """The number of a node (an id with its kind), None when it is not in the graph."""
         found = int(self.numbers(np.array([node], np.int64))[0])

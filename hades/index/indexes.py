@@ -26,7 +26,7 @@ from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.space_words import SpaceWords
 from hades.index.vectors import Vectors
-from hades.index.words import TimeFilter, Words
+from hades.index.words import Words
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -57,7 +57,7 @@ class Indexes(Derived):
         """Of the moment asked about last."""
         super().__init__(store, _usable(store.index_folder))
         self._number_vectors()
-        self._space_words = SpaceWords(store, self._folder)
+        self._space_words = SpaceWords(store, self.folder)
 
     @property
     def chunks(self) -> Columns:
@@ -262,11 +262,6 @@ class Indexes(Derived):
             found[at >= 0] = self.vectors.full(at[at >= 0])
         return found
 
-    @property
-    def folder(self) -> Path:
-        """Where the files are."""
-        return self._folder
-
     def saying(
         self,
         question: str,
@@ -278,7 +273,7 @@ class Indexes(Derived):
     ) -> list[tuple[int, float]]:
         """The best chunks by words: (chunk, score); `earlier` versions of notes, too."""
         valid, known = self.moment(as_of)
-        return self.words.best(question, TimeFilter(valid, known, earlier), limit, topics)
+        return self.words.best(question, valid, known, limit, topics, earlier=earlier)
 
     # Files
 

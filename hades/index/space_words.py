@@ -12,6 +12,7 @@ from __future__ import annotations
 import secrets
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,10 @@ from hades.index.array_store import (
     remove,
     set_aside,
     verify,
+    verify_arrays,
     write_json,
 )
-from hades.index.words import Presence, Words, searched_text
+from hades.index.words import Presence, Words, searched_texts
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -56,6 +58,8 @@ class SpaceWords:
         self._open: dict[int, _Open] = {}
         for old in ("words.json", "words"):  # all spaces in one, as it once was
             remove(folder / old)
+        if self._folder.is_file():
+            remove(self._folder)
 
     def of(
         self, space: int, generation: str, change: int, on_progress: Progress | None = None
@@ -128,23 +132,32 @@ class SpaceWords:
 
     def _presences(
         self, rows: Sequence[tuple[Any, ...]], on_progress: Progress | None
-    ) -> Iterator[Presence]:
-        found = self._store.chunks
+    ) -> Iterator[tuple[Presence, str]]:
         for first in range(0, len(rows), _BATCH):
             batch = rows[first : first + _BATCH]
-            wanted = sorted({row[1] for row in batch})
-            texts, headings, tags = found.texts(wanted), found.headings(wanted), found.tags(wanted)
-            for id_, chunk, topic, note, *times in batch:
-                text = searched_text(headings.get(chunk, ""), texts.get(chunk, ""), tags.get(chunk))
-                yield Presence(id_, chunk, topic, bool(note), text, *times)
+            said = searched_texts(self._store, sorted({row[1] for row in batch}))
+            for row in batch:
+                yield Presence(*row), said.get(row[1], "")
             if on_progress is not None:
                 on_progress("indexing words", first + len(batch), len(rows))
 
 
-def verify_words(path: Path) -> None:
-    """See whether the words that a file stands for are as they were written."""
-    stand = read_json(path)
-    verify(_bodies(path.parent / stand["folder"], stand["files"], {}))
+def damaged(folder: Path) -> dict[Path, str]:
+    """What is wrong with the files of an index folder, by the file that stands for it."""
+    found: dict[Path, str] = {}
+    with ExitStack() as held:
+        with suppress(OSError):  # where it may only be read, it is looked at all the same
+            held.enter_context(locked(folder))
+        for path in (*folder.glob("[a-z]*"), *folder.glob("spaces/*.json")):
+            try:
+                if path.suffix == ".json":
+                    stand = read_json(path)
+                    verify(_bodies(path.parent / stand["folder"], stand["files"], {}))
+                elif path.name not in ("lock", "spaces"):
+                    verify_arrays(path)
+            except UNREADABLE as error:
+                found[path] = str(error)
+    return found
 
 
 def _bodies(folder: Path, files: _Files, known: _Files) -> dict[Path, tuple[int, int, int]]:

@@ -18,7 +18,7 @@ from hades.graph.arrays import Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.terms import ChunkTerms
-from hades.index.words import searched_text, stems
+from hades.index.words import searched_texts, stems
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -137,12 +137,8 @@ class Tables(Derived):
         chunks = [row[0] for row in self._store.changefeed.since("chunks", self.change)]
         for first in range(0, len(chunks), _BATCH_TEXTS):
             batch = chunks[first : first + _BATCH_TEXTS]
-            found = self._store.chunks
-            texts, headings, tags = found.texts(batch), found.headings(batch), found.tags(batch)
-            self.terms.put(
-                (one, stems(searched_text(headings[one], texts.get(one, ""), tags.get(one))))
-                for one in batch
-            )
+            said = searched_texts(self._store, batch)
+            self.terms.put((one, stems(text)) for one, text in said.items())
             if on_progress is not None and len(chunks) > _BATCH_TEXTS:
                 on_progress("reading words", min(first + _BATCH_TEXTS, len(chunks)), len(chunks))
         return len(chunks)

@@ -16,7 +16,6 @@ from enum import IntEnum
 from functools import cached_property, wraps
 from types import UnionType
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
@@ -29,9 +28,6 @@ from typing import (
 )
 
 from hades.errors import HadesError
-
-if TYPE_CHECKING:
-    from hades.memory import View
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Verb = Literal["GET", "POST", "PUT", "DELETE"]
@@ -242,7 +238,7 @@ def _mended(function: Function) -> Function:
     """Ask once more when it fails and an index turns out to be damaged: it is made anew."""
 
     @wraps(function)
-    def asked(view: View, *args: Any, **named: Any) -> Any:
+    def asked(view: Any, *args: Any, **named: Any) -> Any:
         from hades.index.array_store import late_damage
 
         folder = view._store.index_folder

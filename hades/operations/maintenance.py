@@ -85,7 +85,7 @@ def pending(view: View) -> int:
 
 def check(view: View, on_progress: Progress | None = None) -> list[Problem]:
     """Look for damage; each problem says where it is and how to repair it."""
-    from hades.index.checking import damaged
+    from hades.index.space_words import damaged
 
     damage = damaged(view._store.index_folder)
     return [
