@@ -202,15 +202,21 @@ def verify(bodies: Bodies, folder: Path | None = None) -> None:
 def _damage(files: Sequence[BinaryIO], bodies: Bodies) -> str:
     """Which file is not as it was written; nothing when all are, or when the process ends."""
     for file, (first, _, expected) in zip(files, bodies.values(), strict=True):
-        found = 0
-        file.seek(first)
-        while block := file.read(_BLOCK_BYTES):
-            found = zlib.crc32(block, found)
-            if not threading.main_thread().is_alive():
-                return ""
+        found = checksum(file, first)
+        if not threading.main_thread().is_alive():
+            break
         if found != expected:
             return f"{Path(file.name).name} is not as it was written"
     return ""
+
+
+def checksum(file: BinaryIO, first: int = 0) -> int:
+    """The checksum of a file from somewhere on; of no use when the process ends meanwhile."""
+    found = 0
+    file.seek(first)
+    while (block := file.read(_BLOCK_BYTES)) and threading.main_thread().is_alive():
+        found = zlib.crc32(block, found)
+    return found
 
 
 def set_aside(path: Path, why: object) -> None:

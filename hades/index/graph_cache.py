@@ -87,7 +87,8 @@ class GraphCache:
 
     def _saved(self, space: int) -> tuple[GraphView, int, TableChanges] | None:
         """The graph of now as it was saved, with what changed since; None: there is none."""
-        saved = self._files(space).load(self._stand(), self.tables.change)
+        with locked(self._folder):
+            saved = self._files(space).load(self._stand(), self.tables.change)
         # What changed is known since the tables were read; an older graph cannot be repaired.
         if saved is None or saved[0] < self.tables.read_at:
             return None

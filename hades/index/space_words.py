@@ -10,7 +10,6 @@ matters when this is done.)
 from __future__ import annotations
 
 import secrets
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 
 from hades.index.array_store import (
     UNREADABLE,
+    checksum,
     locked,
     read_json,
     remove,
@@ -174,6 +174,6 @@ def _files(folder: Path, known: _Files) -> _Files:
             continue
         files[path.name] = known.get(path.name, [])
         if not files[path.name] or path.suffix == ".json":
-            data = path.read_bytes()
-            files[path.name] = [len(data), zlib.crc32(data)]
+            with path.open("rb") as file:
+                files[path.name] = [path.stat().st_size, checksum(file)]
     return files
