@@ -145,6 +145,8 @@ class SpaceWords:
 def damaged(folder: Path) -> dict[Path, str]:
     """What is wrong with the files of an index folder, by the file that stands for it."""
     found: dict[Path, str] = {}
+    if not folder.is_dir():
+        return found
     with ExitStack() as held:
         with suppress(OSError):  # where it may only be read, it is looked at all the same
             held.enter_context(locked(folder))

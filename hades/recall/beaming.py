@@ -70,6 +70,7 @@ def run_beam(run: Run, retrieved: Retrieved) -> None:
             elif trim.what != "hops":
                 stage.capped = True
                 stage.note(trim.reason, f"{trim.count} {_BEYOND.get(trim.what, trim.what)}")
+        retrieved.beam = found.paths
         met = [node for path in found.paths for node in path.nodes if node < graph.first_entity]
         retrieved.beamed = run.look_at(list(dict.fromkeys(met)), stage)
         stage.found = len(retrieved.beamed)

@@ -18,6 +18,7 @@ from hades.domain.graph import Reason
 from hades.domain.topics import DEFAULT_IMPORTANCE
 from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32, Ints
+from hades.graph.beam import BeamPath
 from hades.models.encoder import Encoder
 from hades.recall import candidates
 from hades.recall.intent import split_question
@@ -93,6 +94,7 @@ class Retrieved:
     """The versions of notes that a later one says anew, by number."""
     held: dict[int, str] = field(default_factory=dict)
     """Of earlier versions of notes: what of them no later one says again."""
+    beam: tuple[BeamPath, ...] = ()
     beamed: list[int] = field(default_factory=list)
     """What the beam came to."""
 

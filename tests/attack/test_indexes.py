@@ -40,7 +40,8 @@ def _flip(first: float, last: float) -> Callable[[Path, random.Random], None]:
 
 
 def _swap(path: Path, chance: random.Random) -> None:
-    others = [one for one in path.parent.iterdir() if one.is_file() and one != path]
+    folder = next(one for one in path.parents if one.suffix == ".index")
+    others = [one for one in files_of(folder.parent) if one != path]
     path.write_bytes(chance.choice(others).read_bytes())
 
 
