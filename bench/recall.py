@@ -211,7 +211,11 @@ def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
                 where = query.graph
             rows.append(
                 (
-                    *(f"{size:,}", f"{len(where.chunks):,}", f"{where.graph.arcs_count:,}"),
+                    *(
+                        f"{size:,}",
+                        f"{len(where.chunks):,}",
+                        f"{len(where.graph.adjacency.arcs()[0]):,}",
+                    ),
                     *costs[1:],
                     *(f"{np.percentile(values, 50):.1f}" for values in stages.values()),
                     _row("search", _timed(memory.search, asked))[1],

@@ -34,6 +34,10 @@ DEFAULT_BUSY_TIMEOUT_S = 10.0
 DEFAULT_ENCODER = "minilm"
 
 
+INDEXED_AGAIN_AT_MOST = 3
+"""So often what waits is looked up again when some of it was purged meanwhile."""
+
+
 class View:
     """One space of a memory as of one moment, read-only."""
 
@@ -229,14 +233,18 @@ class View:
 
         finder, space = self._finder, self._space_id
         with finder.indexing:
-            Pipeline(
+            pipeline = Pipeline(
                 self._store,
                 space,
                 "hades",
                 lambda: finder.encoder,
                 on_progress,
                 lambda names: finder.saying(space, names),
-            ).index(Summary())
+            )
+            for _ in range(INDEXED_AGAIN_AT_MOST):
+                with suppress(NotFound):  # a state was purged while it was read: look again
+                    pipeline.index(Summary())
+                    break
 
 
 class Memory(View):

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.errors import InvalidInput
+from hades.graph.arrays import spread
 from hades.graph.scratch import ScratchPool, Weighed
 
 Nodes = npt.NDArray[np.int64]
@@ -72,8 +73,6 @@ class Adjacency:
             *self._late.arrays(),
             _fixed(_sums(indptr, weights), np.float64),
         )
-        self._counted: tuple[ArcRows | None, int] = (None, 0)
-        """A state of the arcs, and how many these are."""
         self._replaced = threading.Lock()
         self.scratch = ScratchPool()
         self.weighed = Weighed()
@@ -87,11 +86,7 @@ class Adjacency:
         use = (a != b) & (w > 0)
         if not use.all():
             a, b, w = a[use], b[use], w[use]
-        key = a * count + b
-        if len(key) and not (key[1:] > key[:-1]).all():
-            order, key = _order(key, count)
-            first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-            key, w = key[first], np.add.reduceat(w[order], first)
+        key, w = _added_up(a * count + b, w, count)
         targets = key % count if count else key
         indptr = np.searchsorted(key, np.arange(count + 1, dtype=np.int64) * count)
         return cls(indptr, targets.astype(np.int32), w.astype(np.float32))
@@ -112,15 +107,9 @@ class Adjacency:
         return self._rows
 
     @property
-    def arcs_count(self) -> int:
-        """How many arcs there are."""
-        rows, count = self._counted
-        if rows is not self._rows:
-            rows = self._rows
-            start, stop, _ = _spans(rows, np.arange(len(rows.row_of)))
-            count = int((stop - start).sum())
-            self._counted = rows, count
-        return count
+    def has_arcs(self) -> bool:
+        """Whether any node has a neighbour."""
+        return bool(self._rows.totals.any())
 
     @property
     def overlay_share(self) -> float:
@@ -133,8 +122,7 @@ class Adjacency:
         rows = self._rows
         start, stop, late = _spans(rows, nodes)
         counts = stop - start
-        ends = np.cumsum(counts)
-        at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - (ends - counts), counts)
+        at = spread(start, counts)
         if not late.any():
             return counts, rows.targets[at].astype(np.int64), rows.weights[at]
         replaced = np.repeat(late, counts)
@@ -146,20 +134,15 @@ class Adjacency:
             targets[which], weights[which] = to[at[which]], strength[at[which]]
         return counts, targets, weights
 
-    def degrees(self, nodes: Nodes | None = None) -> Nodes:
-        """How many neighbours each node has; of all nodes when none are named."""
-        start, stop, _ = _spans(self._rows, np.arange(len(self)) if nodes is None else nodes)
+    def degrees(self, nodes: Nodes) -> Nodes:
+        """How many neighbours each node has."""
+        start, stop, _ = _spans(self._rows, nodes)
         return stop - start
 
     def arcs(self) -> tuple[Nodes, Nodes, Weights]:
         """Every arc: from, to, weight; sorted by both ends unless rows were replaced unsorted."""
         counts, targets, weights = self.of(np.arange(len(self)))
         return np.repeat(np.arange(len(self)), counts), targets, weights
-
-    def turned(self) -> Adjacency:
-        """The same arcs the other way round."""
-        a, b, w = self.arcs()
-        return Adjacency.directed(len(self), b, a, w)
 
     def replace(self, rows: Mapping[int, tuple[Any, Any]], count: int | None = None) -> None:
         """Give some nodes other neighbours; `count` says how many nodes there are now.
@@ -237,6 +220,15 @@ def _grown(array: Any, size: int) -> Any:
     return made
 
 
+def _added_up(key: Nodes, w: Any, count: int) -> tuple[Nodes, Any]:
+    """Arcs, each a number below count², sorted and each once, with the sum of its weights."""
+    if len(key) and not (key[1:] > key[:-1]).all():
+        order, key = _order(key, count)
+        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        key, w = key[first], np.add.reduceat(w[order], first)
+    return key, w
+
+
 def _order(key: Nodes, count: int) -> tuple[Nodes, Nodes]:
     """The order that sorts keys, and the keys in it.
 
@@ -287,17 +279,10 @@ def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Nodes, Nodes, Nodes, W
     if nodes.min(initial=0) < 0:
         raise InvalidInput("nodes are numbers of 0 or more")
     use = (targets != nodes[place]) & (weights > 0)
-    place, targets, weights = place[use], targets[use], weights[use]
-    order = np.lexsort((targets, place))
-    place, targets, weights = place[order], targets[order], weights[order]
-    new = np.ones(len(place), np.bool_)
-    new[1:] = (place[1:] != place[:-1]) | (targets[1:] != targets[:-1])
-    first = np.flatnonzero(new)
-    if len(first) < len(place):
-        weights = np.add.reduceat(weights, first)
-        place, targets = place[first], targets[first]
-    counts = np.bincount(place, minlength=len(nodes))
-    return nodes, counts, targets, weights.astype(np.float32)
+    size = max(int(highest), len(nodes))
+    key, weights = _added_up(place[use] * size + targets[use], weights[use], size)
+    counts = np.bincount(key // size, minlength=len(nodes))
+    return nodes, counts, key % size, weights.astype(np.float32)
 
 
 def _check_arcs(count: int, a: Nodes, b: Nodes, w: npt.NDArray[np.float64]) -> None:

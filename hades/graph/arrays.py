@@ -1,6 +1,8 @@
-"""Types of the arrays that the graph, the indexes and recall work with."""
+"""Types of the arrays that the graph, the indexes and recall work with; stretches of them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,3 +11,10 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
+
+
+def spread(first: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Ints:
+    """The places of stretches one after another: each begins at `first` and is `counts` long."""
+    starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
+    places: Ints = starts + np.arange(len(starts))
+    return places

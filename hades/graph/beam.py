@@ -7,8 +7,8 @@ of all hops together stay. Whatever is trimmed, and why the search stopped, is c
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from hades.graph.ppr import Scores
 from hades.graph.trims import Trim, Trims
 
 Deadline = Callable[[], bool]
-Match = Callable[[Nodes], Scores]
-"""How well nodes match the words of a question, 0 to 1."""
+EDGE, DEPTH, REDUNDANCY = 0.5, 0.1, 0.3
+"""How the parts of a score are weighed; the seed's own counts 1."""
 _SAME = 12
 
 
@@ -41,34 +41,33 @@ class Caps:
             raise InvalidInput("hops, fanout, beam and documents are 0 or more")
 
 
-@dataclass(frozen=True, slots=True)
-class Mix:
-    """How the parts of a score are weighed."""
-
-    seed: float = 1.0
-    edge: float = 0.5
-    words: float = 0.5
-    depth: float = 0.1
-    redundancy: float = 0.3
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BeamPath:
-    """A path from a seed, its score and what that is made of."""
+    """A path from a seed, with what its score needs worked out once."""
 
     nodes: tuple[int, ...]
     weights: tuple[float, ...]
     seed: float
-    words: float
-    """How well the last node matches the question; 0 for a seed, whose score knows it."""
+    bits: int
+    """The nodes as bits of one number, so that sharing is one operation."""
     redundancy: float = 0.0
     """The largest share of nodes in common with a path that was kept before."""
-    score: float = 0.0
+    alone: float = field(init=False)
+    """Its score without regard to other paths."""
+
+    def __post_init__(self) -> None:
+        edge = sum(self.weights) / self.hops if self.hops else 0.0
+        self.alone = self.seed + EDGE * edge - DEPTH * self.hops
 
     @property
     def hops(self) -> int:
         """How many arcs it has."""
         return len(self.weights)
+
+    @property
+    def score(self) -> float:
+        """How good it is beside those that were kept before."""
+        return self.alone - REDUNDANCY * self.redundancy
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +86,19 @@ def beam(
     scores: Scores,
     *,
     caps: Caps = Caps(),  # noqa: B008 - frozen
-    mix: Mix = Mix(),  # noqa: B008 - frozen
-    match: Match | None = None,
-    least_weight: float = 0.0,
     barred: Mask | None = None,
     counted: Mask | None = None,
-    covered: Callable[[Sequence[BeamPath]], bool] | None = None,
     deadline: Deadline | None = None,
 ) -> Beam:
     """The best paths from scored seeds.
 
-    `least_weight` prunes weak arcs early. `counted` says which nodes are documents and count
-    towards the budget (all, when not given). `covered` says when the paths are enough.
+    `counted` says which nodes are documents and count towards the budget (all, when not given).
     """
-    search = _Search(graph, caps, mix, match, least_weight, barred, counted)
+    search = _Search(graph, caps, barred, counted)
     kept = search.choose(search.starts(seeds, scores))
     for hop in range(caps.hops):
         newest = [path for path in kept if path.hops == hop]
         if not newest:
-            break
-        if covered and covered([search.shown(path) for path in kept]):
-            search.trims.add(Reason.COVERAGE_REACHED, "paths", len(newest))
             break
         if deadline and deadline():
             search.trims.add(Reason.TIMEOUT, "paths", len(newest))
@@ -116,40 +107,23 @@ def beam(
     else:
         ends = [path for path in kept if path.hops == caps.hops]
         search.trims.add(Reason.CAP_EXCEEDED, "hops", len(ends))
-    return Beam(tuple(map(search.shown, kept)), search.trims.all(), search.read)
-
-
-class _Growing:
-    """A path under way, with what its score needs worked out once."""
-
-    __slots__ = ("bits", "hops", "nodes", "plain", "redundancy", "seed", "weights", "words")
-
-    def __init__(
-        self, nodes: tuple[int, ...], weights: tuple[float, ...], seed: float, bits: int
-    ) -> None:
-        self.nodes, self.weights, self.hops = nodes, weights, len(weights)
-        self.seed, self.bits = seed, bits
-        """The nodes as bits of one number, so that sharing is one operation."""
-        self.words = self.plain = self.redundancy = 0.0
+    return Beam(tuple(kept), search.trims.all(), search.read)
 
 
 class _Search:
     """One search under way: what was read, and what was left out."""
 
     def __init__(
-        self, graph: Neighbours, caps: Caps, mix: Mix, match: Match | None,
-        least_weight: float, barred: Mask | None, counted: Mask | None,
-    ) -> None:  # fmt: skip
-        self._graph, self._size = graph, len(graph)
-        self._caps, self._mix, self._match = caps, mix, match
-        self._least, self._barred, self._counted = least_weight, barred, counted
+        self, graph: Neighbours, caps: Caps, barred: Mask | None, counted: Mask | None
+    ) -> None:
+        self._graph, self._size, self._caps = graph, len(graph), caps
+        self._barred, self._counted = barred, counted
         self._seen: set[int] = set()
-        self._words: dict[int, float] = {}
         self._bits: dict[int, int] = {}
         self._lists: dict[int, tuple[list[tuple[int, float]], int]] = {}
         self.trims, self.read = Trims(), 0
 
-    def starts(self, seeds: Nodes, scores: Scores) -> list[_Growing]:
+    def starts(self, seeds: Nodes, scores: Scores) -> list[BeamPath]:
         """The seeds as paths, best first, those that may be read."""
         best: dict[int, float] = {}
         for node, score in zip(
@@ -162,18 +136,16 @@ class _Search:
         order = sorted(best, key=lambda node: (-best[node], node))
         self.trims.add(Reason.CAP_EXCEEDED, "beam", len(order) - self._caps.beam)
         order = order[: self._caps.beam]
-        return self._scored(
-            [
-                _Growing((node,), (), best[node], self._bit(node))
-                for node in order
-                if self._may_read(node)
-            ]
-        )
+        return [
+            BeamPath((node,), (), best[node], self._bit(node))
+            for node in order
+            if self._may_read(node)
+        ]
 
-    def widen(self, paths: list[_Growing], deadline: Deadline | None) -> list[_Growing]:
+    def widen(self, paths: list[BeamPath], deadline: Deadline | None) -> list[BeamPath]:
         """Every path continued by its strongest neighbours."""
         self._list(path.nodes[-1] for path in paths)
-        found: list[_Growing] = []
+        found: list[BeamPath] = []
         for number, path in enumerate(paths):
             if deadline and deadline():
                 self.trims.add(Reason.TIMEOUT, "paths", len(paths) - number)
@@ -181,29 +153,25 @@ class _Search:
             for node, weight in self._strongest(path):
                 if self._may_read(node):
                     longer = (*path.nodes, node), (*path.weights, weight)
-                    found.append(_Growing(*longer, path.seed, path.bits | self._bit(node)))
-        words = self._matched([path.nodes[-1] for path in found])
-        for path, word in zip(found, words, strict=True):
-            path.words = word
-        return self._scored(found)
+                    found.append(BeamPath(*longer, path.seed, path.bits | self._bit(node)))
+        return found
 
-    def choose(self, paths: list[_Growing]) -> list[_Growing]:
+    def choose(self, paths: list[BeamPath]) -> list[BeamPath]:
         """The best paths, each scored against those chosen before it.
 
         A score can only fall as more is chosen, so it is worked out again only for the path
         that leads.
         """
-        heap = [(-round(p.plain, _SAME), p.nodes, 0, 0.0, at) for at, p in enumerate(paths)]
+        heap = [(-round(p.alone, _SAME), p.nodes, 0, 0.0, at) for at, p in enumerate(paths)]
         heapq.heapify(heap)
-        kept: list[_Growing] = []
+        kept: list[BeamPath] = []
         chosen: list[int] = []
-        weight, most = self._mix.redundancy, self._caps.beam
-        while heap and len(kept) < most:
+        while heap and len(kept) < self._caps.beam:
             _, nodes, known, redundancy, at = heap[0]
             path = paths[at]
             if known < len(kept):
                 redundancy = max(redundancy, _most_common(path.bits, chosen[known:]))
-                score = round(path.plain - weight * redundancy, _SAME)
+                score = round(path.alone - REDUNDANCY * redundancy, _SAME)
                 heapq.heapreplace(heap, (-score, nodes, len(kept), redundancy, at))
                 continue
             heapq.heappop(heap)
@@ -213,24 +181,10 @@ class _Search:
         self.trims.add(Reason.CAP_EXCEEDED, "beam", len(heap))
         return kept
 
-    def shown(self, path: _Growing) -> BeamPath:
-        """A path as it is given back."""
-        score = path.plain - self._mix.redundancy * path.redundancy
-        return BeamPath(path.nodes, path.weights, path.seed, path.words, path.redundancy, score)
-
-    def _scored(self, paths: list[_Growing]) -> list[_Growing]:
-        """The same paths, with their scores by themselves."""
-        mix = self._mix
-        for path in paths:
-            edge = sum(path.weights) / path.hops if path.hops else 0.0
-            score = mix.seed * path.seed + mix.edge * edge + mix.words * path.words
-            path.plain = score - mix.depth * path.hops
-        return paths
-
     def _bit(self, node: int) -> int:
         return self._bits.setdefault(node, 1 << len(self._bits))
 
-    def _strongest(self, path: _Growing) -> list[tuple[int, float]]:
+    def _strongest(self, path: BeamPath) -> list[tuple[int, float]]:
         listed, others = self._lists[path.nodes[-1]]
         arcs = [arc for arc in listed if arc[0] not in path.nodes]
         self.trims.add(Reason.CAP_EXCEEDED, "fanout", len(arcs) + others - self._caps.fanout)
@@ -246,10 +200,9 @@ class _Search:
             return
         counts, targets, weights = self._graph.of(np.array(new, np.int64))
         owner = np.repeat(np.arange(len(new)), counts)
-        use = weights >= self._least
         if self._barred is not None:
-            use &= ~self._barred[targets]
-        owner, targets, weights = owner[use], targets[use], weights[use]
+            use = ~self._barred[targets]
+            owner, targets, weights = owner[use], targets[use], weights[use]
         order = np.lexsort((targets, -weights, owner))
         ends = np.cumsum(np.bincount(owner, minlength=len(new))).tolist()
         most, start = self._caps.fanout + self._caps.hops + 1, 0
@@ -269,16 +222,6 @@ class _Search:
         self._seen.add(node)
         self.read += 1
         return True
-
-    def _matched(self, nodes: list[int]) -> list[float]:
-        """How well nodes match the question, asked once for each."""
-        if self._match is None:
-            return [0.0] * len(nodes)
-        new = [node for node in dict.fromkeys(nodes) if node not in self._words]
-        if new:
-            found = self._match(np.array(new, np.int64))
-            self._words.update(zip(new, (float(word) for word in found), strict=True))
-        return [self._words[node] for node in nodes]
 
 
 def _most_common(one: int, others: list[int]) -> float:

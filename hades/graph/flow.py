@@ -18,7 +18,7 @@ from typing import Literal
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Mask, Neighbours
+from hades.graph.adjacency import Neighbours
 from hades.graph.flow_paths import Field, Scoring, best_between
 from hades.graph.row_cache import RowCache
 from hades.graph.trims import Trim, Trims
@@ -32,18 +32,6 @@ THETA = {"paper": 0.05, "decay": 0.01}
 NODES = 40
 KEEP = 15
 LONGEST_ARCS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Hubs:
-    """Nodes with many neighbours join everything with everything.
-
-    One with more than `degree` neighbours may end a path but not carry it; what any other
-    passes on is weakened by 1/(1 + alpha·neighbours). The source is never weakened.
-    """
-
-    degree: int | None = None
-    alpha: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,41 +56,37 @@ def flow(
     graph: Neighbours,
     source: int,
     *,
-    alpha: float | None = None,
     theta: float | None = None,
     nodes: int = NODES,
     longest: int = LONGEST_ARCS,
     score: Score = "paper",
     ends: Set[int] = frozenset(),
-    hubs: Hubs = Hubs(),  # noqa: B008 - frozen
-    barred: Mask | None = None,
     trims: Trims | None = None,
 ) -> Field:
     """What flows from a source within `longest` hops.
 
     It reaches at most `nodes` nodes, those in `ends` not counted.
     """
-    alpha = ALPHA[score] if alpha is None else alpha
+    alpha = ALPHA[score]
     theta = THETA[score] if theta is None else theta
-    if not 0 <= source < len(graph) or not 0 < alpha <= 1 or not theta > 0:
-        raise InvalidInput("a flow needs a source in the graph, 0 < alpha ≤ 1 and theta above 0")
+    if not 0 <= source < len(graph) or not theta > 0:
+        raise InvalidInput("a flow needs a source in the graph and theta above 0")
     trims = trims or Trims()
-    rows = RowCache(graph, barred)
-    made = Field(source)
-    layer = [source] if barred is None or not barred[source] else []
-    made.holds.update(dict.fromkeys(layer, 1.0))
-    depth, counted = 0, 0
+    rows = RowCache(graph, None)
+    made = Field(source, {source: 1.0})
+    layer, depth, counted = [source], 0, 0
     while layer and depth < longest:
         layer = [node for node in layer if made.holds[node] >= theta or node == source]
         rows.fetch(layer)
         arriving: dict[int, float] = {}
         for node in layer:
             targets, weights, total = rows[node]
-            weak = 1.0 if node == source else 1 / (1 + hubs.alpha * len(targets))
-            held = made.holds[node] * weak
-            if node != source and not _carries(held, len(targets), theta, score, hubs, trims):
+            held = made.holds[node]
+            # The source always carries; others not when each neighbour would get too little.
+            each = held / (max(1, len(targets)) if score == "paper" else 1)
+            if node != source and (not targets or each < theta):
                 continue
-            made.carry(node, targets, weights, weak)
+            made.carry(node, targets, weights)
             passed = alpha * held / total if score == "paper" and total else held * alpha**depth
             for other, weight in zip(targets, weights, strict=True):
                 if other not in made.holds:
@@ -122,16 +106,12 @@ def best_paths(
     keep: int = KEEP,
     per_pair: int = 1,
     score: Score = "paper",
-    alpha: float | None = None,
     theta: float | None = None,
     nodes: int = NODES,
     longest: int = LONGEST_ARCS,
-    hubs: Hubs = Hubs(),  # noqa: B008 - frozen
-    barred: Mask | None = None,
     deadline: Deadline | None = None,
 ) -> FlowPaths:
     """The best paths of each pair, and of these the best `keep`, best first."""
-    alpha = ALPHA[score] if alpha is None else alpha
     theta = THETA[score] if theta is None else theta
     targets: dict[int, dict[int, None]] = {}
     for source, target in pairs:
@@ -143,10 +123,10 @@ def best_paths(
             trims.add(Reason.TIMEOUT, "sources", len(targets) - number)
             break
         field = flow(
-            graph, source, alpha=alpha, theta=theta, nodes=nodes, longest=longest, score=score,
-            ends=ends.keys(), hubs=hubs, barred=barred, trims=trims,
+            graph, source, theta=theta, nodes=nodes, longest=longest, score=score,
+            ends=ends.keys(), trims=trims,
         )  # fmt: skip
-        scoring = Scoring(field, decay=alpha if score == "decay" else None)
+        scoring = Scoring(field, decay=ALPHA[score] if score == "decay" else None)
         for done, target in enumerate(ends):
             if done and deadline and deadline():
                 trims.add(Reason.TIMEOUT, "targets", len(ends) - done)
@@ -159,16 +139,6 @@ def best_paths(
     paths.sort(key=lambda path: (-round(path.reliability, 12), path.nodes))
     trims.add(Reason.CAP_EXCEEDED, "paths", len(paths) - keep)
     return FlowPaths(tuple(paths[:keep]), trims.all())
-
-
-def _carries(
-    held: float, degree: int, theta: float, score: Score, hubs: Hubs, trims: Trims
-) -> bool:
-    """Whether a node passes on what it holds: no hub, and not too little for each neighbour."""
-    if hubs.degree is not None and degree > hubs.degree:
-        trims.add(Reason.CAP_EXCEEDED, "hubs")
-        return False
-    return degree > 0 and held / (degree if score == "paper" else 1) >= theta
 
 
 def _strongest(arriving: dict[int, float], room: int, ends: Set[int]) -> tuple[list[int], int]:

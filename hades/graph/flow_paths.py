@@ -30,16 +30,12 @@ class Field:
     """What each reached node holds, nearest first."""
     arcs: dict[int, dict[int, float]] = field(default_factory=dict)
     """The arcs of the nodes that pass something on."""
-    weak: dict[int, float] = field(default_factory=dict)
-    """By how much a node with many neighbours is weakened."""
-
     into: dict[int, list[int]] = field(default_factory=dict)
     """Who passes something on to a node."""
 
-    def carry(self, node: int, targets: list[int], weights: list[float], weak: float) -> None:
+    def carry(self, node: int, targets: list[int], weights: list[float]) -> None:
         """Let a node pass on what it holds."""
         self.arcs[node] = dict(zip(targets, weights, strict=True))
-        self.weak[node] = weak
         for other in targets:
             self.into.setdefault(other, []).append(node)
 
@@ -61,7 +57,7 @@ class Scoring:
     def __init__(self, flowed: Field, decay: float | None) -> None:
         self._field, self._decay = flowed, decay
         inner = [node for node in flowed.arcs if node != flowed.source]
-        self._most_held = max((self._inside(node) for node in inner), default=0.0)
+        self._most_held = max((flowed.holds[node] for node in inner), default=0.0)
         self._most_weight = max(
             (w for arcs in flowed.arcs.values() for w in arcs.values()), default=0
         )
@@ -70,15 +66,12 @@ class Scoring:
         """The parts of a path that has not left its source."""
         return () if self._decay else (1.0,)
 
-    def step(
-        self, parts: tuple[float, ...], node: int, other: int, last: bool
-    ) -> tuple[float, ...]:
+    def step(self, parts: tuple[float, ...], node: int, other: int) -> tuple[float, ...]:
         """The parts after one more arc."""
         if not self._decay:
-            return (*parts, self._field.holds[other] if last else self._inside(other))
+            return (*parts, self._field.holds[other])
         before = parts[-1] if parts else 1.0
-        weight = self._field.arcs[node][other] * self._field.weak[node]
-        return (*parts, before * weight * self._decay ** len(parts))
+        return (*parts, before * self._field.arcs[node][other] * self._decay ** len(parts))
 
     def reliability(self, parts: tuple[float, ...]) -> float:
         """The score of a whole path."""
@@ -99,9 +92,6 @@ class Scoring:
             if arcs >= least:
                 best = max(best, reach / (done + arcs))
         return best
-
-    def _inside(self, node: int) -> float:
-        return self._field.holds[node] * self._field.weak.get(node, 1.0)
 
 
 def best_between(
@@ -132,7 +122,7 @@ def best_between(
             fits = len(nodes) + left <= longest and (last or other in flowed.arcs)
             if other in nodes or other not in flowed.holds or not fits:
                 continue
-            longer = scoring.step(parts, node, other, last)
+            longer = scoring.step(parts, node, other)
             bound = (
                 scoring.reliability(longer)
                 if last

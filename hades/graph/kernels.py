@@ -149,15 +149,15 @@ def gather(state: Any, touched: Any, at: Any, nodes: Any, scores: Any) -> int:
 
 @njit(cache=True, nogil=True)
 def several(
-    seeds: Any, shares: Any, ends: Any, damping: float, epsilon: float, cap: int, limit: int,
+    seeds: Any, shares: Any, ends: Any, damping: float, epsilon: float, stop: bool, limit: int,
     rows: Any, barred: Any, known: Any, state: Any, queue: Any, touched: Any, at: Any,
     nodes: Any, scores: Any, done: Any, pushes: Any, short: Any,
 ) -> bool:  # fmt: skip
     """Walks one after another without the interpreter; True when `limit` pushes came first.
 
     Seeds and shares lie end to end, those of walk `n` up to `ends[n]`; nodes and scores are
-    written so too, up to `done[n]`. A walk of more than `cap` pushes is cut `short`. Called
-    again it goes on with the first walk that is not done, where it left off.
+    written so too, up to `done[n]`. Called again it goes on with the first walk that is not
+    done, where it left off; told to `stop` it cuts all of these `short`.
     """
     for number in range(len(ends)):
         if done[number] >= 0:
@@ -168,13 +168,11 @@ def several(
             own = slice(begin, ends[number])
             start(seeds[own], shares[own], epsilon, rows, barred, state, queue, touched, at)
         before = at[PUSHES]
-        more = push(
-            damping, epsilon, min(cap, before + limit), rows, barred, known,
-            state, queue, touched, at,
-        )  # fmt: skip
+        most = before if stop else before + limit
+        more = push(damping, epsilon, most, rows, barred, known, state, queue, touched, at)
         pushes[number] = at[PUSHES]
         limit -= at[PUSHES] - before
-        if more and at[PUSHES] < cap:
+        if more and not stop:
             return True
         short[number] = more
         done[number] = written + gather(state, touched, at, nodes[written:], scores[written:])

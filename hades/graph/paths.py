@@ -1,9 +1,9 @@
 """Paths: the k best between two nodes, or two sets, by the weights of their arcs.
 
-The score of a path is Σ log(max(w·boost, ε)) / (1 + λ(arcs − 2)) (seed document 002). For
-each number of arcs a table says the best that can still come from every node, so that the
-search goes straight for the best paths. Only what lies near either end is looked at: a
-node of a path of L arcs is at most half of L away from one of its ends.
+The score of a path is Σ log(max(w·decay, ε)), so of two that are equally strong the shorter
+comes first. For each number of arcs a table says the best that can still come from every
+node, so that the search goes straight for the best paths. Only what lies near either end is
+looked at: a node of a path of L arcs is at most half of L away from one of its ends.
 
 Logarithms are counted in whole units of 2⁻⁴⁰, so that equal sums are equal and ties go to
 the path with fewer arcs, then the smaller numbers, whatever the order of adding up.
@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
@@ -23,33 +22,18 @@ from hades.graph.adjacency import Mask, Neighbours
 from hades.graph.row_cache import RowCache
 from hades.graph.trims import Trim, Trims
 
-Boost = Callable[[int, int], float]
-"""How much the type of the arc between two nodes counts; 1 leaves its weight as it is."""
-Deadline = Callable[[], bool]
-
-LAMBDA = 0.3
 EPSILON = 1e-6
-BOOSTS = {
-    "refers_to": 0.8,
-    "implements": 0.7,
-    "cites": 0.6,
-    "derives_from": 0.6,
-    "coref": 0.4,
-}
-"""By relation; every other counts 1 (seed document 002)."""
 STEPS = 200_000
 """The search is given up after so many prefixes: about a second."""
-CHECKED_EVERY_STEPS = 1_000
 _UNITS = 2**40
 
 
 @dataclass(frozen=True, slots=True)
 class BestPath:
-    """A path and its score; `logs` has one number for each arc."""
+    """A path and its score."""
 
     nodes: tuple[int, ...]
     score: float
-    logs: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,39 +61,30 @@ def between(
     *,
     keep: int = 6,
     longest: int = 5,
-    boost: Boost | None = None,
-    back: Neighbours | None = None,
-    length_lambda: float = LAMBDA,
-    epsilon: float = EPSILON,
-    hub_degree: int | None = None,
+    decay: float = 1.0,
     nodes: int = 20_000,
     barred: Mask | None = None,
-    deadline: Deadline | None = None,
 ) -> BestPaths:
     """The best simple paths of at most `longest` arcs from any source to any target.
 
-    No path leads through another source or target, nor through a node with more than
-    `hub_degree` neighbours, though it may end there. `back` has the arcs the other way
-    round when the graph is directed. At most `nodes` nodes are looked at.
+    No path leads through another source or target. The arcs are undirected; each weakens a
+    path by `decay`. At most `nodes` nodes are looked at.
     """
-    if not longest >= 1 or not 0 <= length_lambda < 1 or not epsilon > 0:
-        raise InvalidInput("paths need longest ≥ 1, 0 ≤ lambda < 1 and epsilon above 0")
+    if longest < 1:
+        raise InvalidInput("paths have 1 arc or more")
     trims = Trims()
     starts, ends = _ends(sources, len(graph), barred), _ends(targets, len(graph), barred)
     rows = RowCache(graph, barred)
-    behind = rows if back is None else RowCache(back, barred)
-    known = _known(rows, behind, starts, ends, longest, hub_degree, nodes, trims)
+    known = _known(rows, starts, ends, longest, nodes, trims)
     first, last = set(starts), set(ends)
-    carriers = [n for n in known if n in first or _carries(n, last, rows, hub_degree)]
-    near = _Near(starts, last, _weighed(rows, carriers, known, boost, epsilon))
+    carriers = [node for node in known if node in first or node not in last]
+    near = _Near(starts, last, _weighed(rows, carriers, known, decay))
     rest = _best_rest(near, longest)
     found: list[BestPath] = []
     steps = [STEPS]
     for arcs in range(1, longest + 1):
-        for units, path in _search(near, rest[: arcs + 1], keep, steps, deadline, trims):
-            score = units / _UNITS / (1 + length_lambda * (arcs - 2))
-            logs = tuple(near.arcs[a][b] / _UNITS for a, b in pairwise(path))
-            found.append(BestPath(path, score, logs))
+        for units, path in _search(near, rest[: arcs + 1], keep, steps, trims):
+            found.append(BestPath(path, units / _UNITS))
     found.sort(key=lambda path: (-path.score, len(path.nodes), path.nodes))
     return BestPaths(tuple(found[:keep]), trims.all())
 
@@ -122,20 +97,18 @@ def _ends(given: Iterable[int], count: int, barred: Mask | None) -> list[int]:
 
 
 def _known(
-    rows: RowCache, behind: RowCache, starts: list[int], ends: list[int],
-    longest: int, hub_degree: int | None, limit: int, trims: Trims,
-) -> dict[int, None]:  # fmt: skip
+    rows: RowCache, starts: list[int], ends: list[int], longest: int, limit: int, trims: Trims
+) -> dict[int, None]:
     """The nodes that a path could use: those within half its length of one of its ends."""
     known = dict.fromkeys((*starts, *ends))
     tips = set(known)
-    for cache, begin, depth in ((rows, starts, longest // 2), (behind, ends, (longest - 1) // 2)):
+    for begin, depth in ((starts, longest // 2), (ends, (longest - 1) // 2)):
         layer, met = begin, set(begin)
         for _ in range(depth):
             rows.fetch(layer)
-            cache.fetch(layer)
             if layer is not begin:
-                layer = [node for node in layer if _carries(node, tips, rows, hub_degree)]
-            layer = [*dict.fromkeys(o for n in layer for o in cache[n][0] if o not in met)]
+                layer = [node for node in layer if node not in tips]
+            layer = [*dict.fromkeys(o for n in layer for o in rows[n][0] if o not in met)]
             new = [node for node in layer if node not in known]
             left_out = set(new[max(0, limit - len(known)) :])
             trims.add(Reason.CAP_EXCEEDED, "nodes", len(left_out))
@@ -146,23 +119,18 @@ def _known(
     return known
 
 
-def _carries(node: int, tips: set[int], rows: RowCache, hub_degree: int | None) -> bool:
-    """Whether a path may lead through a node."""
-    return node not in tips and (hub_degree is None or len(rows[node][0]) <= hub_degree)
-
-
 def _weighed(
-    rows: RowCache, carriers: list[int], known: dict[int, None], boost: Boost | None, epsilon: float
+    rows: RowCache, carriers: list[int], known: dict[int, None], decay: float
 ) -> dict[int, dict[int, int]]:
     """The logarithms of the weights among known nodes, in units."""
-    made: dict[int, dict[int, int]] = {}
-    for node in carriers:
-        made[node] = {}
-        for other, weight in zip(*rows[node][:2], strict=True):
-            if other in known:
-                boosted = weight * boost(node, other) if boost else weight
-                made[node][other] = round(math.log(max(boosted, epsilon)) * _UNITS)
-    return made
+    return {
+        node: {
+            other: round(math.log(max(weight * decay, EPSILON)) * _UNITS)
+            for other, weight in zip(*rows[node][:2], strict=True)
+            if other in known
+        }
+        for node in carriers
+    }
 
 
 def _best_rest(near: _Near, arcs: int) -> list[dict[int, int]]:
@@ -180,12 +148,7 @@ def _best_rest(near: _Near, arcs: int) -> list[dict[int, int]]:
 
 
 def _search(
-    near: _Near,
-    rest: list[dict[int, int]],
-    keep: int,
-    steps: list[int],
-    deadline: Deadline | None,
-    trims: Trims,
+    near: _Near, rest: list[dict[int, int]], keep: int, steps: list[int], trims: Trims
 ) -> list[tuple[int, tuple[int, ...]]]:
     """The best paths of as many arcs as `rest` tells: best first by what they can become."""
     arcs = len(rest) - 1
@@ -203,9 +166,6 @@ def _search(
             continue
         if steps[0] <= 0:
             trims.add(Reason.CAP_EXCEEDED, "steps", len(heap) + 1)
-            break
-        if deadline and steps[0] % CHECKED_EVERY_STEPS == 0 and deadline():
-            trims.add(Reason.TIMEOUT, "steps", len(heap) + 1)
             break
         steps[0] -= 1
         for other, more in near.arcs[nodes[-1]].items():

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +52,7 @@ class Walk:
     scores: Scores
     pushes: int
     capped: Reason | None = None
-    """Why it ended early: `cap_exceeded` or `timeout`; the scores are too low then."""
+    """`timeout` when it ended early; the scores are too low then."""
 
     def best(self, limit: int) -> Walk:
         """The highest scores, best first; ties by number."""
@@ -59,27 +60,9 @@ class Walk:
         return Walk(self.nodes[order], self.scores[order], self.pushes, self.capped)
 
 
-def walk(
-    graph: Neighbours,
-    seeds: Nodes,
-    weights: Scores,
-    *,
-    damping: float = DAMPING,
-    epsilon: float = EPSILON,
-    barred: Mask | None = None,
-    limit_pushes: int | None = None,
-    deadline: Deadline | None = None,
-) -> Walk:
-    """Walk from weighted seeds; their weights are brought to a sum of 1.
-
-    `barred` nodes are walked neither through nor into; a mask that cannot be written to is
-    remembered, so that later walks under it cost no more. `limit_pushes` is never exceeded;
-    `deadline` says when time is up.
-    """
-    return walk_many(
-        graph, [(seeds, weights)], damping=damping, epsilon=epsilon, barred=barred,
-        limit_pushes=limit_pushes, deadline=deadline,
-    )[0]  # fmt: skip
+def walk(graph: Neighbours, seeds: Nodes, weights: Scores, **options: Any) -> Walk:
+    """One walk from weighted seeds, with the options of `walk_many`."""
+    return walk_many(graph, [(seeds, weights)], **options)[0]
 
 
 def walk_many(
@@ -89,22 +72,22 @@ def walk_many(
     damping: float = DAMPING,
     epsilon: float = EPSILON,
     barred: Mask | None = None,
-    limit_pushes: int | None = None,
     deadline: Deadline | None = None,
 ) -> list[Walk]:
-    """Several walks at once: a graph that is not in memory is asked for all of them together.
+    """Walk from weighted seeds, several times; the weights of each are brought to a sum of 1.
 
-    `limit_pushes` holds for each walk, `deadline` for all.
+    `barred` nodes are walked neither through nor into; a mask that cannot be written to is
+    remembered, so that later walks under it cost no more. `deadline` says when time is up.
     """
     if not 0 < damping < 1 or not epsilon > 0:
         raise InvalidInput("damping lies between 0 and 1, epsilon above 0")
     if barred is not None and len(barred) < len(graph):
         raise InvalidInput(f"the barred mask needs {len(graph)} nodes, not {len(barred)}")
     ready = [seeded(graph, seeds, weights, barred) for seeds, weights in queries]
-    limit = _NO_LIMIT if limit_pushes is None else limit_pushes
     if isinstance(graph, Adjacency) and kernel.is_ready():
-        return _fast(graph, ready, damping, epsilon, barred, limit, deadline)
-    return _plain(graph, ready, damping, epsilon, barred, limit, deadline)
+        return _fast(graph, ready, damping, epsilon, barred, deadline)
+    rows = RowCache(graph, barred)
+    return [plain_walk(rows, *query, damping, epsilon, deadline) for query in ready]
 
 
 def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None) -> Query:
@@ -125,7 +108,7 @@ def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None
 
 def _fast(
     graph: Adjacency, queries: Sequence[Query], damping: float, epsilon: float,
-    barred: Mask | None, limit: int, deadline: Deadline | None,
+    barred: Mask | None, deadline: Deadline | None,
 ) -> list[Walk]:  # fmt: skip
     """Walks by the kernel, in slices when there is a deadline to look at."""
     from hades.graph import kernels
@@ -136,17 +119,16 @@ def _fast(
     seeds, shares = (np.concatenate(parts) for parts in zip(*queries, strict=True))
     nodes, scores = np.empty(count * len(queries), np.int64), np.empty(count * len(queries))
     done, pushes = np.full(len(queries), -1), np.zeros(len(queries), np.int64)
-    short, why = np.zeros(len(queries), np.bool_), Reason.CAP_EXCEEDED
+    short = np.zeros(len(queries), np.bool_)
     with graph.scratch.lend(count) as scratch:
         held = scratch.state, scratch.queue, scratch.touched, scratch.at
         known = graph.weighed.under(barred, rows)
         given = seeds, shares, ends, damping, epsilon
         kept = rows, mask, known, *held, nodes, scores, done, pushes, short
         step = SLICE_PUSHES if deadline else _NO_LIMIT // 2
-        while kernels.several(*given, limit, step, *kept):
+        while kernels.several(*given, False, step, *kept):
             if deadline and deadline():
-                why = Reason.TIMEOUT
-                kernels.several(*given, 0, step, *kept)  # writes down what there is
+                kernels.several(*given, True, step, *kept)  # writes down what there is
                 break
     begins = [0, *done[:-1].tolist()]
     return [
@@ -154,27 +136,15 @@ def _fast(
             nodes[begin : done[number]].copy(),
             scores[begin : done[number]].copy(),
             int(pushes[number]),
-            why if short[number] else None,
+            Reason.TIMEOUT if short[number] else None,
         )
         for number, begin in enumerate(begins)
     ]
 
 
-def _plain(
-    graph: Neighbours, queries: Sequence[Query], damping: float, epsilon: float,
-    barred: Mask | None, limit: int, deadline: Deadline | None,
-) -> list[Walk]:  # fmt: skip
-    """Walks in plain Python, one after another."""
-    rows = RowCache(graph, barred)
-    return [
-        plain_walk(rows, seeds, shares, damping, epsilon, limit, deadline)
-        for seeds, shares in queries
-    ]
-
-
 def plain_walk(
     rows: RowCache, seeds: Nodes, shares: Scores, damping: float, epsilon: float,
-    limit: int, deadline: Deadline | None,
+    deadline: Deadline | None,
 ) -> Walk:  # fmt: skip
     """The pushes of the kernel, in the same order. Rows are fetched a frontier at a time."""
     residual: dict[int, float] = {}
@@ -196,9 +166,6 @@ def plain_walk(
         rows.fetch(other for node in frontier for other in rows[node][0])
         following: list[int] = []
         for node in frontier:
-            if pushes >= limit:
-                capped = Reason.CAP_EXCEEDED
-                break
             if deadline and pushes % CHECKED_EVERY_PUSHES == 0 and deadline():
                 capped = Reason.TIMEOUT
                 break
@@ -224,7 +191,7 @@ def _load() -> None:
     """Compile, or load from the cache, for the types walks are done with."""
     graph = Adjacency.undirected(2, [0], [1], [1.0])
     seeds, weights = np.zeros(1, np.int64), np.ones(1)
-    _fast(graph, [(seeds, weights)], DAMPING, EPSILON, None, 1, None)
+    _fast(graph, [(seeds, weights)], DAMPING, EPSILON, None, None)
 
 
 kernel = LazyKernel(_load, after=KERNEL_FROM_WALKS)

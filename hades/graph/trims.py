@@ -15,9 +15,6 @@ class Trim:
     what: str
     count: int
 
-    def __str__(self) -> str:
-        return f"{self.reason}: {self.what} ({self.count})"
-
 
 class Trims:
     """The trims of one call, in the order they first happened."""

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.graph.arrays import Flags
-
-Array = npt.NDArray[Any]
+from hades.index.array_store import Array
 
 
 class Columns:
-    """Named arrays of one length, sorted by `key`, which tells rows apart.
+    """Named arrays of one length, sorted by the first, which is the key that tells rows apart.
 
     An array is never written to, only replaced: so what `snapshot` gives stays as it is.
     """
 
-    def __init__(self, key: str, types: Mapping[str, Any]) -> None:
-        self._key = key
+    def __init__(self, types: Mapping[str, Any]) -> None:
+        self._key = next(iter(types))
         self._types = dict(types)
         self._arrays: dict[str, Array] = {
             name: np.zeros(0, kind) for name, kind in self._types.items()
@@ -88,25 +85,14 @@ class Columns:
         if not mask.all():
             self._arrays = {name: array[mask] for name, array in self._arrays.items()}
 
-    def save(self, folder: Path, name: str) -> None:
-        """Write each column to a file of its own."""
-        for column, array in self._arrays.items():
-            np.save(folder / f"{name}.{column}.npy", array)
+    def arrays(self, name: str) -> dict[str, Array]:
+        """Each column under a name of its own, to be saved."""
+        return {f"{name}.{column}": array for column, array in self._arrays.items()}
 
-    def load(self, folder: Path, name: str) -> None:
-        """Read what `save` wrote, mapped rather than copied."""
+    def take(self, name: str, arrays: Mapping[str, Array]) -> None:
+        """Be the columns that were saved."""
         self._arrays = {
-            column: mapped(folder / f"{name}.{column}.npy").view(kind)
-            for column, kind in self._types.items()
+            column: arrays[f"{name}.{column}"].view(kind) for column, kind in self._types.items()
         }
-        lengths = {len(array) for array in self._arrays.values()}
-        if len(lengths) > 1:
+        if len({len(array) for array in self._arrays.values()}) > 1:
             raise ValueError(f"the columns of {name} have different lengths")
-
-
-def mapped(path: Path) -> npt.NDArray[Any]:
-    """An array of a file, mapped rather than copied.
-
-    A plain array: each slice of numpy's own mapped kind takes 10 µs, a hundred of them a question.
-    """
-    return np.asarray(np.load(path, mmap_mode="r"))

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hades.graph.arrays import Ints
-from hades.index.array_store import ArrayStore, locked
+from hades.index.array_store import UNREADABLE, Array, ArrayStore, Stored, locked
 from hades.index.columns import Columns
 from hades.store.store import Store
 
-TableTypes = dict[str, tuple[str, dict[str, Any]]]
-"""By name: the column that tells rows apart, and the types of all columns."""
+_LOG = logging.getLogger(__name__)
+TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
+TableTypes = dict[str, dict[str, Any]]
+"""By name: the types of the columns; the first tells rows apart."""
 
 
 class Derived:
     """TableTypes at one change number; whatever is wrong with their files, they are made anew.
 
-    What a class keeps besides its tables it adds to `_forget`, `_read` and `_write`.
+    What a class keeps besides its tables it adds to `_parts` in `_forget`.
     """
 
     NAME: ClassVar[str]
@@ -31,16 +35,18 @@ class Derived:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
-        self._folder = folder
+        self.folder = folder
         self._files = ArrayStore(folder, self.NAME)
         self._forget("")
         generation, now = store.changefeed.stand()
         with locked(folder):
-            change = self._files.load(self._stand(generation), now, self._read)
-        if change is None:
+            saved = self._files.load(self._stand(generation), now)
+        try:
+            if saved is not None:
+                self._take(saved[1])
+                self._generation, self.change = generation, saved[0]
+        except UNREADABLE:
             self._forget("")
-        else:
-            self._generation, self.change = generation, change
 
     def __getitem__(self, name: str) -> Columns:
         return self._columns[name]
@@ -61,20 +67,24 @@ class Derived:
 
     def _forget(self, generation: str) -> None:
         tables = {**self.FED, **self.OWN}
-        self._columns = {name: Columns(key, types) for name, (key, types) in tables.items()}
+        self._columns = {name: Columns(types) for name, types in tables.items()}
+        self._parts: dict[str, Stored] = {**self._columns}
         self._generation, self.change = generation, 0
 
-    def _read(self, folder: Path) -> None:
-        for name, columns in self._columns.items():
-            columns.load(folder, name)
-
-    def _write(self, folder: Path) -> None:
-        for name, columns in self._columns.items():
-            columns.save(folder, name)
+    def _take(self, arrays: Mapping[str, Array]) -> None:
+        for name, part in self._parts.items():
+            part.take(name, arrays)
 
     def _save(self) -> None:
-        with locked(self._folder):
-            self._files.save(self._stand(self._generation), self.change, self._write)
+        """Write everything; it is mapped then, so what was just made need not stay in memory."""
+        arrays: dict[str, Array | Sequence[Array]] = {}
+        for name, part in self._parts.items():
+            arrays.update(part.arrays(name))
+        try:
+            with locked(self.folder):
+                self._take(self._files.save(self._stand(self._generation), self.change, arrays))
+        except OSError as error:
+            _LOG.warning("the index %s cannot be written: %s", self.folder / self.NAME, error)
 
     def _stand(self, generation: str) -> dict[str, Any]:
         """Which memory and which format the files are of."""

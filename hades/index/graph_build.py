@@ -12,14 +12,12 @@ import copy
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.graph.adjacency import Adjacency
-from hades.graph.arrays import Flags, Ints
+from hades.graph.arrays import Flags, Ints, spread
 from hades.index.graph_view import (
     HUB_AT_LEAST,
-    HUB_SHARE,
     EntityNames,
     GraphMoment,
     GraphView,
@@ -63,8 +61,8 @@ def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
     )
     title_of = np.full(len(chunks), -1, np.int64)
     _set_titles(title_of, tables, roots, rows)
-    return finished(
-        moment, chunks, entities, (first_entity, first_topic, n), roots, names, frequency,
+    return GraphView(
+        moment, chunks, entities, first_entity, first_topic, n, roots, names, frequency,
         title_of, previous, following, spoken, stated, adjacency,
     )  # fmt: skip
 
@@ -99,32 +97,9 @@ def repair(
     patch.mentions(dirty, _counted(tables, names, roots, rows), names, len(entities))
     patch.order(following)
     patch.stated(stated)
-    return finished(
-        moment, chunks, entities, where, roots, names, patch.frequency,
-        title_of, previous, following, spoken, stated, patch.adjacency(),
-    )  # fmt: skip
-
-
-def finished(
-    moment: GraphMoment, chunks: Ints, entities: Ints, where: tuple[int, int, int], roots: Ints,
-    names: EntityNames, frequency: Ints, title_of: Ints, previous: Ints, following: Ints,
-    spoken: Flags, stated: StatedArcs, adjacency: Adjacency,
-) -> GraphView:  # fmt: skip
-    """A graph of its parts, with what follows from them."""
-    first_entity, first_topic, n = where
-    size = int(moment.visible.sum())
-    hub = frequency > max(HUB_SHARE * size, HUB_AT_LEAST)
-    barred = np.zeros(n, np.bool_)
-    barred[first_entity : first_entity + len(hub)] = hub
-    barred.flags.writeable = False  # so that walks remember the sums under it
-    rarity = np.log1p(size / np.maximum(1, frequency))
     return GraphView(
-        moment=moment, chunks=chunks, entities=entities, first_entity=first_entity,
-        first_topic=first_topic, n=n, roots=roots, names=names, frequency=frequency,
-        title_of=title_of, previous=previous, next=following, stated=stated, adjacency=adjacency,
-        hub=hub, barred=barred, size=size, is_chunk=np.arange(n) < first_entity,
-        spoken=spoken, turns=np.flatnonzero(spoken),
-        rarity=rarity, rarest=float(rarity.max(initial=0.0)),
+        moment, chunks, entities, *where, roots, names, patch.frequency,
+        title_of, previous, following, spoken, stated, patch.adjacency(),
     )  # fmt: skip
 
 
@@ -273,7 +248,7 @@ def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tup
     chunk = mentions["chunk"][rows].astype(np.int64)
     entity = mentions["entity"][rows].astype(np.int64)
     introduces, counts = mentions["introduces"][rows], mentions["count"][rows]
-    place = _expanded(tables.places, mentions["first"][rows], counts)
+    place = tables.places[spread(mentions["first"][rows], counts)].astype(np.int64)
     at = np.repeat(np.arange(len(rows)), counts)
     found = at[counting(names, chunk[at], entity[at], place)]
     # A passage's own title, heading, speaker and author, and what a fact read in it is about,
@@ -293,12 +268,6 @@ def _set_titles(title_of: Ints, tables: Tables, roots: Ints, rows: Ints) -> None
 
 def _weights(names: EntityNames, entity: Ints) -> Any:
     return np.where(names.titled[entity], WEIGHT_TITLE, WEIGHT_NAME)
-
-
-def _expanded(places: npt.NDArray[np.uint32], first: Any, count: Any) -> Ints:
-    """The places of rows, one after another."""
-    starts = np.repeat(first - (np.cumsum(count) - count), count)
-    return places[starts + np.arange(len(starts))].astype(np.int64)
 
 
 def _roots(tables: Tables, entities: Ints, moment: GraphMoment) -> Ints:

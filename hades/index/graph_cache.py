@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +11,22 @@ import numpy as np
 from hades.domain.times import FOREVER, AsOf
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Ints
-from hades.index.array_store import ArrayStore, locked
-from hades.index.columns import mapped
-from hades.index.graph_build import build_graph, finished, repair
+from hades.index.array_store import UNREADABLE, Array, ArrayStore, locked
+from hades.index.graph_build import build_graph, repair
 from hades.index.graph_view import EntityNames, GraphMoment, GraphView, StatedArcs
 from hades.index.indexes import Indexes
 from hades.index.tables import TableChanges, Tables
 from hades.store.records import Progress
 from hades.store.store import Store
 
-FORMAT = 2
+FORMAT = 3
 SAVED_FROM_MENTIONS = 50_000
 """A smaller graph is built as fast as it is read; that of 100,000 chunks takes seconds."""
 KEPT = 4
 """The graphs of so many moments are kept."""
 
-_ARRAYS = ("chunks", "entities", "roots", "frequency", "title_of", "previous", "next", "spoken")
+_OWN = ("chunks", "entities", "roots", "frequency", "title_of", "previous", "next", "spoken")
+_ARCS = ("indptr", "targets", "weights")
 
 _Key = tuple[int, int, int]
 _NOW = (0, 0)
@@ -86,22 +87,22 @@ class GraphCache:
 
     def _saved(self, space: int) -> tuple[GraphView, int, TableChanges] | None:
         """The graph of now as it was saved, with what changed since; None: there is none."""
-        found: list[GraphView] = []
-        arrays = ArrayStore(self._folder, f"graph{space}")
-        change = arrays.load(
-            self._stand(),
-            self.tables.change,
-            lambda folder: found.append(_read(folder, space)),
-        )
+        with locked(self._folder):
+            saved = self._files(space).load(self._stand(), self.tables.change)
         # What changed is known since the tables were read; an older graph cannot be repaired.
-        if change is None or change < self.tables.read_at:
+        if saved is None or saved[0] < self.tables.read_at:
             return None
-        return found[0], 0, self._since_read
+        try:
+            return _read(saved[1], space), 0, self._since_read
+        except UNREADABLE:
+            return None
 
     def _save(self, graph: GraphView) -> None:
-        arrays = ArrayStore(self._folder, f"graph{graph.moment.space}")
         with locked(self._folder):
-            arrays.save(self._stand(), self.tables.change, lambda folder: _write(graph, folder))
+            self._files(graph.moment.space).save(self._stand(), self.tables.change, _arrays(graph))
+
+    def _files(self, space: int) -> ArrayStore:
+        return ArrayStore(self._folder, f"graph{space}")
 
     def _stand(self) -> dict[str, Any]:
         return {"format": FORMAT, "generation": self._store.changefeed.stand()[0]}
@@ -118,45 +119,27 @@ class GraphCache:
         return int(later.min()) if len(later) else FOREVER
 
 
-def _write(graph: GraphView, folder: Path) -> None:
-    """Write a graph to files."""
-    rows = graph.adjacency.compacted().rows
-    arrays: dict[str, Any] = {name: getattr(graph, name) for name in _ARRAYS}
-    arrays |= {
-        "visible": graph.visible,
-        "exists": graph.names.exists,
-        "titled": graph.names.titled,
-        "capital_share": graph.names.capital_share,
-        "stated": graph.stated.pairs,
-        "stated_weights": graph.stated.weights,
-        "indptr": rows.indptr,
-        "targets": rows.targets,
-        "weights": rows.weights,
+def _arrays(graph: GraphView) -> dict[str, Array]:
+    """A graph as arrays to be saved."""
+    return {
+        **{name: getattr(graph, name) for name in ("visible", *_OWN)},
+        **graph.names._asdict(),
+        **{f"stated.{name}": array for name, array in graph.stated._asdict().items()},
+        **dict(zip(_ARCS, graph.adjacency.compacted().rows, strict=False)),
         "where": np.array([graph.first_entity, graph.first_topic, graph.n]),
     }
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array)
 
 
-def _read(folder: Path, space: int) -> GraphView:
-    """Read what `_write` wrote, mapped rather than copied; its moment is long past."""
-
-    def read(name: str) -> Any:
-        return mapped(folder / f"{name}.npy")
-
-    first_entity, first_topic, n = (int(one) for one in read("where"))
-    return finished(
-        GraphMoment(space, 0, 0, read("visible"), None),
-        read("chunks"),
-        read("entities"),
-        (first_entity, first_topic, n),
-        read("roots"),
-        EntityNames(read("exists"), read("titled"), read("capital_share")),
-        read("frequency"),
-        read("title_of"),
-        read("previous"),
-        read("next"),
-        read("spoken"),
-        StatedArcs(read("stated"), read("stated_weights")),
-        Adjacency(read("indptr"), read("targets"), read("weights")),
+def _read(arrays: Mapping[str, Array], space: int) -> GraphView:
+    """The graph of the arrays that were saved; its moment is long past."""
+    first_entity, first_topic, n = (int(one) for one in arrays["where"])
+    return GraphView(
+        moment=GraphMoment(space, 0, 0, arrays["visible"], None),
+        first_entity=first_entity,
+        first_topic=first_topic,
+        n=n,
+        names=EntityNames(*(arrays[name] for name in EntityNames._fields)),
+        stated=StatedArcs(*(arrays[f"stated.{name}"] for name in StatedArcs._fields)),
+        adjacency=Adjacency(*(arrays[name] for name in _ARCS)),
+        **{name: arrays[name] for name in _OWN},
     )

@@ -8,6 +8,8 @@ topics by their id. Each kind has room to grow, so that a graph can be repaired 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +35,7 @@ class GraphMoment:
     conversation; None: as it is now."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntityNames:
+class EntityNames(NamedTuple):
     """What is known of the entities at a moment, by number."""
 
     exists: Flags
@@ -44,15 +45,14 @@ class EntityNames:
     """Of the places of one word, how many begin with a capital."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatedArcs:
+class StatedArcs(NamedTuple):
     """Arcs that users and documents state: two ends and a weight, each pair once."""
 
     pairs: Ints
     weights: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GraphView:
     """The graph of a space at a moment, and what is known of its names."""
 
@@ -73,38 +73,55 @@ class GraphView:
     previous: Ints
     next: Ints
     """By chunk: its neighbours in its document, -1: none."""
-    stated: StatedArcs
-    adjacency: Adjacency
-    hub: Flags
-    barred: Flags
-    """Nodes that walks leave out: hubs."""
-    size: int
-    """How many chunks are there."""
-    is_chunk: Flags
-    """By node."""
     spoken: Flags
     """By chunk: whether it is a turn of a conversation; turns lend to their neighbours."""
-    turns: Ints
-    """The numbers of these."""
-    rarity: Floats
-    """By entity: how much it tells that a chunk mentions it."""
-    rarest: float
-    """The highest of these."""
+    stated: StatedArcs
+    adjacency: Adjacency
+
+    @cached_property
+    def hub(self) -> Flags:
+        """By entity: whether so many chunks mention it that it links nothing."""
+        found: Flags = self.frequency > max(HUB_SHARE * self.size, HUB_AT_LEAST)
+        return found
+
+    @cached_property
+    def barred(self) -> Flags:
+        """Nodes that walks leave out: hubs."""
+        barred = np.zeros(self.n, np.bool_)
+        barred[self.first_entity : self.first_entity + len(self.hub)] = self.hub
+        barred.flags.writeable = False  # so that walks remember the sums under it
+        return barred
+
+    @cached_property
+    def size(self) -> int:
+        """How many chunks are there."""
+        return int(self.visible.sum())
+
+    @cached_property
+    def is_chunk(self) -> Flags:
+        """By node."""
+        return np.arange(self.n) < self.first_entity
+
+    @cached_property
+    def turns(self) -> Ints:
+        """The numbers of the chunks that are turns."""
+        return np.flatnonzero(self.spoken)
+
+    @cached_property
+    def rarity(self) -> Floats:
+        """By entity: how much it tells that a chunk mentions it."""
+        rarity: Floats = np.log1p(self.size / np.maximum(1, self.frequency))
+        return rarity
+
+    @cached_property
+    def rarest(self) -> float:
+        """The highest of these."""
+        return float(self.rarity.max(initial=0.0))
 
     @property
     def visible(self) -> Flags:
         """By chunk: whether it is there."""
         return self.moment.visible
-
-    @property
-    def titled(self) -> Flags:
-        """By entity: whether it titles something."""
-        return self.names.titled
-
-    @property
-    def capital_share(self) -> Floats:
-        """By entity: how often it begins with a capital where it is one word."""
-        return self.names.capital_share
 
     def number(self, node: int) -> int | None:
         """The number of a node (an id with its kind), None when it is not in the graph."""

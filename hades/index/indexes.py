@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import atexit
 import copy
-import json
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -24,48 +22,42 @@ import numpy.typing as npt
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, to_micros
 from hades.graph.arrays import Flags, Floats32, Ints
-from hades.index.array_store import locked, write_json
 from hades.index.columns import Columns
-from hades.index.derived import Derived
+from hades.index.derived import TIMES, Derived, TableTypes
+from hades.index.space_words import SpaceWords
 from hades.index.vectors import Vectors
-from hades.index.words import Presence, TimeFilter, Words, searched_text
+from hades.index.words import Words
 from hades.store.records import Progress
 from hades.store.store import Store
 
 SAVED_AFTER_ROWS = 2_000
 """So many new rows are worth saving the arrays again; fewer are read from the store."""
-_WORDS_BATCH = 5_000
 _VECTORS_BATCH = 20_000
 
-_TABLES: dict[str, tuple[str, dict[str, Any]]] = {
-    "chunks": ("id", {"id": np.int64, "topic": np.int64, "space": np.int64, "note": np.bool_}),
-    "presences": (
-        "id",
-        dict.fromkeys(
-            ("id", "chunk", "valid_from", "valid_to", "recorded_at", "retired_at"), np.int64
-        ),
-    ),
+_TABLES: TableTypes = {
+    "chunks": {"id": np.int64, "topic": np.int64, "space": np.int64, "note": np.bool_},
+    "presences": dict.fromkeys(("id", "chunk", *TIMES), np.int64),
 }
 
 
 class Indexes(Derived):
-    """Everything derived from one memory."""
+    """Everything derived from one memory; of words, those of the space asked about."""
+
+    words: Words
 
     NAME, FORMAT, FED = "arrays", 2, _TABLES
 
     def __init__(self, store: Store, encoder: str, dims: int) -> None:
         self._encoder, self._dims = encoder, dims
-        self._words_seen = -1
+        self._space = 0
         self._numbers = self._row_of = np.zeros(0, np.int64)
         self._masks: dict[tuple[int, int, int], tuple[Flags, int]] = {}
         """By moment: which chunks are there, and until when that holds."""
         self._earlier: tuple[Flags | None, Flags] = None, np.zeros(0, np.bool_)
         """Of the moment asked about last."""
-        self._words_token = ""
         super().__init__(store, _usable(store.index_folder))
         self._number_vectors()
-        with locked(self._folder):
-            self._open_words()
+        self._space_words = SpaceWords(store, self.folder)
 
     @property
     def chunks(self) -> Columns:
@@ -83,22 +75,27 @@ class Indexes(Derived):
 
     # Catching up
 
-    def catch_up(self, on_progress: Progress | None = None) -> None:
-        """Read what was written since; rebuild when this is another memory's index."""
+    def catch_up(self, space: int, on_progress: Progress | None = None) -> None:
+        """Read what was written since, and of words those of a space.
+
+        Rebuild when this is another memory's index.
+        """
         generation, change = self._store.changefeed.stand()
-        if (generation, change) == (self._generation, self.change):
-            self._catch_up_words(change, on_progress)
-            return
+        if (generation, change) != (self._generation, self.change):
+            self._catch_up(generation, change)
+        self._space = space
+        self.words = self._space_words.of(space, generation, change, on_progress)
+
+    def _catch_up(self, generation: str, change: int) -> None:
         if generation != self._generation:
             self._forget(generation)
         new = sum(self._read_fed().values())
-        new += self.vectors.put_all(self._new_vectors(NodeKind.CHUNK))
-        new += self.facts.put_all(self._new_vectors(NodeKind.EDGE))
+        new += self.vectors.put(self._new_vectors(NodeKind.CHUNK))
+        new += self.facts.put(self._new_vectors(NodeKind.EDGE))
         self._drop_purged()
         self.change = change
         self._masks.clear()
         self._number_vectors()
-        self._catch_up_words(change, on_progress)
         if new >= SAVED_AFTER_ROWS:
             self._save()
 
@@ -127,81 +124,6 @@ class Indexes(Derived):
         self._numbers = np.minimum(at, max(0, len(ids) - 1)).astype(np.int64)
         self._row_of = np.full(len(ids), -1, np.int64)
         self._row_of[self._numbers] = np.arange(len(self._numbers))
-
-    # Words
-
-    def _open_words(self) -> None:
-        try:
-            self.words = Words(self._folder / "words")
-            self._words_token = self._words_stand()[2]
-        except (ValueError, OSError):
-            shutil.rmtree(self._folder / "words", ignore_errors=True)
-            (self._folder / "words.json").unlink(missing_ok=True)
-            self.words = Words(self._folder / "words")
-            self._words_token = ""
-
-    def _catch_up_words(self, change: int, on_progress: Progress | None) -> None:
-        stand = self._words_stand()
-        if stand == (self._generation, change, self._words_token):
-            if self._words_seen != change:
-                self.words.reload()  # another process brought them up to date
-                self._words_seen = change
-            return
-        with locked(self._folder):
-            generation, since, token = self._words_stand()
-            purged = bool(self._store.changefeed.since("purged", since))
-            if generation != self._generation or purged or since > change:
-                # Segments keep the words of what was purged until they are written anew.
-                since, token = 0, secrets.token_hex(6)
-                shutil.rmtree(self._folder / "words", ignore_errors=True)
-                self.words = Words(self._folder / "words")
-            elif token != self._words_token:
-                self._open_words()  # somebody made them anew
-            else:
-                self.words.reload()
-            self._words_token = token
-            rows = self._store.changefeed.since("presences", since)
-            if rows:
-                self.words.put(self._presences(rows, on_progress))
-            self._note_words(change)
-            self._words_seen = change
-
-    def _presences(
-        self, rows: Sequence[tuple[Any, ...]], on_progress: Progress | None
-    ) -> Iterator[Presence]:
-        for first in range(0, len(rows), _WORDS_BATCH):
-            batch = rows[first : first + _WORDS_BATCH]
-            yield from self._with_texts(batch)
-            if on_progress is not None:
-                on_progress("indexing words", first + len(batch), len(rows))
-
-    def _with_texts(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Presence]:
-        wanted = sorted({row[1] for row in rows})
-        texts = self._store.chunks.texts(wanted)
-        headings, tags = self._store.chunks.headings(wanted), self._store.chunks.tags(wanted)
-        ids = self.chunks["id"]
-        for row, chunk, valid_from, valid_to, recorded_at, retired_at in rows:
-            at = int(np.searchsorted(ids, chunk))
-            if at < len(ids) and ids[at] == chunk:
-                space, topic = int(self.chunks["space"][at]), int(self.chunks["topic"][at])
-                note = bool(self.chunks["note"][at])
-                text = searched_text(headings.get(chunk, ""), texts.get(chunk, ""), tags.get(chunk))
-                yield Presence(
-                    *(row, chunk, space, topic, note),
-                    *(valid_from, valid_to, recorded_at, retired_at, text),
-                )
-
-    def _words_stand(self) -> tuple[str, int, str]:
-        """Which memory's words these are, up to which change, and which making of them."""
-        try:
-            data = json.loads((self._folder / "words.json").read_text())
-            return str(data["generation"]), int(data["change"]), str(data["token"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return "", 0, ""
-
-    def _note_words(self, change: int) -> None:
-        stand = {"generation": self._generation, "change": change, "token": self._words_token}
-        write_json(self._folder / "words.json", stand)
 
     # Looking
 
@@ -313,13 +235,24 @@ class Indexes(Derived):
 
     def nearest(self, question: Floats32, mask: Flags, limit: int) -> list[tuple[int, float]]:
         """The nearest chunks by meaning: (chunk, cosine)."""
-        numbers, near = self.vectors.nearest(question, self._numbers, mask, limit)
+        numbers, near = self.vectors.nearest(question, self._numbers, mask, self.own, limit)
         ids = self.chunks["id"][numbers]
         return list(zip(ids.tolist(), near.tolist(), strict=True))
 
     def near(self, question: Floats32, mask: Flags) -> Floats32:
         """How near each chunk of the mask is, by number; infinitely far without a vector."""
-        return self.vectors.near(question, self._numbers, mask)
+        return self.vectors.near(question, self._numbers, mask, self.own)
+
+    @property
+    def own(self) -> Flags:
+        """Which chunks are of the space asked about."""
+        own: Flags = self.chunks["space"] == self._space
+        return own
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether any chunk of the space has a vector."""
+        return bool(self.own[self._numbers].any())
 
     def vectors_of(self, numbers: Ints) -> Floats32:
         """The vectors of chunks, by number; nothing but zeros where there is none."""
@@ -329,15 +262,9 @@ class Indexes(Derived):
             found[at >= 0] = self.vectors.full(at[at >= 0])
         return found
 
-    @property
-    def folder(self) -> Path:
-        """Where the files are."""
-        return self._folder
-
     def saying(
         self,
         question: str,
-        space: int,
         as_of: AsOf,
         limit: int,
         topics: Sequence[int] | None,
@@ -346,24 +273,14 @@ class Indexes(Derived):
     ) -> list[tuple[int, float]]:
         """The best chunks by words: (chunk, score); `earlier` versions of notes, too."""
         valid, known = self.moment(as_of)
-        return self.words.best(question, TimeFilter(space, valid, known, earlier), limit, topics)
+        return self.words.best(question, valid, known, limit, topics, earlier=earlier)
 
     # Files
 
     def _forget(self, generation: str) -> None:
         super()._forget(generation)
-        self.vectors, self.facts = Vectors(self._dims), Vectors(self._dims, "facts")
-
-    def _read(self, folder: Path) -> None:
-        super()._read(folder)
-        self.vectors.load(folder)
-        self.facts.load(folder)
-
-    def _write(self, folder: Path) -> None:
-        super()._write(folder)
-        for vectors in (self.vectors, self.facts):
-            vectors.save(folder)
-            vectors.load(folder)  # mapped now: what was just made need not stay in memory
+        self.vectors, self.facts = Vectors(self._dims), Vectors(self._dims)
+        self._parts |= {"vectors": self.vectors, "facts": self.facts}
 
     def _stand(self, generation: str) -> dict[str, Any]:
         return {**super()._stand(generation), "encoder": self._encoder}

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
 from hades.graph.arrays import Ints
-from hades.index.columns import Columns, mapped
-from hades.index.derived import Derived
+from hades.index.columns import Columns
+from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.terms import ChunkTerms
-from hades.index.words import searched_text, stems
+from hades.index.words import searched_texts, stems
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -30,45 +29,22 @@ _BATCH_TEXTS = 2_000
 _ENTITY_BITS = 31
 """A mention is known by its chunk and its entity, in one number."""
 
-_TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
-_TABLES: dict[str, tuple[str, dict[str, Any]]] = {
-    "entities": (
-        "id",
-        {"id": np.int64, "space": np.int32, "origin": np.int8, "recorded_at": np.int64},
+_ENDS = {"source": np.int64, "relation": np.int32, "target": np.int64, "weight": np.float32}
+_TABLES: TableTypes = {
+    "entities": {"id": np.int64, "space": np.int32, "origin": np.int8, "recorded_at": np.int64},
+    "derived_edges": {"id": np.int64, "chunk": np.int64, **_ENDS},
+    "edges": {
+        "row": np.int64,
+        "id": np.int64,
+        "space": np.int32,
+        **_ENDS,
+        **dict.fromkeys(TIMES, np.int64),
+    },
+    "merges": dict.fromkeys(
+        ("id", "space", "entity", "target", "recorded_at", "retired_at"), np.int64
     ),
-    "derived_edges": (
-        "id",
-        {
-            "id": np.int64,
-            "chunk": np.int64,
-            "source": np.int64,
-            "relation": np.int32,
-            "target": np.int64,
-            "weight": np.float32,
-        },
-    ),
-    "edges": (
-        "row",
-        {
-            "row": np.int64,
-            "id": np.int64,
-            "space": np.int32,
-            "source": np.int64,
-            "relation": np.int32,
-            "target": np.int64,
-            "weight": np.float32,
-            **dict.fromkeys(_TIMES, np.int64),
-        },
-    ),
-    "merges": (
-        "id",
-        dict.fromkeys(("id", "space", "entity", "target", "recorded_at", "retired_at"), np.int64),
-    ),
-    "subjects": ("topic", {"topic": np.int64, "entity": np.int64}),
-    "order": (
-        "chunk",
-        {"chunk": np.int64, "topic": np.int64, "ordinal": np.int32, "turn": np.bool_},
-    ),
+    "subjects": {"topic": np.int64, "entity": np.int64},
+    "order": {"chunk": np.int64, "topic": np.int64, "ordinal": np.int32, "turn": np.bool_},
 }
 _MENTIONS = {
     "key": np.int64,
@@ -107,9 +83,7 @@ class TableChanges:
 class Tables(Derived):
     """Mentions, stated links, edges, merges and the order of chunks."""
 
-    NAME, FORMAT, FED, OWN = "links", 5, _TABLES, {"mentions": ("key", _MENTIONS)}
-    places: npt.NDArray[np.uint32]
-    """All places of all mentions, one after another."""
+    NAME, FORMAT, FED, OWN = "links", 6, _TABLES, {"mentions": _MENTIONS}
     terms: ChunkTerms
 
     def __init__(self, store: Store, folder: Path) -> None:
@@ -121,6 +95,11 @@ class Tables(Derived):
     def mentions(self) -> Columns:
         """key (chunk and entity), introduces (an origin, or 0), first and count of places."""
         return self["mentions"]
+
+    @property
+    def places(self) -> npt.NDArray[np.uint32]:
+        """All places of all mentions, one after another."""
+        return self._places["place"]
 
     def catch_up(self, chunks: Ints, on_progress: Progress | None = None) -> TableChanges | None:
         """Read what was written since, None when there was nothing; `chunks` are all ids."""
@@ -158,12 +137,8 @@ class Tables(Derived):
         chunks = [row[0] for row in self._store.changefeed.since("chunks", self.change)]
         for first in range(0, len(chunks), _BATCH_TEXTS):
             batch = chunks[first : first + _BATCH_TEXTS]
-            found = self._store.chunks
-            texts, headings, tags = found.texts(batch), found.headings(batch), found.tags(batch)
-            self.terms.put(
-                (one, stems(searched_text(headings[one], texts.get(one, ""), tags.get(one))))
-                for one in batch
-            )
+            said = searched_texts(self._store, batch)
+            self.terms.put((one, stems(text)) for one, text in said.items())
             if on_progress is not None and len(chunks) > _BATCH_TEXTS:
                 on_progress("reading words", min(first + _BATCH_TEXTS, len(chunks)), len(chunks))
         return len(chunks)
@@ -194,7 +169,7 @@ class Tables(Derived):
                 "capitals": np.bincount(of[capital], minlength=len(rows)).astype(np.int32),
             }
         )
-        self.places = np.concatenate([self.places, places])
+        self._places.append({"place": places})
         return numbers
 
     def _drop_purged(self, ids: Ints) -> bool:
@@ -227,15 +202,5 @@ class Tables(Derived):
 
     def _forget(self, generation: str) -> None:
         super()._forget(generation)
-        self.places = np.zeros(0, np.uint32)
-        self.terms = ChunkTerms()
-
-    def _read(self, folder: Path) -> None:
-        super()._read(folder)
-        self.places = mapped(folder / "places.npy")
-        self.terms.load(folder)
-
-    def _write(self, folder: Path) -> None:
-        super()._write(folder)
-        np.save(folder / "places.npy", self.places)
-        self.terms.save(folder)
+        self._places, self.terms = Columns({"place": np.uint32}), ChunkTerms()
+        self._parts |= {"places": self._places, "terms": self.terms}

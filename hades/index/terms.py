@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import copy
 import zlib
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from hades.graph.arrays import Floats32, Ints
-from hades.index.columns import Columns, mapped
+from hades.graph.arrays import Floats32, Ints, spread
+from hades.index.array_store import Array
+from hades.index.columns import Columns
 
 _COLUMNS = {"chunk": np.int64, "first": np.int64, "count": np.int32}
 
@@ -30,7 +30,7 @@ class ChunkTerms:
     """The words of chunks, by chunk."""
 
     def __init__(self) -> None:
-        self._rows = Columns("chunk", _COLUMNS)
+        self._rows = Columns(_COLUMNS)
         self._hashes: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
 
     def __len__(self) -> int:
@@ -64,9 +64,7 @@ class ChunkTerms:
         at = np.minimum(np.searchsorted(rows, chunks), len(rows) - 1)
         at = np.where(rows[at] == chunks, at, -1)
         counts = np.where(at >= 0, self._rows["count"][at], 0)
-        first = self._rows["first"][at]
-        starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
-        own = self._hashes[starts + np.arange(int(counts.sum()))]
+        own = self._hashes[spread(self._rows["first"][at], counts)]
         row = np.repeat(np.arange(len(chunks)), counts)
         for number, term in enumerate(terms):
             found[row[own == term_hash(term)], number] = 1
@@ -77,21 +75,18 @@ class ChunkTerms:
         if not np.isin(self._rows["chunk"], chunks).any():
             return
         self._rows.drop(chunks)
-        counts, first = self._rows["count"], self._rows["first"]
-        starts = np.cumsum(counts) - counts
-        at = np.repeat(first - starts, counts) + np.arange(int(counts.sum()))
-        self._hashes = self._hashes[at]
-        self._rows.set("first", starts)
+        counts = self._rows["count"]
+        self._hashes = self._hashes[spread(self._rows["first"], counts)]
+        self._rows.set("first", np.cumsum(counts) - counts)
 
-    def save(self, folder: Path) -> None:
-        """Write everything to files."""
-        self._rows.save(folder, "terms")
-        np.save(folder / "terms.hashes.npy", self._hashes)
+    def arrays(self, name: str) -> dict[str, Array]:
+        """Everything, to be saved."""
+        return {**self._rows.arrays(name), f"{name}.hashes": self._hashes}
 
-    def load(self, folder: Path) -> None:
-        """Read what `save` wrote, mapped rather than copied."""
-        self._rows.load(folder, "terms")
-        self._hashes = mapped(folder / "terms.hashes.npy")
+    def take(self, name: str, arrays: Mapping[str, Array]) -> None:
+        """Be what was saved."""
+        self._rows.take(name, arrays)
+        self._hashes = arrays[f"{name}.hashes"]
 
 
 def _has(ids: Ints, one: int) -> bool:

@@ -11,9 +11,8 @@ are scanned by numpy: loading the kernel would take longer.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,8 @@ import numpy.typing as npt
 
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.graph.lazy_kernel import LazyKernel
-from hades.index.columns import Columns, mapped
+from hades.index.array_store import Array
+from hades.index.columns import Columns
 
 RERANKED = 4
 """So many times the wanted number is ranked again with full vectors."""
@@ -33,7 +33,6 @@ KERNEL_FROM_LOOKS = 3
 """One recall looks twice: at the question, and at it with what was found. A command that
 asks once must not load the kernel, which takes longer than its answer."""
 _BLOCK_ROWS = 8_192
-_FILES = ("codes", "full")
 
 
 def quantise(vectors: Floats32) -> tuple[npt.NDArray[np.int8], Floats32]:
@@ -84,10 +83,9 @@ class Vectors:
     bring a gigabyte of the others into memory.
     """
 
-    def __init__(self, dims: int, name: str = "vectors") -> None:
+    def __init__(self, dims: int) -> None:
         self.dims = dims
-        self._name = name
-        self._rows = Columns("chunk", {"chunk": np.int64, "scale": np.float32})
+        self._rows = Columns({"chunk": np.int64, "scale": np.float32})
         self._saved = self._new = _nothing(dims)
 
     def __len__(self) -> int:
@@ -104,12 +102,11 @@ class Vectors:
         made._rows = self._rows.snapshot()
         return made
 
-    def put(self, chunks: Ints, vectors: npt.NDArray[np.float16]) -> None:
-        """Take in vectors; a chunk that has one already gets the new one."""
-        self.put_all([(chunks, vectors)])
+    def put(self, batches: Iterable[tuple[Ints, npt.NDArray[np.float16]]]) -> int:
+        """Take in vectors, batch by batch; how many. A chunk comes in one batch only.
 
-    def put_all(self, batches: Iterable[tuple[Ints, npt.NDArray[np.float16]]]) -> int:
-        """The same, batch by batch; how many. A chunk comes in one of them only."""
+        A chunk that has one already gets the new one.
+        """
         chunks: list[Ints] = []
         scales: list[Floats32] = []
         parts: tuple[list[Any], list[Any]] = ([], [])
@@ -142,22 +139,22 @@ class Vectors:
             self._saved, self._new = self._saved.keep(stay[:first]), self._new.keep(stay[first:])
 
     def nearest(
-        self, question: Floats32, numbers: Ints, mask: Flags, limit: int
+        self, question: Floats32, numbers: Ints, mask: Flags, own: Flags, limit: int
     ) -> tuple[Ints, Floats32]:
         """The nearest chunks by cosine, best first: their numbers in `mask`, and how near.
 
-        `numbers` gives the place of each row in the mask.
+        `numbers` gives the place of each row in the mask; `own` are those of the space.
         """
         limit = min(limit, len(self))
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        best = _highest(self._scan(question, numbers, mask), limit * RERANKED)
+        best = _highest(self._scan(question, numbers, mask, own), limit * RERANKED)
         exact = product(self.full(best), question)
         # Ties go to the older chunk, so that an order never depends on the partition.
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
 
-    def near(self, question: Floats32, numbers: Ints, mask: Flags) -> Floats32:
+    def near(self, question: Floats32, numbers: Ints, mask: Flags, own: Flags) -> Floats32:
         """How near every chunk of the mask is, by number; the nearest are exact.
 
         What the mask rules out, and what has no vector, is infinitely far.
@@ -165,22 +162,34 @@ class Vectors:
         by_number = np.full(len(mask), -np.inf, np.float32)
         if not len(self):
             return by_number
-        near = self._scan(question, numbers, mask)
+        near = self._scan(question, numbers, mask, own)
         best = _highest(near, EXACT_AT_LEAST)
         near[best] = product(self.full(best), question)
         by_number[numbers] = near
         return by_number
 
-    def _scan(self, question: Floats32, numbers: Ints, mask: Flags) -> Floats32:
-        """How near every row is by its code; what the mask rules out is infinitely far."""
-        fast = len(self) >= KERNEL_FROM_ROWS and kernel.is_ready()
-        first, scales = len(self._saved), self._rows["scale"]
-        parts = [
-            _scan(part, scales[own], question, numbers[own], mask, fast)
-            for part, own in ((self._saved, slice(0, first)), (self._new, slice(first, None)))
-            if len(part)
-        ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    def _scan(self, question: Floats32, numbers: Ints, mask: Flags, own: Flags) -> Floats32:
+        """How near every row is by its code; what the mask rules out is infinitely far.
+
+        Which way it is done depends on the rows of the space alone: what others have must not
+        show in its scores.
+        """
+        near = np.full(len(self), -np.inf, np.float32)
+        rows = np.flatnonzero(own[numbers])
+        if len(rows) >= KERNEL_FROM_ROWS and kernel.is_ready():
+            from hades.index.scan import scan
+
+            code, scale = quantise(question[None, :])
+            first, scales = len(self._saved), self._rows["scale"]
+            for part, at in ((self._saved, slice(0, first)), (self._new, slice(first, None))):
+                scan(part.codes, scales[at], code[0], numbers[at], mask, near[at])
+            near *= scale[0]
+            return near
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            block = rows[start : start + _BLOCK_ROWS]
+            near[block] = product(self.full(block), question)
+        near[~mask[numbers]] = -np.inf
+        return near
 
     def full(self, rows: Ints) -> Floats32:
         """The vectors of rows, as the encoder gave them."""
@@ -191,28 +200,19 @@ class Vectors:
         found[~old] = self._new.full[rows[~old] - first]
         return found
 
-    def save(self, folder: Path) -> None:
-        """Write everything to files."""
-        self._rows.save(folder, self._name)
-        for name in _FILES:
-            saved, new = getattr(self._saved, name), getattr(self._new, name)
-            path = folder / f"{self._name}.{name}.npy"
-            if not len(saved):
-                np.save(path, new)
-                continue
-            # Through the file: joined in memory it would be there twice.
-            shape = (len(saved) + len(new), *saved.shape[1:])
-            file = np.lib.format.open_memmap(path, "w+", saved.dtype, shape)
-            file[: len(saved)], file[len(saved) :] = saved, new
-            file.flush()
+    def arrays(self, name: str) -> dict[str, Array | Sequence[Array]]:
+        """Everything, to be saved: what was saved before, and what came since behind it."""
+        saved, new = self._saved, self._new
+        codes, full = [saved.codes, new.codes], [saved.full, new.full]
+        return {**self._rows.arrays(name), f"{name}.codes": codes, f"{name}.full": full}
 
-    def load(self, folder: Path) -> None:
-        """Read what `save` wrote, mapped rather than copied."""
-        self._rows.load(folder, self._name)
-        arrays = [mapped(folder / f"{self._name}.{name}.npy") for name in _FILES]
-        if {len(array) for array in arrays} != {len(self._rows)}:
+    def take(self, name: str, arrays: Mapping[str, Array]) -> None:
+        """Be what was saved; it stays mapped."""
+        self._rows.take(name, arrays)
+        saved = Part(arrays[f"{name}.codes"], arrays[f"{name}.full"])
+        if not len(saved.codes) == len(saved.full) == len(self._rows):
             raise ValueError("the vectors are not complete")
-        self._saved, self._new = Part(*arrays), _nothing(self.dims)
+        self._saved, self._new = saved, _nothing(self.dims)
 
 
 def _nothing(dims: int) -> Part:
@@ -224,27 +224,3 @@ def _highest(scores: Floats32, count: int) -> Ints:
     count = min(count, len(scores))
     best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
     return best[np.isfinite(scores[best])]
-
-
-def _scan(
-    part: Part,
-    scales: Floats32,
-    question: Floats32,
-    numbers: Ints,
-    mask: Flags,
-    fast: bool,
-) -> Floats32:
-    """How near every row of a part is; what the mask rules out is infinitely far."""
-    near = np.empty(len(part), np.float32)
-    if fast:
-        from hades.index.scan import scan
-
-        code, scale = quantise(question[None, :])
-        scan(part.codes, scales, code[0], numbers, mask, near)
-        near *= scale[0]
-        return near
-    for first in range(0, len(near), _BLOCK_ROWS):
-        block = part.full[first : first + _BLOCK_ROWS].astype(np.float32)
-        near[first : first + _BLOCK_ROWS] = product(block, question)
-    near[~mask[numbers]] = -np.inf
-    return near

@@ -11,14 +11,15 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
 from hades.domain.names import STOP_WORDS, name_parts, spoken, words
+from hades.store.store import Store
 
 _HEAP_BYTES = 64_000_000
 _TERMS_AT_MOST = 64
@@ -28,41 +29,26 @@ _NAMES_KEPT = 16_384
 """Names whose stems are kept with their weights: titles of candidates come up again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Presence:
+class Presence(NamedTuple):
     """A chunk for a stretch of time, as it is written to the index."""
 
     id: int
     chunk: int
-    space: int
     topic: int
-    note: bool
+    note: int
     valid_from: int
     valid_to: int
     recorded_at: int
     retired_at: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TimeFilter:
-    """Which presences count: one space at one moment, or since and until then."""
-
-    space: int
-    valid: int
-    known: int
-    earlier: bool = False
-    """Whether earlier versions of notes count, too."""
 
 
 class Words:
-    """The inverted index of a memory."""
+    """The inverted index of a space."""
 
     def __init__(self, folder: Path) -> None:
         builder = tantivy.SchemaBuilder()
         for name in ("id", "chunk"):
             builder.add_unsigned_field(name, stored=name == "chunk", indexed=True, fast=True)
-        builder.add_unsigned_field("space", indexed=True)
         for name in ("topic", "note"):
             builder.add_unsigned_field(name, indexed=True)
         for name in ("valid_from", "valid_to", "recorded_at", "retired_at"):
@@ -83,29 +69,18 @@ class Words:
         """The index as it is now, whatever is put later."""
         return copy.copy(self)
 
-    def put(self, presences: Iterable[Presence]) -> None:
-        """Take presences in, replacing them by id, and make it all visible at once."""
+    def put(self, presences: Iterable[tuple[Presence, str]]) -> None:
+        """Take in presences and what they say, replacing them by id, visible all at once."""
         self.reload()
         # Looking for what to replace takes longer than the rest.
         is_empty = self._searcher.num_docs == 0
         writer = self._index.writer(_HEAP_BYTES, 1)
-        for found in presences:
+        for found, said in presences:
             if not is_empty:
                 writer.delete_documents_by_query(self._is("id", found.id))
-            document = tantivy.Document()
-            document.add_unsigned("id", found.id)
-            document.add_unsigned("chunk", found.chunk)
-            document.add_unsigned("space", found.space)
-            document.add_unsigned("topic", found.topic)
-            document.add_unsigned("note", int(found.note))
-            document.add_integer("valid_from", found.valid_from)
-            document.add_integer("valid_to", found.valid_to)
-            document.add_integer("recorded_at", found.recorded_at)
-            document.add_integer("retired_at", found.retired_at)
-            text = folded(found.text)
-            document.add_text("stems", text)
-            document.add_text("exact", text)
-            writer.add_document(document)
+            text = folded(said)
+            fields = {**found._asdict(), "stems": text, "exact": text}
+            writer.add_document(tantivy.Document.from_dict(fields, self._schema))
         writer.commit()
         writer.wait_merging_threads()
         self.reload()
@@ -117,9 +92,19 @@ class Words:
         self._rarity, self._weighed = {}, {}
 
     def best(
-        self, question: str, moment: TimeFilter, limit: int, topics: Sequence[int] | None = None
+        self,
+        question: str,
+        valid: int,
+        known: int,
+        limit: int,
+        topics: Sequence[int] | None = None,
+        *,
+        earlier: bool = False,
     ) -> list[tuple[int, float]]:
-        """The best chunks for a question at a moment, with their scores."""
+        """The best chunks for a question at a moment, with their scores.
+
+        With `earlier` the earlier versions of notes count, too.
+        """
         terms = self.terms(question)
         if len(terms) > _TERMS_AT_MOST:
             terms = sorted(terms, key=lambda term: self._searcher.doc_freq("stems", term))
@@ -130,7 +115,28 @@ class Words:
         any_term = Query.boolean_query(
             [(Occur.Should, Query.term_query(self._schema, "stems", term)) for term in terms]
         )
-        return self._run(any_term, moment, limit, topics)
+        there = self._range("valid_to", valid + 1, None)
+        if earlier:
+            either = [(Occur.Should, there), (Occur.Should, self._is("note", 1))]
+            there = Query.boolean_query(either)
+        filters = [
+            self._range("valid_from", None, valid),
+            there,
+            self._range("recorded_at", None, known),
+            self._range("retired_at", known + 1, None),
+        ]
+        if topics is not None:
+            filters.append(Query.term_set_query(self._schema, "topic", list(topics)))
+        clauses = [(Occur.Must, any_term)]
+        clauses += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
+        hits = self._searcher.search(Query.boolean_query(clauses), limit, count=False).hits
+        chunks = self._chunks([at for _, at in hits])
+        best: dict[int, float] = {}
+        for less, chunk in sorted(
+            [(-hit[0], chunk) for hit, chunk in zip(hits, chunks, strict=True)]
+        ):
+            best.setdefault(chunk, -less)  # a chunk may have been there several times
+        return list(best.items())
 
     def terms(self, text: str) -> list[str]:
         """The stems of a text's words, each once; stop words only when there is nothing else."""
@@ -162,45 +168,17 @@ class Words:
             known[entity] = rarity, sum(rarity.values())
         return [known[entity] for entity in entities]
 
-    def saying(self, name: str, space: int) -> list[int]:
-        """The chunks of a space, whenever they were there, that say a name's words in a row."""
+    def saying(self, name: str) -> list[int]:
+        """The chunks, whenever they were there, that say a name's words in a row."""
         parts = name.split(" ")
         said = (
             Query.term_query(self._schema, "exact", parts[0])
             if len(parts) == 1
             else Query.phrase_query(self._schema, "exact", list(parts))
         )
-        query = Query.boolean_query([(Occur.Must, said), (Occur.Must, self._is("space", space))])
         every = max(1, self._searcher.num_docs)
-        hits = self._searcher.search(query, every, count=False).hits
+        hits = self._searcher.search(said, every, count=False).hits
         return sorted(set(self._chunks([at for _, at in hits])))
-
-    def _run(
-        self, query: Query, moment: TimeFilter, limit: int, topics: Sequence[int] | None
-    ) -> list[tuple[int, float]]:
-        there = self._range("valid_to", moment.valid + 1, None)
-        if moment.earlier:
-            either = [(Occur.Should, there), (Occur.Should, self._is("note", 1))]
-            there = Query.boolean_query(either)
-        filters = [
-            self._is("space", moment.space),
-            self._range("valid_from", None, moment.valid),
-            there,
-            self._range("recorded_at", None, moment.known),
-            self._range("retired_at", moment.known + 1, None),
-        ]
-        if topics is not None:
-            filters.append(Query.term_set_query(self._schema, "topic", list(topics)))
-        clauses = [(Occur.Must, query)]
-        clauses += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
-        hits = self._searcher.search(Query.boolean_query(clauses), limit, count=False).hits
-        chunks = self._chunks([at for _, at in hits])
-        best: dict[int, float] = {}
-        for less, chunk in sorted(
-            [(-hit[0], chunk) for hit, chunk in zip(hits, chunks, strict=True)]
-        ):
-            best.setdefault(chunk, -less)  # a chunk may have been there several times
-        return list(best.items())
 
     def _chunks(self, found: list[tantivy.DocAddress]) -> list[int]:
         """The chunk of each presence found; from the column where this tantivy can read one."""
@@ -222,9 +200,14 @@ def _stemmer() -> tantivy.TextAnalyzer:
     return plain.filter(Filter.stemmer("english")).build()
 
 
-def searched_text(heading: str, text: str, tags: str | None) -> str:
-    """What a chunk is found by: its heading, also in parts, its text and its tags."""
-    return " ".join((heading, *name_parts(heading), "\n", text, tags or ""))
+def searched_texts(store: Store, chunks: Sequence[int]) -> dict[int, str]:
+    """What chunks are found by: heading, also in parts, text and tags."""
+    texts, tags = store.chunks.texts(chunks), store.chunks.tags(chunks)
+    found = {}
+    for one, heading in store.chunks.headings(chunks).items():
+        parts = (heading, *name_parts(heading), "\n", texts.get(one, ""), tags.get(one) or "")
+        found[one] = " ".join(parts)
+    return found
 
 
 def stems(text: str) -> list[str]:

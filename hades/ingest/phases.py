@@ -205,6 +205,8 @@ class Phases:
             found = self._found(texts)
             with self._store.transaction():
                 for one, pending in enumerate(batch):
+                    if not self._store.chunks.is_pending(pending.state):
+                        continue  # purged while its names were sought
                     stated = unpack_introductions(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
                         introducer.introduce(write, stated, chunks[one], texts[one], found[one])

@@ -13,9 +13,21 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, wraps
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from hades.errors import HadesError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Verb = Literal["GET", "POST", "PUT", "DELETE"]
@@ -99,6 +111,8 @@ class Operation:
 
     def __call__(self, function: Function) -> Function:
         """Declare a function as this operation."""
+        if self.asks:
+            function = _mended(function)
         OPERATIONS[function.__name__] = replace(
             self, function=function, timed=self.timed or self.asks
         )
@@ -187,6 +201,27 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 operation = Operation
+
+
+def _mended(function: Function) -> Function:
+    """Ask once more when it fails and an index turns out to be damaged: it is made anew."""
+
+    @wraps(function)
+    def asked(view: Any, *args: Any, **named: Any) -> Any:
+        from hades.index.array_store import late_damage
+
+        folder = view._store.index_folder
+        before = late_damage(folder)
+        try:
+            return function(view, *args, **named)
+        except (HadesError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a panic of the word index is no Exception
+            if late_damage(folder, wait=True) == before:
+                raise
+        return function(view, *args, **named)
+
+    return cast(Function, asked)
 
 
 def types_of(annotation: Any) -> tuple[Any, ...]:

@@ -22,6 +22,8 @@ _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError,
 """What a line that is JSON but not one of our records can run into."""
 
 
+_ASK = "ask something: it is made anew"
+
 # Spaces
 
 
@@ -83,7 +85,13 @@ def pending(view: View) -> int:
 
 def check(view: View, on_progress: Progress | None = None) -> list[Problem]:
     """Look for damage; each problem says where it is and how to repair it."""
-    return view._store.check(on_progress, repair=False)
+    from hades.index.space_words import damaged
+
+    damage = damaged(view._store.index_folder)
+    return [
+        *view._store.check(on_progress, repair=False),
+        *(Problem(f"the index is damaged: {why}", str(path), _ASK) for path, why in damage.items()),
+    ]
 
 
 def repair(memory: Memory, on_progress: Progress | None = None) -> list[Problem]:

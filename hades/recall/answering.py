@@ -123,7 +123,7 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
 
 def _say_what_is_missing(stage: Stage, retrieved: Retrieved, made: Sequence[Passage]) -> None:
     query = retrieved.query
-    if not made and not query.graph.size and not query.graph.adjacency.arcs_count:
+    if not made and not query.graph.size and not query.graph.adjacency.has_arcs:
         stage.note(Reason.NOTHING_KNOWN, "nothing was known at that time")
     waiting = query.store.chunks.pending_count(query.space)
     if waiting:
@@ -198,7 +198,7 @@ def _paths(
         if not plan.flow or not run.plan.paths or not plan.hops:
             stage.note(Reason.SWITCHED_OFF)
             return []
-        if not retrieved.query.graph.adjacency.arcs_count:
+        if not retrieved.query.graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
             return []
         if not chosen and not len(retrieved.signals.named):

@@ -35,7 +35,7 @@ def run_beam(run: Run, retrieved: Retrieved) -> None:
         if not plan.beam_search or not plan.hops:
             stage.note(Reason.SWITCHED_OFF)
             return
-        if not graph.adjacency.arcs_count:
+        if not graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
             return
         if stage.is_over():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -20,7 +20,6 @@ from hades.domain.answer import Intent, Mode, Note, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
-from hades.index.graph_cache import GraphCache
 from hades.models.encoder import wait_until_loaded
 from hades.recall import answering, beaming, retrieve
 from hades.recall.features import FEATURES
@@ -57,11 +56,6 @@ class RecallEngine:
         self._store = store
         self.finder = Finder(store, encoder)
         self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
-
-    @cached_property
-    def graphs(self) -> GraphCache:
-        """The graph arrays, as they were saved."""
-        return GraphCache(self._store, self.finder.indexes.folder)
 
     def recall(
         self,
@@ -204,8 +198,8 @@ class RecallEngine:
         Inside, the store and the indexes stay as they are at that moment.
         """
         with ExitStack() as moment:
-            with self.finder.caught_up(moment, on_progress) as current:
-                graphs = self.graphs  # read once: a purge may drop them meanwhile
+            with self.finder.caught_up(moment, where.space, on_progress) as current:
+                graphs = self.finder.graphs  # read once: a purge may drop them meanwhile
                 graphs.catch_up(current, on_progress)
                 graph = graphs.at(current, where.space, where.as_of)
                 earlier = current.earlier(where.space, where.as_of)
@@ -223,13 +217,12 @@ class RecallEngine:
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often what is kept was used again; loads nothing. By cache, by outcome."""
-        graphs = self.__dict__.get("graphs")
+        graphs = self.finder.__dict__.get("graphs")
         return {"graph": dict(graphs.uses) if graphs else {}, **self._store.cache_uses()}
 
     def forget(self) -> None:
         """Let go of the arrays: their files are gone."""
         self.finder.forget()
-        self.__dict__.pop("graphs", None)
 
 
 UNHURRIED = Plan(

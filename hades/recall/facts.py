@@ -95,15 +95,16 @@ def _near(query: QueryContext, vector: Floats32, asked: TimeAsked) -> dict[int, 
     """The facts of the time asked about that are nearest in meaning, with how near they are."""
     rows, facts = query.edges, query.indexes.facts
     known = query.indexes.moment(query.as_of)[1]
-    held = rows["space"] == query.space
-    held &= (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
+    of_space = rows["space"] == query.space
+    held = of_space & (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
     held &= asked.admits(rows["valid_from"], rows["valid_to"])
     if query.topics is not None:
         nodes = _nodes_of(query, set(query.topics))
         held &= np.isin(rows["source"], nodes) | np.isin(rows["target"], nodes)
     all_ids = np.unique(facts.chunks)
-    mask = np.isin(all_ids, rows["id"][held])
-    numbers, near = facts.nearest(vector, np.searchsorted(all_ids, facts.chunks), mask, CANDIDATES)
+    mask, own = (np.isin(all_ids, rows["id"][use]) for use in (held, of_space))
+    at = np.searchsorted(all_ids, facts.chunks)
+    numbers, near = facts.nearest(vector, at, mask, own, CANDIDATES)
     return dict(zip(all_ids[numbers].tolist(), near.tolist(), strict=True))
 
 

@@ -66,12 +66,12 @@ def _numbers(graph: GraphView, entities: Sequence[int]) -> list[int]:
 def _is_usable(
     graph: GraphView, number: int, _start: int, length: int, capital: bool, *, small: bool
 ) -> bool:
-    titled = bool(graph.titled[number])
+    titled = bool(graph.names.titled[number])
     if length > 1:
         return titled or capital or small
     if small:
-        return bool(graph.capital_share[number] >= CAPITAL_SHARE_ASKED_SMALL)
-    return capital and (titled or bool(graph.capital_share[number] >= CAPITAL_SHARE))
+        return bool(graph.names.capital_share[number] >= CAPITAL_SHARE_ASKED_SMALL)
+    return capital and (titled or bool(graph.names.capital_share[number] >= CAPITAL_SHARE))
 
 
 def _longest(graph: GraphView, found: list[tuple[int, int, int, bool]]) -> Ints:
@@ -79,7 +79,7 @@ def _longest(graph: GraphView, found: list[tuple[int, int, int, bool]]) -> Ints:
         return np.zeros(0, np.int64)
     entity = np.array([one[0] for one in found], np.int64)
     place = np.array([one[1] << 5 | one[2] << 1 | one[3] for one in found], np.int64)
-    titled = graph.titled[entity]
+    titled = graph.names.titled[entity]
     kept = [
         chosen[
             longest_first(

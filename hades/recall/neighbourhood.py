@@ -39,8 +39,7 @@ def paths(query: QueryContext, source: int, target: int, *, limit: int, hops: in
         ends[1],
         keep=limit,
         longest=min(ARCS_AT_MOST, hops * ARCS_A_HOP),
-        boost=lambda _one, _other: ARC_DECAY,
-        length_lambda=0.0,
+        decay=ARC_DECAY,
         barred=_barred(query, {*ends[0], *ends[1]}),
     )
     writer = PathWriter(query)

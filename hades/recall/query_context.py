@@ -71,6 +71,13 @@ class QueryContext:
         found: Flags = self.indexes.chunks["note"]
         return found
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether any passage or fact of the space has a vector."""
+        own = self.edges["id"][self.edges["space"] == self.space]
+        facts = self.indexes.facts.chunks
+        return self.indexes.has_vectors or bool(np.isin(facts, own).any())
+
     def cosine(self, vector: Floats32) -> Floats:
         """How near each chunk is; what has no vector is as far as the farthest."""
         near = self.indexes.near(vector, self.mask).astype(float)
@@ -83,7 +90,7 @@ class QueryContext:
         """BM25 by chunk number."""
         scores = np.zeros(len(self.mask))
         best = self.indexes.saying(
-            *(question, self.space, self.as_of, WORDS_FOUND_AT_MOST, self.topics), earlier=True
+            question, self.as_of, WORDS_FOUND_AT_MOST, self.topics, earlier=True
         )
         if best:
             ids = np.array([chunk for chunk, _ in best], np.int64)

@@ -188,7 +188,7 @@ def _late(stage: Stage, retriever: str) -> bool:
 
 
 def _vector(stage: Stage, query: QueryContext, encoded: Encoding) -> Floats32 | None:
-    if not len(query.indexes.vectors) and not len(query.indexes.facts):
+    if not query.has_vectors:
         stage.note(Reason.NO_EMBEDDINGS)
         return None
     try:
@@ -209,7 +209,7 @@ def walking(run: Run, retrieved: Retrieved) -> Iterator[None]:
         walked = None
         if not plan.walk:
             stage.note(Reason.SWITCHED_OFF)
-        elif not graph.adjacency.arcs_count:
+        elif not graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
         elif not _late(stage, "the walk"):
             walked = walks(graph, retrieved.signals, plan.damping, stage.is_over, run.in_background)

@@ -20,6 +20,8 @@ from hades.domain.times import AsOf
 from hades.domain.topics import Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Flags
+from hades.index.array_store import drop_files, late_damage
+from hades.index.graph_cache import GraphCache
 from hades.index.indexes import Indexes
 from hades.models.encoder import Encoder, load_encoder
 from hades.recall.plan import RETRIEVERS, RetrieverName
@@ -56,6 +58,7 @@ class Finder:
         self.indexing = threading.Lock()
         """Held while what was remembered is indexed: once is enough."""
         self._catching_up = threading.RLock()
+        self._damaged = 0
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -65,16 +68,23 @@ class Finder:
     @cached_property
     def indexes(self) -> Indexes:
         """The indexes, as they were saved."""
+        self._damaged = late_damage(self._store.index_folder)
         return Indexes(self._store, self.encoder.model, self.encoder.dims)
+
+    @cached_property
+    def graphs(self) -> GraphCache:
+        """The graph arrays, as they were saved."""
+        return GraphCache(self._store, self.indexes.folder)
 
     def forget(self) -> None:
         """Let go of the indexes: their files are gone."""
         with self._catching_up:
             self.__dict__.pop("indexes", None)
+            self.__dict__.pop("graphs", None)
 
     @contextmanager
     def caught_up(
-        self, moment: ExitStack, on_progress: Progress | None = None
+        self, moment: ExitStack, space: int, on_progress: Progress | None = None
     ) -> Iterator[Indexes]:
         """The indexes up to date with the store, which `moment` holds from here on.
 
@@ -83,15 +93,19 @@ class Finder:
         """
         with self._catching_up:
             moment.enter_context(self._store.snapshot())
-            self.indexes.catch_up(on_progress)
+            folder = self._store.index_folder
+            if "indexes" in self.__dict__ and late_damage(folder) != self._damaged:
+                drop_files(folder)  # what was made of a damaged file is damaged, too
+                self.forget()
+            self.indexes.catch_up(space, on_progress)
             yield self.indexes
 
     def saying(self, space: int, names: Sequence[str]) -> set[int]:
         """The chunks of a space that say one of these names, whenever they were there."""
         with self._catching_up:
-            self.indexes.catch_up()
+            self.indexes.catch_up(space)
             held = self.indexes.snapshot()
-        return {chunk for name in names for chunk in held.words.saying(name, space)}
+        return {chunk for name in names for chunk in held.words.saying(name)}
 
     def search(
         self,
@@ -105,7 +119,7 @@ class Finder:
         """The best passages for a question at a moment, best first."""
         space, as_of = where.space, where.as_of
         with ExitStack() as moment:
-            with self.caught_up(moment, on_progress) as current:
+            with self.caught_up(moment, space, on_progress) as current:
                 mask, indexes = current.visible(space, as_of), current.snapshot()
             topics = self.topics(where)
             if topics is not None:
@@ -118,7 +132,7 @@ class Finder:
                 vector = self.encoder.encode([question])[0]
                 found["meaning"] = dict(indexes.nearest(vector, mask, wanted))
             if "words" in retrievers:
-                best = indexes.saying(question, space, as_of, wanted, topics)
+                best = indexes.saying(question, as_of, wanted, topics)
                 there = indexes.among(mask, [chunk for chunk, _ in best])
                 found["words"] = {
                     chunk: score

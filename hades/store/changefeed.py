@@ -61,6 +61,17 @@ class Changefeed:
         by = f"INDEXED BY {what}_change" if change else ""
         return self._database.rows(_SINCE[what].format(end=FOREVER, by=by), change)
 
+    def said(self, space: int, change: int) -> list[tuple[Any, ...]]:
+        """Presences of a space written after a change: id, chunk, topic, a note?, four times."""
+        by = "INDEXED BY presences_change" if change else ""
+        return self._database.rows(
+            "SELECT p.id, p.chunk, t.id, t.kind = 'note', p.valid_from, "
+            f"coalesce(p.valid_to, {FOREVER}), p.recorded_at, coalesce(p.retired_at, {FOREVER}) "
+            f"FROM presences p {by} JOIN chunks c ON c.id = p.chunk JOIN topics t "
+            "ON t.id = c.topic WHERE p.change > ?1 AND t.space = ?2 ORDER BY p.id",
+            *(change, space),
+        )
+
     def mentions(
         self, change: int, after: tuple[int, int], limit: int
     ) -> list[tuple[int, int, int | None, bytes | None]]:

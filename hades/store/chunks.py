@@ -90,6 +90,10 @@ class Chunks:
         )
         return count
 
+    def is_pending(self, state: int) -> bool:
+        """Whether a state is there and waits for something."""
+        return self._database.row("SELECT 1 FROM pending WHERE state = ?", state) is not None
+
     def advance(self, state: int, phase: int | None, outline: bytes | None = None) -> None:
         """Note that a state waits for this phase now; None: it is done."""
         if phase is None:
@@ -379,11 +383,17 @@ class Chunks:
     def put_vectors(
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]
     ) -> None:
-        """Write vectors of nodes made by a named encoder; another encoder's stay beside them."""
+        """Write vectors of nodes made by a named encoder; another encoder's stay beside them.
+
+        What was purged while it was encoded gets none.
+        """
         number = encoder_id(self._database, encoder, dims)
         for node, vector in vectors:
             self._database.run(
-                "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO embeddings SELECT ?1, ?2, ?3, ?4 WHERE CASE ?1 & 7 "
+                f"WHEN {NodeKind.CHUNK} THEN EXISTS (SELECT 1 FROM chunks WHERE id = ?1 >> 3) "
+                f"WHEN {NodeKind.EDGE} THEN EXISTS (SELECT 1 FROM edges WHERE id = ?1 >> 3) "
+                "ELSE EXISTS (SELECT 1 FROM entities WHERE id = ?1 >> 3) END",
                 *(node, number, write.change, vector),
             )
 

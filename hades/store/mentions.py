@@ -249,11 +249,13 @@ class Mentions:
     # Mentions
 
     def put_mentions(self, write: Write, mentions: Iterable[Mention]) -> int:
-        """Write where names stand; how many."""
+        """Write where names stand; how many. In what was purged meanwhile nothing does."""
         count = 0
         for mention in mentions:
             self._database.run(
-                "INSERT INTO mentions VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                "INSERT INTO mentions SELECT ?1, ?2, ?3, ?4, ?5 "
+                "WHERE EXISTS (SELECT 1 FROM chunks WHERE id = ?1) "
+                "AND EXISTS (SELECT 1 FROM entities WHERE id = ?2) ON CONFLICT DO UPDATE SET "
                 "positions = excluded.positions, change = excluded.change",
                 *(mention.chunk, mention.entity, mention.introduces),
                 *(mention.positions, write.change),

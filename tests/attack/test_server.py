@@ -10,12 +10,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from hades.recall.compat import format_paths_for_prompt
 from mcp import Client
 from serve.mcp_making import talk, text_of
 from serve.served_making import running
 
 import hades
-from hades.recall.compat import format_paths_for_prompt
 from hades.serve.auth import connection
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Adjacency, Nodes
-from hades.graph.beam import Beam, Caps, Mix, beam
+from hades.graph.adjacency import Adjacency
+from hades.graph.beam import Beam, Caps, beam
 
 
 @pytest.fixture
@@ -25,33 +25,28 @@ def reasons(found: Beam) -> dict[tuple[str, str], int]:
 
 def test_paths_are_scored_as_written(tree: Adjacency) -> None:
     caps = Caps(hops=2, fanout=2, beam=10)
-    mix = Mix(seed=1, edge=0.5, words=0.4, depth=0.1, redundancy=0)
-
-    def match(nodes: Nodes) -> np.ndarray:
-        return (nodes == 5).astype(np.float64)
-
-    found = beam(tree, np.array([0]), np.array([0.7]), caps=caps, mix=mix, match=match)
-    scores = {path.nodes: path.score for path in found.paths}
+    found = beam(tree, np.array([0]), np.array([0.7]), caps=caps)
+    scores = {path.nodes: path.score + 0.3 * path.redundancy for path in found.paths}
     assert scores == pytest.approx(
         {
             (0,): 0.7,
             (0, 1): 0.7 + 0.45 - 0.1,
             (0, 2): 0.7 + 0.4 - 0.1,
             (0, 1, 4): 0.7 + 0.5 * 0.7 - 0.2,
-            (0, 2, 5): 0.7 + 0.5 * 0.9 + 0.4 - 0.2,
+            (0, 2, 5): 0.7 + 0.5 * 0.9 - 0.2,
         }
     )
-    assert found.paths[0].nodes == (0, 2, 5)
+    assert found.paths[0].nodes == (0, 1)
+    assert found.paths[1].redundancy == pytest.approx(1 / 3)
     assert reasons(found) == {("cap_exceeded", "fanout"): 1, ("cap_exceeded", "hops"): 2}
     assert found.read == 5
 
 
 def test_what_says_the_same_again_is_worth_less(tree: Adjacency) -> None:
     caps = Caps(hops=1, fanout=1, beam=2)
-    seeds, scores = np.array([0, 5]), np.array([1.0, 0.9])
-    alone = beam(tree, seeds, scores, caps=caps, mix=Mix(redundancy=0))
-    assert [path.nodes for path in alone.paths] == [(0, 1), (0,)]
-    diverse = beam(tree, seeds, scores, caps=caps, mix=Mix(redundancy=0.5))
+    apart = beam(tree, np.array([0, 5]), np.array([1.0, 0.84]), caps=caps)
+    assert [path.nodes for path in apart.paths] == [(0, 1), (0,)]
+    diverse = beam(tree, np.array([0, 5]), np.array([1.0, 0.86]), caps=caps)
     assert [path.nodes for path in diverse.paths] == [(0, 1), (5,)]
 
 
@@ -66,11 +61,8 @@ def test_the_budget_counts_documents_only(tree: Adjacency) -> None:
     assert {path.nodes[-1] for path in found.paths} == {0, 1, 2, 3, 4}
 
 
-def test_it_stops_when_covered_or_late(tree: Adjacency) -> None:
+def test_it_stops_when_late(tree: Adjacency) -> None:
     caps = Caps(hops=2, fanout=2, beam=10)
-    done = beam(tree, np.array([0]), np.ones(1), caps=caps, covered=lambda paths: len(paths) >= 3)
-    assert len(done.paths) == 3
-    assert (Reason.COVERAGE_REACHED.value, "paths") in reasons(done)
     answers = iter([False, False, True])
     late = beam(tree, np.array([0]), np.ones(1), caps=caps, deadline=lambda: next(answers))
     assert len(late.paths) == 3
@@ -79,12 +71,12 @@ def test_it_stops_when_covered_or_late(tree: Adjacency) -> None:
     }  # fmt: skip
 
 
-def test_weak_arcs_and_barred_nodes_are_pruned_early(tree: Adjacency) -> None:
+def test_barred_nodes_are_pruned_early(tree: Adjacency) -> None:
     barred = np.zeros(6, np.bool_)
     barred[1] = True
     caps = Caps(hops=2, fanout=9, beam=99)
-    found = beam(tree, np.array([0, 1]), np.ones(2), caps=caps, barred=barred, least_weight=0.5)
-    assert {path.nodes for path in found.paths} == {(0,), (0, 2), (0, 2, 5)}
+    found = beam(tree, np.array([0, 1]), np.ones(2), caps=caps, barred=barred)
+    assert {path.nodes for path in found.paths} == {(0,), (0, 2), (0, 2, 5), (0, 3)}
 
 
 def test_wrong_caps_and_seeds(tree: Adjacency) -> None:
@@ -108,21 +100,16 @@ def test_no_cap_is_ever_exceeded(
     graph = Adjacency.undirected(count, a, b, generator.random(4 * count))
     seeds, scores = generator.integers(0, count, 5), generator.random(5)
     caps = Caps(hops, fanout, width, documents)
-    left, matched = [calls], set()
-
-    def match(nodes: Nodes) -> np.ndarray:
-        assert not matched & set(nodes.tolist()), "a node is looked at once"
-        matched.update(nodes.tolist())
-        return np.ones(len(nodes))
+    left = [calls]
 
     def late() -> bool:
         left[0] -= 1
         return left[0] < 0
 
-    found = beam(graph, seeds, scores, caps=caps, match=match, deadline=late)
+    found = beam(graph, seeds, scores, caps=caps, deadline=late)
     assert len(found.paths) <= width
     assert found.read <= documents
-    assert len({n for path in found.paths for n in path.nodes} | matched) <= documents
+    assert len({n for path in found.paths for n in path.nodes}) <= documents
     arcs = {(u, v): w for u, v, w in zip(*(x.tolist() for x in graph.arcs()), strict=True)}
     children: dict[tuple[int, ...], int] = {}
     for path in found.paths:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Adjacency
-from hades.graph.flow import Hubs, best_paths, flow
+from hades.graph.flow import best_paths, flow
 
 S, A, B, C, T = range(5)
 
@@ -40,23 +40,6 @@ def test_the_best_of_each_pair_then_the_best_of_all(small: Adjacency) -> None:
     found = best_paths(small, [(S, T), (S, C), (A, T), (T, S), (S, S)], keep=2)
     assert [path.nodes for path in found.paths] == [(A, T), (S, A, C)]
     assert [(t.reason, t.what, t.count) for t in found.trims] == [(Reason.CAP_EXCEEDED, "paths", 1)]
-
-
-def test_a_hub_ends_a_path_but_does_not_carry_it(small: Adjacency) -> None:
-    found = best_paths(small, [(S, T), (S, A)], per_pair=9, hubs=Hubs(degree=1))
-    assert [path.nodes for path in found.paths] == [(S, A), (S, B, C, T)]
-    assert found.trims[0].what == "hubs"
-    weak = best_paths(small, [(S, T)], per_pair=9, hubs=Hubs(alpha=1.0)).paths
-    plain = best_paths(small, [(S, T)], per_pair=9).paths
-    assert [path.nodes for path in weak] == [(S, A, T), (S, B, C, T), (S, A, C, T)]
-    assert weak[0].reliability < plain[0].reliability
-
-
-def test_barred_nodes_carry_nothing(small: Adjacency) -> None:
-    barred = np.zeros(5, np.bool_)
-    barred[A] = True
-    found = best_paths(small, [(S, T), (A, T)], per_pair=9, barred=barred)
-    assert [path.nodes for path in found.paths] == [(S, B, C, T)]
 
 
 def test_a_deadline_stops_between_sources(small: Adjacency) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Adjacency
-from hades.graph.reach import expand, walk_from_around, with_synonyms
+from hades.graph.reach import expand
 
 PYTHON, LEARNING, WEB, FLASK, PANDAS, LONELY = range(6)
 
@@ -42,17 +42,3 @@ def test_barred_nodes_are_not_reached(topics: Adjacency) -> None:
     assert expand(topics, np.array([PYTHON]), 3, 10, barred).nodes.tolist() == [
         *(PYTHON, LEARNING, PANDAS)
     ]
-
-
-def test_synonyms_join_the_seeds_by_similarity() -> None:
-    similar = Adjacency.undirected(4, [0, 0, 1], [1, 2, 3], [0.9, 0.5, 0.8])
-    seeds, weights = with_synonyms(np.array([0, 1]), np.array([1.0, 0.5]), similar)
-    assert seeds.tolist() == [0, 1, 3]
-    assert weights == pytest.approx([1, 0.9, 0.4])
-
-
-def test_a_walk_from_around_scores_what_a_walk_scores_low(topics: Adjacency) -> None:
-    found = walk_from_around(topics, np.array([PYTHON]), np.ones(1), hops=2, fade=1.0)
-    scores = dict(zip(found.nodes.tolist(), found.scores.tolist(), strict=True))
-    assert LONELY not in scores
-    assert scores[FLASK] > 0.1

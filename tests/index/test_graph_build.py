@@ -118,7 +118,7 @@ def test_a_note_is_linked_from_texts_that_were_there_before(memory: hades.Memory
     memory.remember("people/burton", "# Tim Burton\n\nHe made films.")
     memory._index_pending(None)
     after = graph_of(memory)
-    assert after.adjacency.arcs_count > before.adjacency.arcs_count
+    assert len(arcs(after)) > len(arcs(before))
     title = int(after.title_of[after.visible].max())
     assert after.frequency[title] == 2
 
@@ -126,8 +126,9 @@ def test_a_note_is_linked_from_texts_that_were_there_before(memory: hades.Memory
 def test_an_index_of_no_memory_is_made_anew(memory: hades.Memory, path: Path) -> None:
     memory.remember("a", "# Ed Wood\n\nText.")
     memory.recall("Ed Wood")
-    for file in memory._store.index_folder.rglob("*.npy"):
-        file.write_bytes(b"broken")
+    for file in memory._store.index_folder.rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"broken")
     with hades.open(path) as again:
         assert again.recall("Ed Wood").passages[0].chunk.topic == "a"
 
@@ -146,7 +147,7 @@ def test_a_saved_graph_is_repaired_by_what_was_written_since(
             memory.remember(f"ground/{number}", f"# Ground {number}\n\nNothing but Mercury here.")
         memory.recall("Mercury")
         folder = memory._store.index_folder
-        assert list(folder.glob("graph*-*"))
+        assert list(folder.glob("graph*"))
     monkeypatch.setattr(
         graph_cache, "build_graph", None
     )  # from here on it is read, never made anew

@@ -272,7 +272,7 @@ def test_lost_or_damaged_indexes_are_made_anew(folder: Path, tmp_path: Path) -> 
         memory.ingest(folder)
         expected = [h.chunk.id for h in memory.search("zebra")]
         memory._finder.indexes._save()
-    for number, damaged in enumerate(["", "**/*.npy", "words/*", "arrays"]):
+    for number, damaged in enumerate(["", "spaces/**/*", "arrays"]):
         copy = shutil.copytree(built, tmp_path / f"copy{number}")
         index = copy / "m.hades.index"
         files = [file for file in index.glob(damaged) if file.is_file()] if damaged else []

@@ -252,7 +252,7 @@ def test_purging_a_note_leaves_nothing_of_it(notes: hades.Memory, path: Path) ->
         assert len(query.indexes.facts) == 1
         assert len(query.indexes.vectors) == len(query.indexes.chunks) == before - 2
         assert not any(query.terms.having(query.graph.chunks, ["onion"]).ravel())
-        assert not query.indexes.words.saying("onions", 1)
+        assert not query.indexes.words.saying("onions")
     for file in path.parent.rglob("*"):
         if file.is_file():
             kept = file.read_bytes()
