@@ -14,7 +14,6 @@ import fcntl
 import gzip
 import io
 import os
-import shutil
 import tarfile
 import tempfile
 import zlib
@@ -26,6 +25,7 @@ from typing import IO
 from hades.errors import InvalidInput, Unavailable
 from hades.serve.executor import Overloaded
 from hades.serve.problems import TooLarge
+from hades.store.drafts import remove_path
 
 UNPACKED_BYTES_AT_MOST = 2**31
 FILES_AT_MOST = 20_000
@@ -90,16 +90,8 @@ class Uploads:
             pass
         else:
             for left in folder.iterdir():
-                remove(left)
+                remove_path(left)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, whether it is there or not."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from hades.domain.times import NOW
 from hades.errors import Corrupt
+from hades.store.drafts import leftovers
+from hades.store.purge import INDEXES, LEFTOVERS, LOG, REWRITE, owed
 from hades.store.records import Problem, Progress
 from hades.store.sqlite import Database
 from hades.store.topics import Topics
@@ -16,6 +18,11 @@ _FILE_PROBLEMS_SHOWN = 20
 _RESTORE = "restore a backup (`hades restore`)"
 _REPAIR = "run `hades check --repair`"
 
+_OWED = {
+    REWRITE: "the file is still to be written anew",
+    LOG: "its log is still to be emptied, when nobody reads",
+    INDEXES: "the indexes beside it are still to be removed",
+}
 _LATEST_STATE = (
     "(SELECT id FROM states s WHERE s.topic = t.id AND s.retired_at IS NULL "
     "ORDER BY valid_from DESC, version DESC LIMIT 1)"
@@ -84,6 +91,24 @@ def find_problems(
         *_stray_pointers(database),
         *_stray_heads(database, topics),
         *faulty_records(database),
+    ]
+
+
+def find_left(database: Database) -> list[Problem]:
+    """Erased text that may still be on the disk, and what killed processes left beside it."""
+    path = str(database.path)
+    return [
+        *(
+            Problem(f"erased text may still be there: {_OWED[one]}", path, _REPAIR)
+            for one in owed(database)
+            if one != LEFTOVERS
+        ),
+        *(
+            Problem(
+                "a restore, backup, export or upload that was killed left it", str(one), _REPAIR
+            )
+            for one in leftovers(database.path)
+        ),
     ]
 
 

@@ -302,7 +302,13 @@ CREATE TABLE idempotency (
 CREATE INDEX idempotency_at ON idempotency (at)
 """
 
-MIGRATIONS: list[tuple[str, str]] = [("the first release", _TABLES)]
+_OWED = """
+-- What is still to be done after something was erased or restored, and how often it came to be
+-- owed: a row is deleted only by whoever has done all of it.
+CREATE TABLE owed (what TEXT PRIMARY KEY, times INTEGER NOT NULL) WITHOUT ROWID
+"""
+
+MIGRATIONS: list[tuple[str, str]] = [("the first release", _TABLES), ("owed work", _OWED)]
 """Name and script of each step; their numbers count from OLDEST."""
 
 

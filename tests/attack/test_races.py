@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Barrier
 
@@ -28,9 +29,13 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[httpx.Cli
     other = folder / "other"
     other.mkdir()
     sockets = [f"--{name}-socket={other / name}.sock" for name in ("ro", "rw", "admin")]
-    with hades_serve(memory, "--no-tcp") as first, hades_serve(memory, "--no-tcp", *sockets) as two:
-        with first.client() as one, two.client() as another:
-            yield [one, another]
+    with (
+        hades_serve(memory, "--no-tcp") as first,
+        hades_serve(memory, "--no-tcp", *sockets) as second,
+        first.client() as one,
+        second.client() as another,
+    ):
+        yield [one, another]
 
 
 def _race(*calls: Callable[[], httpx.Response]) -> list[httpx.Response]:
@@ -51,10 +56,7 @@ def test_a_topic_is_made_once(clients: list[httpx.Client]) -> None:
     for number in range(RACES):
         where = f"{STATES}/race/{number}"
         answers = _race(
-            *(
-                lambda c=client, who=who: c.put(where, json={"content": f"by {who}"}, headers=new)
-                for who, client in enumerate(clients)
-            )
+            *(partial(one.put, where, json={"content": str(one)}, headers=new) for one in clients)
         )
         seen[tuple(sorted(answer.status_code for answer in answers))] += 1
     assert seen == {(201, 412): RACES}
@@ -67,8 +69,8 @@ def test_nothing_newer_is_forgotten(clients: list[httpx.Client]) -> None:
         where = f"{STATES}/gone/{number}"
         etag = one.put(where, json={"content": "first"}).headers["etag"]
         written, gone = _race(
-            lambda w=where: one.put(w, json={"content": "second"}),
-            lambda w=where, e=etag: another.delete(w, headers={"If-Match": e}),
+            partial(one.put, where, json={"content": "second"}),
+            partial(another.delete, where, headers={"If-Match": etag}),
         )
         assert (written.status_code, gone.status_code) in {(200, 200), (200, 412), (201, 200)}
         lost += gone.status_code == 200 and gone.json()["version"] != 2

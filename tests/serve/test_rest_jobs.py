@@ -19,7 +19,7 @@ from test_uploads import small_files, special, tar_of
 from hades.memory import Memory
 from hades.serve.app import build
 from hades.serve.executor import Executor, Overloaded
-from hades.serve.uploads import remove
+from hades.store.drafts import remove_path
 
 TAR = {"content-type": "application/x-tar"}
 
@@ -251,7 +251,7 @@ def test_the_event_loop_removes_no_files(
 
     def watched(path: Path) -> None:
         threads.append(threading.current_thread().name)
-        remove(path)
+        remove_path(path)
 
     monkeypatch.setattr("hades.serve.rest.jobs.remove", watched)
     done(client, send(client, tar_of(("a.md", b"A."))))

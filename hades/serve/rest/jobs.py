@@ -40,7 +40,8 @@ from hades.serve.rest.models import (
     whole,
 )
 from hades.serve.rest.routes import routes
-from hades.serve.uploads import NewFolder, Uploads, remove, safe_parts, unpack
+from hades.serve.uploads import NewFolder, Uploads, safe_parts, unpack
+from hades.store.drafts import remove_path
 from hades.store.records import Progress
 
 router = routes("/v1/spaces/{space:name}", "jobs")
@@ -154,11 +155,11 @@ async def begin(
         job = jobs.start(
             *(asked.caller, asked.space, said.kind, work),
             source=source,
-            afterwards=lambda: remove(folder),
+            afterwards=lambda: remove_path(folder),
         )
     finally:
         if job is None:
-            await asyncio.to_thread(remove, folder)
+            await asyncio.to_thread(remove_path, folder)
     return begun_response(job)
 
 
