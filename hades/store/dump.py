@@ -31,7 +31,8 @@ _TABLES = {
     "changes": "SELECT c.number, c.at, a.name AS actor, c.action, c.space, c.subject "
     "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
     "inverses": "SELECT * FROM inverses ORDER BY relation",
-    "meta": "SELECT * FROM meta WHERE key != 'generation' AND key NOT GLOB 'embedded:*' "
+    "meta": "SELECT * FROM meta WHERE key NOT IN ('generation', 'schema') "
+    "AND key NOT GLOB 'embedded:*' "
     "ORDER BY key",
     "entities": "SELECT * FROM entities ORDER BY id",
     "names": "SELECT * FROM names ORDER BY id",
@@ -89,6 +90,8 @@ _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (byte
 
 def dump(database: Database) -> Iterator[dict[str, Any]]:
     """Every record, in an order in which it can be loaded. Call it in a snapshot."""
+    if damaged := check.damaged_rows(database):
+        raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was exported.")
     content: bytes | None = None
     topics: dict[int, str] = {}
     for table, sql in _TABLES.items():
@@ -97,6 +100,7 @@ def dump(database: Database) -> Iterator[dict[str, Any]]:
             names = [column[0] for column in cursor.description]
             for row in cursor:
                 record = {"table": table, **dict(zip(names, row, strict=True))}
+                record.pop("guard", None)
                 if table == "topics":
                     topics[record["id"]] = record["name"]
                 if table == "states":

@@ -12,8 +12,15 @@ from hades.domain.times import Clock, checked_clock
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
 from hades.store.drafts import draft_of, remove_path
 from hades.store.faults import translated
-from hades.store.schema import APPLICATION_ID, MIGRATIONS, OLDEST, statements
-from hades.store.sqlite import OPENING, Database, is_registered
+from hades.store.schema import (
+    APPLICATION_ID,
+    DEFINITIONS,
+    MIGRATIONS,
+    OLDEST,
+    schema_guard,
+    statements,
+)
+from hades.store.sqlite import OPENING, SCHEMA, Database, add_functions, is_registered
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
@@ -80,6 +87,7 @@ def _make_file(path: Path, clock: Clock) -> None:
     with translated(path), draft_of(path) as draft:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            add_functions(connection)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             connection.execute("BEGIN IMMEDIATE")
@@ -166,7 +174,12 @@ def _apply(connection: sqlite3.Connection, clock: Clock) -> None:
     done = int(connection.execute("PRAGMA user_version").fetchone()[0])
     for number, (name, script) in enumerate(MIGRATIONS, start=OLDEST):
         if number > done:
-            for statement in statements(script):
-                connection.execute(statement)
+            if isinstance(script, str):
+                for statement in statements(script):
+                    connection.execute(statement)
+            else:
+                script(connection)
             connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
             connection.execute(f"PRAGMA user_version={number}")
+    guard = schema_guard(connection.execute(DEFINITIONS))
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (SCHEMA, guard))
