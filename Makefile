@@ -5,7 +5,7 @@ READY := .venv/.ready
 PARALLEL := --numprocesses auto --maxprocesses 8 --dist worksteal
 PEERS := .venv/.peers
 
-.PHONY: demo test coverage check bench fuzz eval docs clean
+.PHONY: demo test coverage check bench fuzz attack eval docs clean
 
 demo: $(READY)  ## set up and show what HADES does
 	@$(BIN)/python examples/approach_x.py
@@ -32,6 +32,9 @@ bench: $(PEERS)  ## measure; compare with peers, installed first, in the same ru
 
 fuzz: $(READY)  ## call every endpoint of the server with thousands of right and wrong requests
 	PYTHONPATH=tests:tests/serve $(BIN)/python tests/serve/fuzzing.py $(or $(EXAMPLES),60)
+
+attack: $(READY)  ## the attacks of tests/attack in their long form: kills, races, flipped bits
+	HADES_ATTACK=long $(BIN)/python -m pytest tests/attack
 
 eval: $(READY)  ## answer every question set there is (evals/, HADES_DATA); report in eval-report/
 	$(BIN)/python tools/evaluate.py

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hades.domain.times import NOW
 from hades.errors import Corrupt, HadesError
+from hades.store.clocks import follow_clock
 from hades.store.drafts import leftovers
 from hades.store.purge import INDEXES, LEFTOVERS, LOG, REWRITE, owed
 from hades.store.records import Problem, Progress
@@ -163,6 +164,7 @@ def faulty_records(database: Database) -> list[Problem]:
 
 def repair(database: Database, topics: Topics) -> None:
     """Derive again what is derived, and drop what refers to nothing; inside a transaction."""
+    follow_clock(database)
     repair_pointers(database)
     repair_heads(database, topics)
     for _, _, table, where in _STRAY:

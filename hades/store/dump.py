@@ -16,10 +16,11 @@ from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
-from hades.domain.times import from_micros, iso, to_micros
+from hades.domain.times import DAY_MICROSECONDS, from_micros, iso, to_micros
 from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
 from hades.store.chunks import encoder_id
+from hades.store.clocks import KNOWN_TIMES, VALID_TIMES
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.faults import intact, translated
 from hades.store.records import EMBEDDED, Write
@@ -60,9 +61,7 @@ _TABLES = {
 }
 _FORMER_NAMES = {"links": "derived_edges", "answers": "idempotency"}
 """What tables are called in exports written before the first release."""
-_TIMES = frozenset(
-    ("created_at", "at", "decided_at", "recorded_at", "retired_at", "valid_from", "valid_to")
-)
+_TIMES = frozenset(KNOWN_TIMES + VALID_TIMES)
 _BLOBS = frozenset(
     ("vector", "digest", "outline", "fingerprint", "positions", "key_digest", "request_digest")
 )
@@ -159,6 +158,7 @@ class Loader:
             table: 0 if self._fresh else _last_id(database, table, column)
             for table, column in (*((table, "id") for table in _NUMBERED), ("edges", "row"))
         }
+        self._latest = database.clock() + DAY_MICROSECONDS
         self._spaces: dict[int, int] = {}
         self._used: set[int] = set()
         self._last_state: tuple[int, bytes | None, int] = (0, None, 0)
@@ -224,6 +224,8 @@ class Loader:
         """Give the fields of a record the types and numbers they have in the file."""
         for name in row.keys() & _TIMES:
             row[name] = to_micros(datetime.fromisoformat(row[name]))
+            if name in KNOWN_TIMES and row[name] > self._latest:
+                raise InvalidInput(f"A record of {table} is dated later than the clock.")
         for name in row.keys() & _BLOBS:
             row[name] = base64.b64decode(row[name], validate=True)
         for name in row.keys() & {"actor", "decided_by"}:

@@ -19,6 +19,7 @@ from typing import Any
 
 from hades.domain.times import FOREVER, AsOf, Clock, to_micros
 from hades.errors import Denied, InvalidInput, Unavailable
+from hades.store.clocks import SET_THE_CLOCK, has_jumped, jump
 from hades.store.faults import translated
 from hades.store.records import Write
 from hades.store.schema import row_guard
@@ -250,6 +251,8 @@ class Database:
                 last = self.row("SELECT number, at FROM changes ORDER BY number DESC LIMIT 1")
                 write = Write(1, self.clock(), space)
                 if last:
+                    if has_jumped(write.at, last[1]):
+                        raise Unavailable(f"{jump(write.at, last[1])}: {SET_THE_CLOCK}.")
                     write = Write(last[0] + 1, max(write.at, last[1] + 1), space)
                 yield write
                 if write.cancelled:

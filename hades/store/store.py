@@ -17,6 +17,7 @@ from hades.errors import Corrupt, Denied, InvalidInput, Unavailable
 from hades.store import check, dump, purge, spaces
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
+from hades.store.clocks import clock_problems
 from hades.store.derived_edges import DerivedEdges
 from hades.store.drafts import draft_of
 from hades.store.edges import Edges
@@ -119,7 +120,11 @@ class Store:
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """Everything that is not as it should be."""
-        return [*self.damage(on_progress), *check.find_left(self.database)]
+        damage = self.damage(on_progress)
+        return [
+            *(damage or clock_problems(self.database)),
+            *check.find_left(self.database),
+        ]
 
     def damage(self, on_progress: Progress | None = None) -> list[Problem]:
         """Everything in the file that is not as it was written."""
