@@ -345,9 +345,10 @@ class Memory(View):
 
     def _drop_indexes(self) -> None:
         """Lose what was derived: segments and arrays keep what was purged until rewritten."""
-        from hades.index.array_store import drop_files
+        if self._store.index_folder.exists():
+            from hades.index.array_store import drop_files
 
-        drop_files(self._store.index_folder)
+            drop_files(self._store.index_folder)
         for engine in self._engines.values():
             engine.forget()
 

@@ -25,7 +25,7 @@ from typing import IO
 from hades.errors import InvalidInput, Unavailable
 from hades.serve.executor import Overloaded
 from hades.serve.problems import TooLarge
-from hades.store.drafts import remove_path
+from hades.store.drafts import left_in
 
 UNPACKED_BYTES_AT_MOST = 2**31
 FILES_AT_MOST = 20_000
@@ -83,14 +83,8 @@ class Uploads:
 
     def _claim(self, folder: Path) -> None:
         """Remove what a killed server left; a lock says whether another server is here."""
+        left_in(folder, list(folder.iterdir()), remove=True)
         self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            pass
-        else:
-            for left in folder.iterdir():
-                remove_path(left)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
 

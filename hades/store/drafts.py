@@ -40,20 +40,25 @@ def leftovers(memory: Path, *, remove: bool = False) -> list[Path]:
     found = []
     # Versions before these folders made files of such names, and no version does now.
     former = re.compile(rf"\.+{re.escape(memory.name)}(\.[0-9a-f]{{12}})+(-wal|-shm|-journal)?")
-    for path in memory.parent.iterdir():
+    for path in _listed(memory.parent):
         # A folder is empty until it is locked.
-        if former.fullmatch(path.name) or (_FOLDER.fullmatch(path.name) and any(path.iterdir())):
-            found += _left(path, [path], remove)
+        if former.fullmatch(path.name) or (_FOLDER.fullmatch(path.name) and _listed(path)):
+            found += left_in(path, [path], remove=remove)
     uploads = memory.with_name(f"{memory.name}.uploads")
-    if uploads.is_dir():
-        found += _left(uploads, list(uploads.iterdir()), remove)
-    return found
+    return found + left_in(uploads, _listed(uploads), remove=remove)
 
 
-def _left(locked: Path, paths: list[Path], remove: bool) -> list[Path]:
-    """Those of the paths that are there, unless somebody holds the lock."""
+def _listed(folder: Path) -> list[Path]:
     try:
-        lock = os.open(locked, os.O_RDONLY)
+        return list(folder.iterdir())
+    except OSError:
+        return []  # it is none, or may not be read
+
+
+def left_in(locked: Path, paths: list[Path], *, remove: bool) -> list[Path]:
+    """Those of the paths that are there, or stay there, unless somebody holds the lock."""
+    try:
+        lock = os.open(locked, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return []  # its owner has just removed it, or is another user
     try:

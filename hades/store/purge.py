@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import secrets
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -77,10 +78,7 @@ def erase_space(database: Database, write: Write, space: int) -> None:
 def owe(database: Database, *what: str) -> None:
     """Note what is to be done once the transaction under way is committed."""
     for one in what:
-        database.run(
-            "INSERT INTO owed VALUES (?1, 1) ON CONFLICT (what) DO UPDATE SET times = times + 1",
-            one,
-        )
+        database.run("INSERT OR REPLACE INTO owed VALUES (?, ?)", one, secrets.token_hex(4))
 
 
 def owed(database: Database) -> list[str]:
@@ -96,8 +94,7 @@ def finish(database: Database, index_folder: Path, drop_indexes: Callable[[], ob
     """
 
     def without_indexes() -> bool:
-        if index_folder.exists():
-            drop_indexes()
+        drop_indexes()
         return not index_folder.exists() or {p.name for p in index_folder.iterdir()} <= {"lock"}
 
     ways: dict[str, Callable[[], object]] = {
@@ -106,12 +103,12 @@ def finish(database: Database, index_folder: Path, drop_indexes: Callable[[], ob
         INDEXES: without_indexes,
         LEFTOVERS: lambda: not leftovers(database.path, remove=True),
     }
-    times = dict(database.rows("SELECT what, times FROM owed"))
-    for what in (one for one in ways if one in times):
+    marks = dict(database.rows("SELECT what, mark FROM owed"))
+    for what in (one for one in ways if one in marks):
         try:
             if ways[what]():
                 with database.transaction():  # unless it came to be owed once more
-                    database.run("DELETE FROM owed WHERE what = ? AND times = ?", what, times[what])
+                    database.run("DELETE FROM owed WHERE what = ? AND mark = ?", what, marks[what])
                 continue
             why = "somebody still reads, or it may not be removed"
         except (HadesError, OSError) as error:

@@ -308,9 +308,9 @@ CREATE INDEX idempotency_at ON idempotency (at)
 """
 
 _OWED = """
--- What is still to be done after something was erased or restored, and how often it came to be
--- owed: a row is deleted only by whoever has done all of it.
-CREATE TABLE owed (what TEXT PRIMARY KEY, times INTEGER NOT NULL) WITHOUT ROWID
+-- What is still to be done after something was erased or restored. The mark is another one
+-- each time, so that whoever has done it does not delete what was owed meanwhile.
+CREATE TABLE owed (what TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID
 """
 
 _UNGUARDED = {"latest", "versions", "planned"}
@@ -359,7 +359,7 @@ def _add_guards(connection: sqlite3.Connection) -> None:
         connection.executemany("INSERT INTO sqlite_sequence VALUES (?, ?)", last)
         for (index,) in indexes:
             run(index)
-    run("INSERT OR IGNORE INTO owed SELECT 'file', 1 WHERE EXISTS (SELECT 1 FROM topics)")
+    run("INSERT OR IGNORE INTO owed SELECT 'file', '' WHERE EXISTS (SELECT 1 FROM topics)")
 
 
 MIGRATIONS: list[tuple[str, str | Callable[[sqlite3.Connection], None]]] = [
