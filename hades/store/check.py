@@ -103,7 +103,7 @@ def find_left(database: Database) -> list[Problem]:
     path = str(database.path)
     return [
         *(
-            Problem(f"erased text may still be there: {_OWED[one]}", path, _REPAIR)
+            Problem(f"erased text may still be there: {_OWED.get(one, one)}", path, _REPAIR)
             for one in owed(database)
             if one != LEFTOVERS
         ),

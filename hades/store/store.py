@@ -120,11 +120,8 @@ class Store:
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """Everything that is not as it should be."""
-        damage = self.damage(on_progress)
-        return [
-            *(damage or clock_problems(self.database)),
-            *check.find_left(self.database),
-        ]
+        found = self.damage(on_progress) or clock_problems(self.database)
+        return found + check.find_left(self.database)
 
     def damage(self, on_progress: Progress | None = None) -> list[Problem]:
         """Everything in the file that is not as it was written."""
@@ -169,27 +166,24 @@ class Store:
         if self.database.in_transaction:
             raise InvalidInput("A backup cannot be restored inside a batch or snapshot.")
         path = self.database.path
-        with self.database.transaction():
-            purge.owe(self.database, purge.LEFTOVERS)
-        with (
-            translated(path),
-            draft_of(path) as draft,
-            closing(self._beside(Path(source), read_only=True)) as given,
-        ):
+        with closing(self._beside(Path(source), read_only=True)) as given:
             if problems := given.damage(on_progress):
                 raise InvalidInput(
                     f"{source} is damaged ({problems[0].what}); nothing was changed."
                 )
-            given.backup(str(draft))
-            with closing(self._beside(draft, read_only=False)) as ready:
-                _continue_from(self.database, ready.database, actor)
-                _copy(
-                    ready.database.connection,
-                    self.database.connection,
-                    "restoring",
-                    on_progress,
-                    give_up_after_s=self.database.busy_timeout_s,
-                )
+            with self.database.transaction():
+                purge.owe(self.database, purge.LEFTOVERS)
+            with translated(path), draft_of(path) as draft:
+                given.backup(str(draft))
+                with closing(self._beside(draft, read_only=False)) as ready:
+                    _continue_from(self.database, ready.database, actor)
+                    _copy(
+                        ready.database.connection,
+                        self.database.connection,
+                        "restoring",
+                        on_progress,
+                        give_up_after_s=self.database.busy_timeout_s,
+                    )
         self.chunks.forget_contents()
 
     def _beside(self, path: Path, *, read_only: bool) -> Store:
@@ -211,11 +205,9 @@ def _continue_from(old: Database, new: Database, actor: str) -> None:
     top = max(old.change(), new.change()) + 1
     with new.transaction():
         for name, seq in old.rows("SELECT name, seq FROM sqlite_sequence"):
-            known = new.row("SELECT seq FROM sqlite_sequence WHERE name = ?", name)
-            if known is None:
-                new.run("INSERT INTO sqlite_sequence VALUES (?, ?)", name, seq)
-            elif known[0] < seq:
-                new.run("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", seq, name)
+            known = new.value("SELECT seq FROM sqlite_sequence WHERE name = ?", name) or 0
+            new.run("DELETE FROM sqlite_sequence WHERE name = ?", name)
+            new.run("INSERT INTO sqlite_sequence VALUES (?, ?)", name, max(seq, known))
         new.run(
             "INSERT INTO changes VALUES (?, ?, ?, 'restore', NULL, NULL)",
             *(top, max(old.now(), new.now()) + 1, new.actor_id(actor)),
