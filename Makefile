@@ -33,7 +33,8 @@ bench: $(PEERS)  ## measure; compare with peers, installed first, in the same ru
 fuzz: $(READY)  ## call every endpoint of the server with thousands of right and wrong requests
 	PYTHONPATH=tests:tests/serve $(BIN)/python tests/serve/fuzzing.py $(or $(EXAMPLES),60)
 
-attack: $(READY)  ## hostile texts for every pattern, longer than the tests have time for
+attack: $(READY)  ## the attacks of tests/attack in their long form: kills, races, flipped bits, patterns
+	HADES_ATTACK=long $(BIN)/python -m pytest tests/attack
 	PYTHONPATH=. $(BIN)/python -m tests.attack.patterns
 
 eval: $(READY)  ## answer every question set there is (evals/, HADES_DATA); report in eval-report/

@@ -343,10 +343,16 @@ class Memory(View):
             self._require_space()
             yield write
 
+    def _finish_owed(self) -> bool:
+        """Do what an erasure or restore still owes; whether nothing is owed any more."""
+        if self._store.in_transaction:
+            self._store.afterwards(self._finish_owed)
+            return False
+        self._store.finish_owed(self._drop_indexes)
+        return not self._store.owed()
+
     def _drop_indexes(self) -> None:
         """Lose what was derived: segments and arrays keep what was purged until rewritten."""
-        if self._store.in_transaction:
-            self._store.afterwards(self._drop_indexes)
         if self._store.index_folder.exists():
             from hades.index.array_store import drop_files
 
@@ -443,6 +449,9 @@ def open(
         memory = Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
         if extractor is not None:
             memory._use_extractor(extractor)
+        if not store.read_only and store.owed():
+            with store.patient(0):  # whoever opens a memory does not wait for its readers
+                memory._finish_owed()
         return memory
     except BaseException:
         store.close()

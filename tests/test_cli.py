@@ -185,14 +185,11 @@ def test_spaces(shell: Shell) -> None:
 
 
 def test_check_says_what_is_wrong_and_mends_it(shell: Shell) -> None:
-    import sqlite3
+    from damaging import edit
 
     shell("remember", "a", "one")
     shell("remember", "a", "two")
-    raw = sqlite3.connect(shell.path)
-    raw.execute("UPDATE topics SET latest = 1")
-    raw.commit()
-    raw.close()
+    edit(shell.path, "UPDATE topics SET latest = 1")
     result = shell.run("check")
     assert result.exit_code == 1
     assert "--repair" in result.output

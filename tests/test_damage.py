@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from damaging import edit
 from typer.testing import CliRunner
 
 import hades
@@ -63,9 +64,7 @@ def test_an_empty_file_is_not_taken_for_a_memory(path: Path) -> None:
 
 def test_a_file_from_a_newer_version(path: Path) -> None:
     _filled(path)
-    raw = sqlite3.connect(path)
-    raw.execute("PRAGMA user_version=999")
-    raw.close()
+    edit(path, "PRAGMA user_version=999")
     with pytest.raises(hades.Unavailable, match="newer HADES"):
         hades.open(path)
 
@@ -138,7 +137,6 @@ DAMAGE_TO_RECORDS = [
     "UPDATE states SET tags = '{nonsense' WHERE id = 42",
     "UPDATE states SET topic = 4711 WHERE id = 42",
     "UPDATE states SET body = zeroblob(30) WHERE id = 42",
-    "UPDATE topics SET name = CAST(x'ff00' AS TEXT) WHERE id = 3",
     "UPDATE edges SET recorded_at = 'never' WHERE id = 5",
     "UPDATE changes SET at = 1 << 62 WHERE number = 5",
 ]
@@ -150,12 +148,12 @@ def test_an_export_of_a_damaged_memory_is_refused_in_one_sentence(
     _filled(path)
     original = path.read_bytes()
     target = tmp_path / "all.jsonl"
-    for damage in DAMAGE_TO_RECORDS:
+    for damage in ("a name that is no text", *DAMAGE_TO_RECORDS):
         path.write_bytes(original)
-        raw = sqlite3.connect(path)
-        raw.execute(damage)
-        raw.commit()
-        raw.close()
+        if damage in DAMAGE_TO_RECORDS:
+            edit(path, damage)
+        else:
+            path.write_bytes(original.replace(b"topic/7", b"topic\xff7"))
         done = CliRunner().invoke(app, ["export", str(target), "--memory", str(path)])
         assert done.exit_code == 2, damage
         assert done.stderr.startswith("hades: "), damage
@@ -166,10 +164,7 @@ def test_an_export_of_a_damaged_memory_is_refused_in_one_sentence(
 
 def test_a_damaged_content_is_named_by_check(path: Path) -> None:
     _filled(path)
-    raw = sqlite3.connect(path)
-    raw.execute("UPDATE states SET body = zeroblob(30) WHERE id = 42")
-    raw.commit()
-    raw.close()
+    edit(path, "UPDATE states SET body = zeroblob(30) WHERE id = 42")
     with hades.open(path) as memory:
         (problem,) = [p for p in memory.check() if "@" in p.where]
         assert problem.where.startswith("topic/10@")
@@ -193,10 +188,7 @@ DAMAGE_TO_MEND = [
 @pytest.mark.parametrize("damage", DAMAGE_TO_MEND)
 def test_what_is_derived_can_be_mended(path: Path, damage: str) -> None:
     contents = _filled(path)
-    raw = sqlite3.connect(path)
-    raw.execute(damage)
-    raw.commit()
-    raw.close()
+    edit(path, damage)
     with hades.open(path) as memory:
         problems = memory.check()
         assert problems
@@ -215,10 +207,7 @@ DAMAGE_TO_EDGES = {
 @pytest.mark.parametrize(("damage", "says"), DAMAGE_TO_EDGES.items())
 def test_a_damaged_edge_is_named_and_can_be_taken_out(path: Path, damage: str, says: str) -> None:
     _filled(path)
-    raw = sqlite3.connect(path)
-    raw.execute(damage)
-    raw.commit()
-    raw.close()
+    edit(path, damage)
     with hades.open(path) as memory:
         (problem,) = memory.check()
         assert (says in problem.what, problem.where) == (True, "edge 5")
@@ -351,11 +340,24 @@ def test_a_folder_nobody_may_write(shelf: Path) -> None:
 def test_a_file_from_before_the_first_release(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "one")
-    raw = sqlite3.connect(path)
-    raw.execute("PRAGMA user_version=5")
-    raw.close()
+    edit(path, "PRAGMA user_version=5")
     with pytest.raises(hades.Unavailable, match="run `hades export` with that version"):
         hades.open(path)
+
+
+def test_a_file_without_checksums_gets_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(opening, "MIGRATIONS", opening.MIGRATIONS[:1])
+        opening._make_file(path, lambda: 0)
+    for number in (1, 2):
+        edit(path, f"INSERT INTO topics (id, space, name) VALUES ({number}, 1, 'topic {number}')")
+    edit(path, "DELETE FROM topics WHERE id = 2")
+    with hades.open(path) as memory:
+        database = memory._store.database
+        assert database.rows("SELECT name, guard IS NULL FROM topics") == [("topic 1", 0)]
+        assert memory.remember("new", "text").version == 1
+        assert database.value("SELECT id FROM topics WHERE name = 'new'") == 3
+        assert memory._store.owed() == []
 
 
 def test_a_file_of_an_older_version_is_brought_up_to_date(
@@ -372,6 +374,6 @@ def test_a_file_of_an_older_version_is_brought_up_to_date(
             database = memory._store.database
             assert database.rows("SELECT number FROM later") == [(7,)]
             steps = database.rows("SELECT number, name FROM migrations ORDER BY number")
-            assert steps[-1] == (opening.OLDEST + 1, "a later step")
+            assert steps[-1] == (opening.OLDEST + len(steps) - 1, "a later step")
             assert memory.get("a").content == "one"
             assert memory.check() == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from damaging import edit
 
 import hades
 from tests.conftest import HeldClock
@@ -134,10 +134,7 @@ def test_a_left_over_log_is_not_replayed_into_a_new_memory(path: Path) -> None:
 def test_damage_is_not_exported_as_truth(path: Path, tmp_path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "short")
-    raw = sqlite3.connect(path)
-    raw.execute("UPDATE states SET body = 'shirt'")
-    raw.commit()
-    raw.close()
+    edit(path, "UPDATE states SET body = 'shirt'")
     with hades.open(path) as memory, pytest.raises(hades.Corrupt):
         memory.export(tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import IO, Any, TextIO
 from hades.client.connection import ADMIN, Connection, HttpCall, path_of
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import formats
+from hades.store.drafts import draft_of
 from hades.store.records import Progress
 
 PART_BYTES = 256 * 1024
@@ -109,14 +109,11 @@ def _save(
 @contextmanager
 def _new_private_file(path: Path) -> Iterator[IO[bytes]]:
     """A file of the owner's alone, which appears whole under its name or not at all."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        try:
+        with draft_of(path) as draft:
             number = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             with os.fdopen(number, "wb") as file:
                 yield file
             os.rename(draft, path)
-        except OSError as error:
-            raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error

@@ -28,6 +28,8 @@ TimeLike = str | datetime | date
 FOREVER = (1 << 63) - 1
 """Later than every other time: an open end, as a number."""
 
+DAY_MICROSECONDS = 86_400_000_000
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

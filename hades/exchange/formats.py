@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TextIO
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import arango, graphml, neo4j, node_link
 from hades.exchange.snapshot import GraphSnapshot
+from hades.store.drafts import draft_of
 
 GRAPH_FILES: dict[str, Callable[[GraphSnapshot, TextIO], None]] = {
     "node-link": node_link.write,
@@ -60,17 +59,12 @@ def text_file(target: Path | TextIO) -> Iterator[TextIO]:
 def _new(path: Path) -> Iterator[Path]:
     """A hidden name beside a path; what is made there gets the path's name in one step."""
     _refuse_existing(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        yield draft
-        os.rename(draft, path)
+        with draft_of(path) as draft:
+            yield draft
+            os.rename(draft, path)
     except OSError as error:
         raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        if draft.is_dir():
-            shutil.rmtree(draft, ignore_errors=True)
-        else:
-            draft.unlink(missing_ok=True)
 
 
 def _refuse_existing(path: Path) -> None:

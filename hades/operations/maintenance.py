@@ -43,8 +43,7 @@ def drop_space(memory: Memory, name: str) -> None:
     """Erase a space with everything in it."""
     with memory._store.write(memory._actor, "drop_space") as write:
         memory._store.spaces.drop(write, name)
-    memory._store.wipe()
-    memory._drop_indexes()
+    memory._finish_owed()
 
 
 # Counts and changes
@@ -89,17 +88,18 @@ def check(view: View, on_progress: Progress | None = None) -> list[Problem]:
 
     damage = damaged(view._store.index_folder)
     return [
-        *view._store.check(on_progress, repair=False),
+        *view._store.check(on_progress),
         *(Problem(f"the index is damaged: {why}", str(path), _ASK) for path, why in damage.items()),
     ]
 
 
 def repair(memory: Memory, on_progress: Progress | None = None) -> list[Problem]:
     """Repair what can be derived again (pointers, copies); the problems that remain."""
-    left = memory._store.check(on_progress, repair=True)
+    memory._store.repair()
     with memory._write("repair"):
         pass  # Bump the change number so that caches are invalidated.
-    return left
+    memory._finish_owed()
+    return memory._store.check(on_progress)
 
 
 # Files
@@ -163,6 +163,7 @@ def backup(memory: Memory, path: str | Path, on_progress: Progress | None = None
 def restore(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
     """Put back a backup over this memory, in one step, under everybody who has it open."""
     memory._store.restore(str(path), memory._actor, on_progress)
+    memory._finish_owed()
 
 
 def _export_file(view: View, file: TextIO, format: str) -> None:

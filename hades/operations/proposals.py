@@ -20,7 +20,7 @@ from hades.domain.rules import (
     clean_share,
     clean_tags,
 )
-from hades.domain.times import TimeLike, iso
+from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from hades.memory import Memory, View
 
 ANSWERS_KEPT_DAYS = 7
-_DAY_MICROSECONDS = 86_400_000_000
 
 ProposalNumber = Annotated[
     int, Param("The number of the proposal.", example=1, least=1, most=10**18 - 1)
@@ -186,7 +185,7 @@ def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple
     kept, space, actor = memory._store.idempotency, memory._space_id, memory._actor
     with memory.batch():
         memory._require_space()
-        oldest = memory._store.now() - ANSWERS_KEPT_DAYS * _DAY_MICROSECONDS
+        oldest = memory._store.now() - ANSWERS_KEPT_DAYS * DAY_MICROSECONDS
         earlier = kept.get(space, actor, key, oldest)
         if earlier is not None:
             if earlier[0] != digest:

@@ -95,7 +95,7 @@ class Executor:
         writing = None
         if not read_only:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
-            options["uploads"] = Path(f"{Path(path).expanduser()}.uploads")
+            options["uploads"] = Path(f"{writing._store.database.path}.uploads")
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
         return cls(reading, writing, **options)
 

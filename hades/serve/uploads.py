@@ -27,6 +27,7 @@ from typing import IO
 from hades.errors import InvalidInput, Unavailable
 from hades.serve.pool import Overloaded
 from hades.serve.problems import TooLarge
+from hades.store.drafts import left_in
 
 UNPACKED_BYTES_AT_MOST = 2**31
 FILES_AT_MOST = 20_000
@@ -87,23 +88,9 @@ class Uploads:
 
     def _claim(self, folder: Path) -> None:
         """Remove what a killed server left; a lock says whether another server is here."""
+        left_in(folder, list(folder.iterdir()), remove=True)
         self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            pass
-        else:
-            for left in folder.iterdir():
-                remove(left)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, whether it is there or not."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:

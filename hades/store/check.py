@@ -7,15 +7,25 @@ and is named together with the way out.
 from __future__ import annotations
 
 from hades.domain.times import NOW
-from hades.errors import Corrupt
+from hades.errors import Corrupt, HadesError
+from hades.store.clocks import follow_clock
+from hades.store.drafts import leftovers
+from hades.store.purge import INDEXES, LEFTOVERS, LOG, REWRITE, owed
 from hades.store.records import Problem, Progress
-from hades.store.sqlite import Database
+from hades.store.schema import DEFINITIONS, GUARD, schema_guard
+from hades.store.sqlite import SCHEMA, Database
 from hades.store.topics import Topics
 
 _FILE_PROBLEMS_SHOWN = 20
 _RESTORE = "restore a backup (`hades restore`)"
 _REPAIR = "run `hades check --repair`"
 
+_NOT_AS_WRITTEN = "a row is not what was written"
+_OWED = {
+    REWRITE: "the file is still to be written anew",
+    LOG: "its log is still to be emptied, when nobody reads",
+    INDEXES: "the indexes beside it are still to be removed",
+}
 _LATEST_STATE = (
     "(SELECT id FROM states s WHERE s.topic = t.id AND s.retired_at IS NULL "
     "ORDER BY valid_from DESC, version DESC LIMIT 1)"
@@ -80,11 +90,54 @@ def find_problems(
     if found:
         return found
     return [
+        *damaged_rows(database),
         *_damaged_states(database, topics, on_progress),
         *_stray_pointers(database),
         *_stray_heads(database, topics),
         *faulty_records(database),
     ]
+
+
+def find_left(database: Database) -> list[Problem]:
+    """Erased text that may still be on the disk, and what killed processes left beside it."""
+    path = str(database.path)
+    return [
+        *(
+            Problem(f"erased text may still be there: {_OWED.get(one, one)}", path, _REPAIR)
+            for one in owed(database)
+            if one != LEFTOVERS
+        ),
+        *(
+            Problem(
+                "a restore, backup, export or upload that was killed left it", str(one), _REPAIR
+            )
+            for one in leftovers(database.path)
+        ),
+    ]
+
+
+def damaged_rows(database: Database) -> list[Problem]:
+    """Rows that are not what was written, by their checksums."""
+    if database.meta(SCHEMA) != schema_guard(database.rows(DEFINITIONS)):
+        return [Problem("its tables are not what was defined", str(database.path), _RESTORE)]
+    found = []
+    for table, sql in database.rows(DEFINITIONS):
+        guard = GUARD.search(sql or "")
+        if guard is None:
+            continue
+        keys = database.column(
+            f"SELECT name FROM pragma_table_info('{table}') WHERE pk ORDER BY pk"
+        )
+        shown = " || ' ' || ".join(f'"{key}"' for key in keys) or "rowid"
+        try:
+            damaged = database.column(
+                f"SELECT {shown} FROM {table} WHERE guard IS NOT {guard[0]} LIMIT ?",
+                _FILE_PROBLEMS_SHOWN,
+            )
+        except HadesError:
+            damaged = ["with a text that cannot be read"]
+        found += [Problem(_NOT_AS_WRITTEN, f"{table} {row}", _RESTORE) for row in damaged]
+    return found
 
 
 def faulty_records(database: Database) -> list[Problem]:
@@ -111,6 +164,7 @@ def faulty_records(database: Database) -> list[Problem]:
 
 def repair(database: Database, topics: Topics) -> None:
     """Derive again what is derived, and drop what refers to nothing; inside a transaction."""
+    follow_clock(database)
     repair_pointers(database)
     repair_heads(database, topics)
     for _, _, table, where in _STRAY:

@@ -16,10 +16,11 @@ from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
-from hades.domain.times import from_micros, iso, to_micros
+from hades.domain.times import DAY_MICROSECONDS, from_micros, iso, to_micros
 from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
 from hades.store.chunks import encoder_id
+from hades.store.clocks import KNOWN_TIMES, VALID_TIMES
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.faults import intact, translated
 from hades.store.records import EMBEDDED, Write
@@ -31,7 +32,8 @@ _TABLES = {
     "changes": "SELECT c.number, c.at, a.name AS actor, c.action, c.space, c.subject "
     "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
     "inverses": "SELECT * FROM inverses ORDER BY relation",
-    "meta": "SELECT * FROM meta WHERE key != 'generation' AND key NOT GLOB 'embedded:*' "
+    "meta": "SELECT * FROM meta WHERE key NOT IN ('generation', 'schema') "
+    "AND key NOT GLOB 'embedded:*' "
     "ORDER BY key",
     "entities": "SELECT * FROM entities ORDER BY id",
     "names": "SELECT * FROM names ORDER BY id",
@@ -59,9 +61,7 @@ _TABLES = {
 }
 _FORMER_NAMES = {"links": "derived_edges", "answers": "idempotency"}
 """What tables are called in exports written before the first release."""
-_TIMES = frozenset(
-    ("created_at", "at", "decided_at", "recorded_at", "retired_at", "valid_from", "valid_to")
-)
+_TIMES = frozenset(KNOWN_TIMES + VALID_TIMES)
 _BLOBS = frozenset(
     ("vector", "digest", "outline", "fingerprint", "positions", "key_digest", "request_digest")
 )
@@ -89,6 +89,8 @@ _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (byte
 
 def dump(database: Database) -> Iterator[dict[str, Any]]:
     """Every record, in an order in which it can be loaded. Call it in a snapshot."""
+    if damaged := check.damaged_rows(database):
+        raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was exported.")
     content: bytes | None = None
     topics: dict[int, str] = {}
     for table, sql in _TABLES.items():
@@ -97,6 +99,7 @@ def dump(database: Database) -> Iterator[dict[str, Any]]:
             names = [column[0] for column in cursor.description]
             for row in cursor:
                 record = {"table": table, **dict(zip(names, row, strict=True))}
+                record.pop("guard", None)
                 if table == "topics":
                     topics[record["id"]] = record["name"]
                 if table == "states":
@@ -155,6 +158,7 @@ class Loader:
             table: 0 if self._fresh else _last_id(database, table, column)
             for table, column in (*((table, "id") for table in _NUMBERED), ("edges", "row"))
         }
+        self._latest = database.clock() + DAY_MICROSECONDS
         self._spaces: dict[int, int] = {}
         self._used: set[int] = set()
         self._last_state: tuple[int, bytes | None, int] = (0, None, 0)
@@ -220,6 +224,8 @@ class Loader:
         """Give the fields of a record the types and numbers they have in the file."""
         for name in row.keys() & _TIMES:
             row[name] = to_micros(datetime.fromisoformat(row[name]))
+            if name in KNOWN_TIMES and row[name] > self._latest:
+                raise InvalidInput(f"A record of {table} is dated later than the clock.")
         for name in row.keys() & _BLOBS:
             row[name] = base64.b64decode(row[name], validate=True)
         for name in row.keys() & {"actor", "decided_by"}:

@@ -81,15 +81,6 @@ def intact(what: str) -> Iterator[None]:
         raise Corrupt(f"{what} is damaged ({error}): run `hades check`.") from error
 
 
-def is_storage_fault(error: BaseException) -> bool:
-    """Whether an error came from the file or its disk, rather than from what was asked."""
-    if isinstance(error, Corrupt):
-        return True
-    return isinstance(error, Unavailable | Denied) and isinstance(
-        error.__cause__, (sqlite3.Error, OSError)
-    )
-
-
 def is_busy(error: BaseException) -> bool:
     """Whether a write only waited too long for another one's end."""
     name = getattr(error.__cause__, "sqlite_errorname", "") or ""

@@ -10,9 +10,17 @@ from pathlib import Path
 
 from hades.domain.times import Clock, checked_clock
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
+from hades.store.drafts import draft_of, remove_path
 from hades.store.faults import translated
-from hades.store.schema import APPLICATION_ID, MIGRATIONS, OLDEST, statements
-from hades.store.sqlite import OPENING, Database, is_registered
+from hades.store.schema import (
+    APPLICATION_ID,
+    DEFINITIONS,
+    MIGRATIONS,
+    OLDEST,
+    schema_guard,
+    statements,
+)
+from hades.store.sqlite import OPENING, SCHEMA, Database, add_functions, is_registered
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
@@ -27,6 +35,11 @@ def open_database(
         raise InvalidInput("A path cannot hold a NUL character.")
     try:
         path = path.expanduser()
+        if path.is_symlink():
+            # All that belongs to a memory lies beside the file itself, as SQLite's log does.
+            if not read_only:
+                remove_path(path.with_name(f"{path.name}.index"))
+            path = path.resolve()
         is_there = path.exists()
         is_folder = path.is_dir()
     except (ValueError, RuntimeError, OSError) as error:
@@ -71,32 +84,29 @@ def _make_file(path: Path, clock: Clock) -> None:
                 f"{left_over} is left from a memory that was moved or removed: move it along, "
                 "or delete it to start anew."
             )
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    with translated(path):
+    with translated(path), draft_of(path) as draft:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            add_functions(connection)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            connection.execute("BEGIN IMMEDIATE")
+            _apply(connection, clock)
+            generation = secrets.token_hex(8)
+            connection.execute("INSERT INTO meta VALUES ('generation', ?)", (generation,))
+            connection.execute(
+                "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (clock(),)
+            )
+            connection.execute("COMMIT")
         try:
-            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-                connection.execute("BEGIN IMMEDIATE")
-                _apply(connection, clock)
-                generation = secrets.token_hex(8)
-                connection.execute("INSERT INTO meta VALUES ('generation', ?)", (generation,))
-                connection.execute(
-                    "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (clock(),)
-                )
-                connection.execute("COMMIT")
-            try:
-                os.link(draft, path)
-            except FileExistsError:
-                pass  # another process was first: theirs is as good as ours
-            except OSError:
-                # Some file systems know no links; there a rename must do.
-                if not path.exists():
-                    os.rename(draft, path)
-            _sync_folder(path.parent)
-        finally:
-            draft.unlink(missing_ok=True)
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process was first: theirs is as good as ours
+        except OSError:
+            # Some file systems know no links; there a rename must do.
+            if not path.exists():
+                os.rename(draft, path)
+        _sync_folder(path.parent)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -164,7 +174,12 @@ def _apply(connection: sqlite3.Connection, clock: Clock) -> None:
     done = int(connection.execute("PRAGMA user_version").fetchone()[0])
     for number, (name, script) in enumerate(MIGRATIONS, start=OLDEST):
         if number > done:
-            for statement in statements(script):
-                connection.execute(statement)
+            if isinstance(script, str):
+                for statement in statements(script):
+                    connection.execute(statement)
+            else:
+                script(connection)
             connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
             connection.execute(f"PRAGMA user_version={number}")
+    guard = schema_guard(connection.execute(DEFINITIONS))
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (SCHEMA, guard))

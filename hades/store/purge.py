@@ -1,18 +1,24 @@
 """Erasing for good: a topic, an entity or a space with all that was derived from it.
 
-Deleted bytes are overwritten in the file (secure_delete); `wipe` then writes the file anew
-and empties the write-ahead log, which still holds the pages as they were before.
+Deleted bytes are overwritten in the file (secure_delete). What is then still to be done, to
+write the file anew, empty its log and drop what lies beside it, is noted in the same
+transaction as `owed`. So a killed process, a full disk or a reader only puts it off.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import secrets
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import says
-from hades.errors import NotFound
+from hades.errors import HadesError, NotFound
+from hades.store.drafts import leftovers
 from hades.store.entities import OTHER_NAME, Entities
 from hades.store.records import Write
 from hades.store.sqlite import Database
@@ -29,6 +35,8 @@ UNION ALL SELECT 1 FROM mentions WHERE entity = ?2
 UNION ALL SELECT 1 FROM names a JOIN entities e ON e.id = a.entity AND {OTHER_NAME}
   WHERE entity = ?2
 """
+REWRITE, LOG, INDEXES, LEFTOVERS = "file", "log", "indexes", "leftovers"
+_log = logging.getLogger(__name__)
 _IN_A_SPACE = ("edges", "merges", "matched", "proposals", "idempotency", "changes")
 
 
@@ -52,6 +60,7 @@ def erase(
     for entity in named:
         gone["edges"] += _erase_edges(database, write, entity << 3 | NodeKind.ENTITY)
         gone["entities"] += _erase_entity(database, write, entity)
+    owe(database, REWRITE, LOG, INDEXES, LEFTOVERS)
     return dict(gone)
 
 
@@ -63,20 +72,48 @@ def erase_space(database: Database, write: Write, space: int) -> None:
         _erase_entity(database, write, entity)
     for table in _IN_A_SPACE:
         database.run(f"DELETE FROM {table} WHERE space = ?", space)
+    owe(database, REWRITE, LOG, INDEXES, LEFTOVERS)
 
 
-def wipe(database: Database) -> bool:
-    """Leave no erased byte in the file or its log; False when readers still hold old pages.
+def owe(database: Database, *what: str) -> None:
+    """Note what is to be done once the transaction under way is committed."""
+    for one in what:
+        database.run("INSERT OR REPLACE INTO owed VALUES (?, ?)", one, secrets.token_hex(4))
+
+
+def owed(database: Database) -> list[str]:
+    """What is still to be done."""
+    return database.column("SELECT what FROM owed ORDER BY what")
+
+
+def finish(database: Database, index_folder: Path, drop_indexes: Callable[[], object]) -> None:
+    """Do what is owed; what cannot be done now stays owed, and the log says why.
 
     Deleted cells are overwritten, but cells that moved between pages leave copies in the
     unused part of a page: only writing the file anew (VACUUM) is sure to lose them.
     """
-    if database.in_transaction:
-        database.afterwards(lambda: wipe(database))
-        return False
-    database.run("VACUUM")
-    busy = database.row("PRAGMA wal_checkpoint(TRUNCATE)")
-    return busy is not None and busy[0] == 0
+
+    def without_indexes() -> bool:
+        drop_indexes()
+        return not index_folder.exists() or {p.name for p in index_folder.iterdir()} <= {"lock"}
+
+    ways: dict[str, Callable[[], object]] = {
+        REWRITE: lambda: database.run("VACUUM"),
+        LOG: lambda: database.row("PRAGMA wal_checkpoint(TRUNCATE)")[0] == 0,
+        INDEXES: without_indexes,
+        LEFTOVERS: lambda: not leftovers(database.path, remove=True),
+    }
+    marks = dict(database.rows("SELECT what, mark FROM owed"))
+    for what in (one for one in ways if one in marks):
+        try:
+            if ways[what]():
+                with database.transaction():  # unless it came to be owed once more
+                    database.run("DELETE FROM owed WHERE what = ? AND mark = ?", what, marks[what])
+                continue
+            why = "somebody still reads, or it may not be removed"
+        except (HadesError, OSError) as error:
+            why = str(error)
+        _log.warning("Erased text may still be in %s (%s): %s", database.path, what, why)
 
 
 def _erase_kept_texts(database: Database, space: int, names: set[str]) -> Counter[str]:

@@ -10,6 +10,11 @@ bits, so that edges join topics, entities and chunks alike without a table of no
 
 from __future__ import annotations
 
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from zlib import crc32
+
 APPLICATION_ID = 0x48414445
 """Marks the file as ours (the letters HADE)."""
 
@@ -302,8 +307,75 @@ CREATE TABLE idempotency (
 CREATE INDEX idempotency_at ON idempotency (at)
 """
 
-MIGRATIONS: list[tuple[str, str]] = [("the first release", _TABLES)]
+_OWED = """
+-- What is still to be done after something was erased or restored. The mark is another one
+-- each time, so that whoever has done it does not delete what was owed meanwhile.
+CREATE TABLE owed (what TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID
+"""
+
+_UNGUARDED = {"latest", "versions", "planned"}
+"""Columns that are derived from others: `check` compares them with what they stand for."""
+GUARD = re.compile(r"row_guard\([^)]*\)")
+
+
+def row_guard(*values: object) -> int:
+    """A checksum of a row's values. Being part of the file, it must never change."""
+    plain = [crc32(one) if isinstance(one, bytes) else one for one in values]
+    return crc32(ascii(plain).encode()) - 2**31
+
+
+def _add_guards(connection: sqlite3.Connection) -> None:
+    """Make every table anew with a column that SQLite fills with a checksum of the row.
+
+    `heads` has none: it is a copy, and compared with what it is a copy of.
+    """
+    run = connection.execute
+    tables = run(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
+        "AND name NOT IN ('heads', 'sqlite_sequence')"
+    ).fetchall()
+    for name, sql in tables:
+        indexes = run(
+            "SELECT sql FROM sqlite_master WHERE tbl_name = ? AND type = 'index' AND sql > ''",
+            (name,),
+        ).fetchall()
+        columns = [f'"{row[1]}"' for row in run(f"PRAGMA table_info({name})")]
+        guarded = ", ".join(one for one in columns if one.strip('"') not in _UNGUARDED)
+        constraint = re.search(r",\s*(PRIMARY KEY|UNIQUE) \(", sql)
+        place = constraint.start() if constraint else sql.rindex(")")
+        column = f", guard INTEGER GENERATED ALWAYS AS (row_guard({guarded})) STORED"
+        made = f"{sql[:place]}{column}{sql[place:]}"
+        last = run("SELECT * FROM sqlite_sequence WHERE name = ?", (name,)).fetchall()
+        if run(f"SELECT 1 FROM {name} LIMIT 1").fetchone():
+            run(made.replace(f" {name} ", f" new_{name} ", 1))
+            run(f"INSERT INTO new_{name} SELECT * FROM {name}")
+            run(f"DROP TABLE {name}")
+            run(f"ALTER TABLE new_{name} RENAME TO {name}")
+        else:  # nothing to take over: much faster
+            run(f"DROP TABLE {name}")
+            run(made)
+        # Numbers that were given out once are not given out again.
+        run("DELETE FROM sqlite_sequence WHERE name = ?", (name,))
+        connection.executemany("INSERT INTO sqlite_sequence VALUES (?, ?)", last)
+        for (index,) in indexes:
+            run(index)
+    run("INSERT OR IGNORE INTO owed SELECT 'file', '' WHERE EXISTS (SELECT 1 FROM topics)")
+
+
+MIGRATIONS: list[tuple[str, str | Callable[[sqlite3.Connection], None]]] = [
+    ("the first release", _TABLES),
+    ("owed work", _OWED),
+    ("a checksum in every row", _add_guards),
+]
 """Name and script of each step; their numbers count from OLDEST."""
+
+
+DEFINITIONS = "SELECT name, sql FROM sqlite_master ORDER BY name"
+
+
+def schema_guard(rows: Iterable[tuple[str, str | None]]) -> str:
+    """A checksum of the `DEFINITIONS` of all tables and indexes."""
+    return str(row_guard(*(value for row in rows for value in row)))
 
 
 def statements(script: str) -> list[str]:

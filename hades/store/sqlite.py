@@ -19,8 +19,10 @@ from typing import Any
 
 from hades.domain.times import FOREVER, AsOf, Clock, to_micros
 from hades.errors import Denied, InvalidInput, Unavailable
+from hades.store.clocks import SET_THE_CLOCK, has_jumped, jump
 from hades.store.faults import translated
 from hades.store.records import Write
+from hades.store.schema import row_guard
 
 _STATEMENTS_CACHED = 256
 _CLOSED = "This memory is closed: open it again."
@@ -28,6 +30,15 @@ _CLOSED = "This memory is closed: open it again."
 
 _inherited: list[object] = []
 """Connections of the parent process. After a fork the child must neither use nor close them."""
+
+
+SCHEMA = "schema"
+"""The key under which a checksum of the tables' definitions is noted."""
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Give a connection what the tables need to be written."""
+    connection.create_function("row_guard", -1, row_guard, deterministic=True)
 
 
 class _ThreadConnection:
@@ -119,7 +130,7 @@ class Database:
         return connection
 
     def _open_uri(self, mode: str) -> sqlite3.Connection:
-        return sqlite3.connect(
+        connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}",
             uri=True,
             timeout=self.busy_timeout_s,
@@ -127,6 +138,8 @@ class Database:
             check_same_thread=False,
             cached_statements=_STATEMENTS_CACHED,
         )
+        add_functions(connection)
+        return connection
 
     def close(self) -> None:
         """Close the connections of all threads; what was written stays written."""
@@ -238,6 +251,8 @@ class Database:
                 last = self.row("SELECT number, at FROM changes ORDER BY number DESC LIMIT 1")
                 write = Write(1, self.clock(), space)
                 if last:
+                    if has_jumped(write.at, last[1]):
+                        raise Unavailable(f"{jump(write.at, last[1])}: {SET_THE_CLOCK}.")
                     write = Write(last[0] + 1, max(write.at, last[1] + 1), space)
                 yield write
                 if write.cancelled:

@@ -6,7 +6,7 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from hades.errors import Corrupt, Denied, InvalidInput, Unavailable
 from hades.store import check, dump, purge, spaces
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
+from hades.store.clocks import clock_problems
 from hades.store.derived_edges import DerivedEdges
+from hades.store.drafts import draft_of
 from hades.store.edges import Edges
 from hades.store.entities import Entities
 from hades.store.faults import translated
@@ -102,15 +104,27 @@ class Store:
         self.chunks.forget_contents()
         return purge.erase(self.database, self.entities, write, space, name)
 
-    def wipe(self) -> bool:
-        """Empty the write-ahead log of erased bytes; False when somebody holds it open."""
-        return purge.wipe(self.database)
+    def owed(self) -> list[str]:
+        """What is still to be done after something was erased or restored."""
+        return purge.owed(self.database)
 
-    def check(self, on_progress: Progress | None = None, *, repair: bool = False) -> list[Problem]:
-        """Everything that is not as it should be; with `repair`, after repairing what can be."""
-        if repair:
-            with self.database.transaction():
-                check.repair(self.database, self.topics)
+    def finish_owed(self, drop_indexes: Callable[[], object]) -> None:
+        """Do what is owed; what cannot be done now stays owed."""
+        purge.finish(self.database, self.index_folder, drop_indexes)
+
+    def repair(self) -> None:
+        """Derive again what is derived, and owe what is left of killed processes."""
+        with self.database.transaction():
+            check.repair(self.database, self.topics)
+            purge.owe(self.database, purge.LEFTOVERS)
+
+    def check(self, on_progress: Progress | None = None) -> list[Problem]:
+        """Everything that is not as it should be."""
+        found = self.damage(on_progress) or clock_problems(self.database)
+        return found + check.find_left(self.database)
+
+    def damage(self, on_progress: Progress | None = None) -> list[Problem]:
+        """Everything in the file that is not as it was written."""
         try:
             with self.database.snapshot():
                 return check.find_problems(self.database, self.topics, on_progress)
@@ -137,17 +151,13 @@ class Store:
         path = Path(target).expanduser()
         if path.exists():
             raise InvalidInput(f"{path} exists already: choose another name for the backup.")
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-        with translated(path), self.database.snapshot():
+        with translated(path), draft_of(path) as draft, self.database.snapshot():
             self.database.change()  # a snapshot begins with its first read
-            try:
-                os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-                with closing(sqlite3.connect(draft)) as copy:
-                    _copy(self.database.connection, copy, "copying", on_progress)
-                    copy.execute("PRAGMA journal_mode=WAL")
-                os.rename(draft, path)
-            finally:
-                _remove(draft)
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            with closing(sqlite3.connect(draft)) as copy:
+                _copy(self.database.connection, copy, "copying", on_progress)
+                copy.execute("PRAGMA journal_mode=WAL")
+            os.rename(draft, path)
 
     def restore(self, source: str, actor: str, on_progress: Progress | None = None) -> None:
         """Put back a backup, in one step, under everybody who has the memory open."""
@@ -156,18 +166,17 @@ class Store:
         if self.database.in_transaction:
             raise InvalidInput("A backup cannot be restored inside a batch or snapshot.")
         path = self.database.path
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-        given = self._beside(Path(source), read_only=True)
-        try:
-            if problems := given.check(on_progress):
+        with closing(self._beside(Path(source), read_only=True)) as given:
+            if problems := given.damage(on_progress):
                 raise InvalidInput(
                     f"{source} is damaged ({problems[0].what}); nothing was changed."
                 )
-            given.backup(str(draft))
-            ready = self._beside(draft, read_only=False)
-            try:
-                _continue_from(self.database, ready.database, actor)
-                with translated(path):
+            with self.database.transaction():
+                purge.owe(self.database, purge.LEFTOVERS)
+            with translated(path), draft_of(path) as draft:
+                given.backup(str(draft))
+                with closing(self._beside(draft, read_only=False)) as ready:
+                    _continue_from(self.database, ready.database, actor)
                     _copy(
                         ready.database.connection,
                         self.database.connection,
@@ -175,11 +184,6 @@ class Store:
                         on_progress,
                         give_up_after_s=self.database.busy_timeout_s,
                     )
-            finally:
-                ready.close()
-        finally:
-            given.close()
-            _remove(draft)
         self.chunks.forget_contents()
 
     def _beside(self, path: Path, *, read_only: bool) -> Store:
@@ -201,15 +205,14 @@ def _continue_from(old: Database, new: Database, actor: str) -> None:
     top = max(old.change(), new.change()) + 1
     with new.transaction():
         for name, seq in old.rows("SELECT name, seq FROM sqlite_sequence"):
-            known = new.row("SELECT seq FROM sqlite_sequence WHERE name = ?", name)
-            if known is None:
-                new.run("INSERT INTO sqlite_sequence VALUES (?, ?)", name, seq)
-            elif known[0] < seq:
-                new.run("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", seq, name)
+            known = new.value("SELECT seq FROM sqlite_sequence WHERE name = ?", name) or 0
+            new.run("DELETE FROM sqlite_sequence WHERE name = ?", name)
+            new.run("INSERT INTO sqlite_sequence VALUES (?, ?)", name, max(seq, known))
         new.run(
             "INSERT INTO changes VALUES (?, ?, ?, 'restore', NULL, NULL)",
             *(top, max(old.now(), new.now()) + 1, new.actor_id(actor)),
         )
+        purge.owe(new, purge.LEFTOVERS)
         new.run("UPDATE meta SET value = ? WHERE key = 'generation'", secrets.token_hex(8))
 
 
@@ -229,8 +232,3 @@ def _copy(
             raise Unavailable("Another process is writing and did not finish in time: try again.")
 
     source.backup(target, pages=_COPIED_PAGES_A_STEP, progress=report, sleep=0.05)
-
-
-def _remove(draft: Path) -> None:
-    for suffix in ("", "-journal", "-wal", "-shm"):
-        Path(f"{draft}{suffix}").unlink(missing_ok=True)

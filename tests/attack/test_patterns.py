@@ -86,14 +86,14 @@ def test_ignore_files_leave_out_what_git_leaves_out(tmp_path: Path) -> None:
     subprocess.run([*git, "init", "-q"], check=True)
     told = [*git, "ls-files", "-z", "--others", "--exclude-standard"]
     kept = subprocess.run(told, check=True, capture_output=True, text=True).stdout.split("\0")
-    found = {one.relative_to(tmp_path).as_posix() for one in walk(tmp_path)}  # type: ignore[union-attr]
+    found = {one.relative_to(tmp_path).as_posix() for one, _ in walk(tmp_path)}
     assert found == {one for one in kept if one and one != ".gitignore"}
 
 
 def test_a_hostile_ignore_file_does_not_stop_the_walk(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*a" * 100 + "b\n" + "**/a/" * 500 + "b\n" + "[" * 4_000)
     (tmp_path / ("a" * 250)).write_text("x")
-    assert list(walk(tmp_path)) == [tmp_path / ("a" * 250)]
+    assert [one for one, _ in walk(tmp_path)] == [tmp_path / ("a" * 250)]
 
 
 def test_brackets_go_however_deep_they_are() -> None:

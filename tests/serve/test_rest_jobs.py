@@ -20,7 +20,7 @@ from hades.memory import Memory
 from hades.serve.app import build
 from hades.serve.executor import Executor
 from hades.serve.pool import Overloaded
-from hades.serve.uploads import remove
+from hades.store.drafts import remove_path
 
 TAR = {"content-type": "application/x-tar"}
 
@@ -240,9 +240,9 @@ def test_the_event_loop_removes_no_files(
 
     def watched(path: Path) -> None:
         threads.append(threading.current_thread().name)
-        remove(path)
+        remove_path(path)
 
-    monkeypatch.setattr("hades.serve.rest.jobs.remove", watched)
+    monkeypatch.setattr("hades.serve.rest.jobs.remove_path", watched)
     done(client, send(client, tar_of(("a.md", b"A."))))
     assert send(client, b"no tar").status_code == 422
     assert [name.rpartition("_")[0] for name in threads] == ["hades-work", "asyncio"]

@@ -23,8 +23,9 @@ from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import FIELDS_AT_MOST, Phases, TheJobs, begun_response, receive_file
 from hades.serve.rest.models import Body, Name, Number, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
-from hades.serve.uploads import Uploads, remove
+from hades.serve.uploads import Uploads
 from hades.serve.wire import NAME
+from hades.store.drafts import remove_path
 from hades.store.records import Problem, Progress
 
 
@@ -128,7 +129,7 @@ async def backup(asked: AnyRequest) -> Response:
     try:
         file = await _work(asked, work)
     finally:
-        await asyncio.to_thread(remove, folder)  # the open file stays readable
+        await asyncio.to_thread(remove_path, folder)  # the open file stays readable
     return file_response(file, _OCTETS, "memory.hades")
 
 
@@ -223,6 +224,6 @@ async def _with_file(
         await receive_file(asked.request, path)
         made = await _work(asked, lambda memory, told: work(memory, path, told))
     finally:
-        await asyncio.to_thread(remove, folder)
+        await asyncio.to_thread(remove_path, folder)
     asked.executor.follow_encoder()  # an import or a backup may bring its own
     return json_response(to_json(made))

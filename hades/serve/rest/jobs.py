@@ -25,8 +25,9 @@ from hades.serve.problems import documented
 from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
 from hades.serve.rest.models import Body, Name, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
-from hades.serve.uploads import Uploads, remove, safe_parts, unpack
+from hades.serve.uploads import Uploads, safe_parts, unpack
 from hades.serve.wire import Hint
+from hades.store.drafts import remove_path
 from hades.store.records import Progress
 
 router = routes("/v1/spaces/{space:name}", "jobs")
@@ -116,11 +117,11 @@ async def begin(
             *(asked.caller, asked.space, said.kind, work),
             source=source,
             key=key,
-            afterwards=lambda: remove(folder),
+            afterwards=lambda: remove_path(folder),
         )
     finally:
         if job is None:
-            await asyncio.to_thread(remove, folder)
+            await asyncio.to_thread(remove_path, folder)
     return begun_response(job)
 
 

@@ -7,8 +7,6 @@ anew from the one before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Annotated, Any
 
@@ -17,7 +15,7 @@ from fastapi import Path as PathParameter
 from starlette.responses import Response
 
 from hades.domain.topics import State
-from hades.errors import Conflict, InvalidInput, NotFound
+from hades.errors import InvalidInput, NotFound
 from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS
 from hades.serve.problems import PreconditionFailed, documented
@@ -96,12 +94,10 @@ async def remember(
     """Write what is known of a topic now: a new state, unless nothing changed."""
 
     def write(memory: Memory) -> WriteAnswer:
-        current = _current(memory, topic)
-        expected = _expected_version(current, body.expect_version, if_match, if_none_match)
-        with expected as version:
-            made = memory.remember(
-                topic, **{**body.model_dump(exclude_unset=True), "expect_version": version}
-            )
+        with memory.batch():  # nobody else writes between the condition and the write
+            current = _current(memory, topic)
+            _require(current, body.expect_version, if_match, if_none_match)
+            made = memory.remember(topic, **body.model_dump(exclude_unset=True))
         return WriteAnswer(made, 200 if current else 201, {"ETag": _etag_of(made)})
 
     return await writes.answer(write)
@@ -117,7 +113,9 @@ async def forget(writes: Writes, topic: TopicName, if_match: IfMatch = None) -> 
     """Let a topic be gone from now on, with its edges; its history is kept."""
 
     def write(memory: Memory) -> State:
-        with _expected_version(_current(memory, topic), None, if_match, None):
+        with memory.batch():
+            if if_match is not None:
+                _require(_current(memory, topic), None, if_match, None)
             return memory.forget(topic)
 
     return await writes.answer(write)
@@ -144,14 +142,10 @@ def _is_named_in(header: str | None, etag: str) -> bool:
     return "*" in named or etag in named
 
 
-@contextmanager
-def _expected_version(
+def _require(
     current: State | None, wanted: int | None, if_match: str | None, if_none_match: str | None
-) -> Iterator[int | None]:
-    """The version a write expects; PreconditionFailed when a header says otherwise."""
-    if if_match is None and if_none_match is None:
-        yield wanted
-        return
+) -> None:
+    """PreconditionFailed when a header says that this is not to be written; inside the write."""
     etag = _etag_of(current) if current else ""
     if if_match is not None and not (current and _is_named_in(if_match, etag)):
         raise PreconditionFailed(
@@ -159,10 +153,5 @@ def _expected_version(
         )
     if current and _is_named_in(if_none_match, etag):
         raise PreconditionFailed("The topic is in the state that If-None-Match names.")
-    version = current.version if current else None
-    if wanted is not None and version is not None and wanted != version:
+    if if_match is not None and current and wanted not in (None, current.version):
         raise InvalidInput("If-Match and expect_version name two versions: leave one out.")
-    try:
-        yield version if if_match is not None else wanted
-    except Conflict as error:
-        raise PreconditionFailed(str(error)) from error
