@@ -224,6 +224,7 @@ def test_graphml_is_xml_that_says_it_all(full: hades.Memory, tmp_path: Path) -> 
     assert "Viable" in "".join(root.itertext())
 
 
+@pytest.mark.embedded("folders are exported where the file is")
 def test_files_for_arangoimport(full: hades.Memory, tmp_path: Path) -> None:
     full.export(tmp_path / "arango", "arango")
     rows = {
@@ -238,6 +239,7 @@ def test_files_for_arangoimport(full: hades.Memory, tmp_path: Path) -> None:
     assert all(f"--file {name}.jsonl" in script for name in rows)
 
 
+@pytest.mark.embedded("folders are exported where the file is")
 def test_files_for_neo4j_admin(full: hades.Memory, tmp_path: Path) -> None:
     full.export(tmp_path / "neo4j", "neo4j")
     with (tmp_path / "neo4j" / "nodes.csv").open(newline="") as file:
@@ -258,6 +260,7 @@ def test_a_graph_export_is_of_one_moment(full: hades.Memory, tmp_path: Path) -> 
     assert {edge["type"] for edge in data["edges"]} == {"rejected_because", "found", "likes"}
 
 
+@pytest.mark.embedded("folders are exported where the file is")
 def test_an_export_never_overwrites(full: hades.Memory, tmp_path: Path) -> None:
     for name, kind in (("x.jsonl", "jsonl"), ("x.json", "node-link"), ("folder", "neo4j")):
         full.export(tmp_path / name, kind)

@@ -38,11 +38,9 @@ def leftovers(memory: Path, *, remove: bool = False) -> list[Path]:
     With `remove` they are removed, and what could not be removed is given.
     """
     found = []
-    # Versions before these folders made files of such names, and no version does now.
-    former = re.compile(rf"\.+{re.escape(memory.name)}(\.[0-9a-f]{{12}})+(-wal|-shm|-journal)?")
     for path in _listed(memory.parent):
         # A folder is empty until it is locked.
-        if former.fullmatch(path.name) or (_FOLDER.fullmatch(path.name) and _listed(path)):
+        if _FOLDER.fullmatch(path.name) and _listed(path):
             found += left_in(path, [path], remove=remove)
     uploads = memory.with_name(f"{memory.name}.uploads")
     return found + left_in(uploads, _listed(uploads), remove=remove)

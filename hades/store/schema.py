@@ -315,7 +315,7 @@ CREATE TABLE owed (what TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID
 
 _UNGUARDED = {"latest", "versions", "planned"}
 """Columns that are derived from others: `check` compares them with what they stand for."""
-GUARD = re.compile(r"row_guard\([^)]*\)")
+GUARD = re.compile(r"row_guard\([^()]*+\)")
 
 
 def row_guard(*values: object) -> int:

@@ -211,8 +211,6 @@ def test_an_index_that_may_not_be_removed_is_owed(shelf: Path) -> None:
     "left",
     [
         "notes.hades.uploads/x/sent.md",
-        ".notes.hades.0123456789ab",
-        "..notes.hades.0123456789ab.0123456789ab-wal",
         ".copy.hades.0123456789ab.draft/copy.hades",
     ],
 )
