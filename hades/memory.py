@@ -351,14 +351,16 @@ class Memory(View):
         self._store.finish_owed(self._drop_indexes)
         return not self._store.owed()
 
-    def _drop_indexes(self) -> None:
+    def _drop_indexes(self) -> bool:
         """Lose what was derived: segments and arrays keep what was purged until rewritten."""
+        gone = True
         if self._store.index_folder.exists():
             from hades.index.array_store import drop_files
 
-            drop_files(self._store.index_folder)
+            gone = drop_files(self._store.index_folder)
         for engine in self._engines.values():
             engine.forget()
+        return gone
 
     def _patient(self, seconds: float) -> AbstractContextManager[None]:
         """Inside, writes of this thread wait so long for those of others."""

@@ -20,6 +20,7 @@ from hades.domain.answer import (
     StageReport,
     Subgraph,
     WorkingSet,
+    unlabelled,
 )
 from hades.domain.graph import Node
 from hades.domain.names import own_heading
@@ -175,7 +176,7 @@ def working_set(console: Console, found: WorkingSet) -> None:
 def answer(console: Console, found: Answer) -> None:
     """The sentences that answer, then the facts they are and the places they stand in."""
     for sentence in found.sentences:
-        console.print(f"{flat(sentence.text)} [dim]{escape(sentence.label)}[/]")
+        console.print(f"{flat(unlabelled(sentence.text))} [dim]{escape(sentence.label)}[/]")
     if found.shortfall:
         console.print(flat(found.shortfall))
     if found.sentences or found.recall.time:

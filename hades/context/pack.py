@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hades.context.tokens import ELLIPSIS, count, cut, cut_words
-from hades.domain.answer import Citation, Fact, Note, Passage, Path
+from hades.domain.answer import Citation, Fact, Note, Passage, Path, unlabelled
 from hades.domain.graph import Reason
 from hades.domain.names import own_heading
 
@@ -100,7 +100,8 @@ def pack(
 
 def _facts(facts: Sequence[Fact], room: int, notes: list[Note]) -> list[_Line]:
     """The facts that fit, best first."""
-    texts = [f"[F{number}] {' '.join(fact.text.split())}" for number, fact in enumerate(facts, 1)]
+    said = [unlabelled(" ".join(fact.text.split())) for fact in facts]
+    texts = [f"[F{number}] {text}" for number, text in enumerate(said, 1)]
     lines: list[_Line] = []
     for fact, text, tokens in zip(facts, texts, count(texts), strict=True):
         room -= tokens
@@ -152,7 +153,8 @@ def _forms(number: int, path: Path) -> tuple[str, str]:
     """A path on one line, with the words that state it and without."""
     lead = f"(P{number}) {path.reliability:.2f}: "
     told, bare = path.told(), path.told(snippets=False)
-    return lead + " ".join(told.split()), lead + " ".join(bare.split())
+    plain, shorter = (unlabelled(" ".join(one.split())) for one in (told, bare))
+    return lead + plain, lead + shorter
 
 
 def _line(forms: Sequence[_Line], room: int) -> _Line | None:

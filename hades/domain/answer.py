@@ -13,7 +13,7 @@ from hades.domain.graph import Edge, Node, Reason
 from hades.domain.statement import moment_words, window_words
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
 
-_LABEL = re.compile(r"\[(F?\d+)\]")
+_LABEL = re.compile(r"[\[［【]\s*+([FP]?\d[\d\s,;–-]*+)[\]］】]")
 """As sentences are cited."""
 
 
@@ -407,6 +407,15 @@ class Sentence:
         return f"[F{self.citation}]" if self.kind == "fact" else f"[{self.citation}]"
 
 
+def unlabelled(text: str) -> str:
+    """A text of somebody else: what looks like a label of ours stands in round brackets.
+
+    >>> unlabelled("as [1] says, and [F 2], [3, 4]")
+    'as (1) says, and [F 2], (3, 4)'
+    """
+    return _LABEL.sub(lambda found: f"({found[1].strip()})", text)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An extractive answer: sentences as they stand in the texts, each cited."""
@@ -431,6 +440,5 @@ class Answer:
         return f"{notes[0].detail[:1].upper()}{notes[0].detail[1:]}."
 
     def __str__(self) -> str:
-        # What looks like a label in a text is none of ours.
-        told = [_LABEL.sub(r"(\1)", one.text) + f" {one.label}" for one in self.sentences]
+        told = [f"{unlabelled(one.text)} {one.label}" for one in self.sentences]
         return " ".join([*told, self.shortfall]).rstrip()

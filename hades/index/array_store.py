@@ -11,6 +11,7 @@ import json
 import logging
 import math
 import os
+import re
 import secrets
 import shutil
 import struct
@@ -40,6 +41,7 @@ _BLOCK_BYTES = 8_000_000
 _MARK = b"HADESIX1"
 _HEAD = struct.Struct("<8sII")
 _ALIGNED = 64
+_OWN = re.compile(r"\.?(?:arrays|links|graph\d+|spaces|words)\b.*")
 _LOG = logging.getLogger(__name__)
 
 
@@ -258,12 +260,20 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def drop_files(folder: Path) -> None:
-    """Remove everything that is derived; whoever has it open makes it anew."""
+def own_files(folder: Path) -> list[Path]:
+    """What we wrote into a folder of indexes, besides its lock."""
+    return [one for one in folder.iterdir() if _OWN.fullmatch(one.name)]
+
+
+def drop_files(folder: Path) -> bool:
+    """Remove everything that is derived; whoever has it open makes it anew.
+
+    Whether all is gone. What is not ours stays: the folder may be a link to another.
+    """
     with locked(folder):
-        for path in folder.iterdir():
-            if path.name != "lock":
-                remove(path)
+        for path in own_files(folder):
+            remove(path)
+        return not own_files(folder)
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from hades.index.array_store import (
     UNREADABLE,
     checksum,
     locked,
+    own_files,
     read_json,
     remove,
     set_aside,
@@ -150,12 +151,12 @@ def damaged(folder: Path) -> dict[Path, str]:
     with ExitStack() as held:
         with suppress(OSError):  # where it may only be read, it is looked at all the same
             held.enter_context(locked(folder))
-        for path in (*folder.glob("[a-z]*"), *folder.glob("spaces/*.json")):
+        for path in (*own_files(folder), *folder.glob("spaces/*.json")):
             try:
                 if path.suffix == ".json":
                     stand = read_json(path)
                     verify(_bodies(path.parent / stand["folder"], stand["files"], {}))
-                elif path.name not in ("lock", "spaces"):
+                elif path.name != "spaces":
                     verify_arrays(path)
             except UNREADABLE as error:
                 found[path] = str(error)

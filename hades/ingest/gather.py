@@ -18,7 +18,7 @@ from hades.ingest.readers import reader_for
 from hades.ingest.readers.records import FieldMapping
 from hades.ingest.readers.text import check_size
 from hades.ingest.reading import Task, fingerprint, holds_many
-from hades.ingest.walk import walk
+from hades.ingest.walk import NO_FILE, walk
 
 Read = Callable[[Iterable[Task]], Iterator[tuple[Task, Document | Bad]]]
 """Has sources read, elsewhere."""
@@ -74,6 +74,8 @@ def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
     """Everything a root holds."""
     if not root.path.exists():
         yield Bad(str(root.path), "There is nothing there to ingest.")
+    elif not root.path.is_dir() and not root.path.is_file():
+        yield Bad(str(root.path), NO_FILE)
     elif not root.path.is_dir():
         name = f"{root.prefix}/{root.path.name}" if root.prefix else root.path.name
         yield from _file(root, root.path, name, read)
@@ -84,13 +86,16 @@ def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
             relative = path.relative_to(root.path).as_posix()
             topic = f"{root.prefix}/{relative}".lstrip("/")
             if why_not:
-                yield Bad(topic, why_not)
+                yield Bad(topic.encode("utf-8", "replace").decode(), why_not)
             else:
                 yield from _file(root, path, topic, read)
 
 
 def _file(root: Root, path: Path, topic: str, read: Read) -> Iterator[Item | Bad]:
     fields = asdict(root.fields) if root.fields else None
+    if (shown := topic.encode("utf-8", "replace").decode()) != topic:
+        yield Bad(shown, "Its name is not valid Unicode: rename it.")
+        return
     try:
         if holds_many(path, fields):
             yield from _many(Task(str(path), topic, True, root.prefix, fields), read)

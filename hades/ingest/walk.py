@@ -8,6 +8,7 @@ cannot trap us.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ IGNORE_FILES = (".gitignore", ".hadesignore")
 _ALWAYS_IGNORED = frozenset({"__pycache__", "node_modules"})
 
 
+IGNORE_BYTES_AT_MOST = 64 * 1024
+NO_FILE = "It is neither a file nor a folder."
 LEADS_OUT = "It is a link that leads out of the folder: --follow-links takes it in."
 
 Found = tuple[Path, str]
@@ -54,12 +57,14 @@ def _below(folder: Path, rules: Rules, root: Path, walked: set[Path] | None) -> 
             continue
         if _ignored(path, is_folder, rules):
             continue
-        if leads_out and walked is None and (is_folder or is_file):
+        if leads_out and walked is None:
             yield path, LEADS_OUT
         elif is_folder and (walked is not None or not entry.is_symlink()):
             yield from _below(path, rules, root, walked)
         elif is_file:
             yield path, ""
+        elif not is_folder:
+            yield path, NO_FILE
 
 
 def _not_looked_at(error: OSError) -> str:
@@ -75,9 +80,12 @@ def _rules_of(folder: Path) -> Rules:
     found: Rules = []
     for name in IGNORE_FILES:
         file = folder / name
-        if file.is_file():
-            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-            found.append((folder, read_rules(lines)))
+        if file.is_file() and not file.is_symlink():
+            with file.open("rb") as opened:
+                content = opened.read(IGNORE_BYTES_AT_MOST + 1)
+            if len(content) > IGNORE_BYTES_AT_MOST:
+                raise OSError(errno.EFBIG, f"its {name} is larger than {IGNORE_BYTES_AT_MOST:,} B")
+            found.append((folder, read_rules(content.decode(errors="replace").splitlines())))
     return found
 
 

@@ -12,7 +12,6 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from hades.domain.graph import NodeKind
@@ -86,21 +85,17 @@ def owed(database: Database) -> list[str]:
     return database.column("SELECT what FROM owed ORDER BY what")
 
 
-def finish(database: Database, index_folder: Path, drop_indexes: Callable[[], object]) -> None:
+def finish(database: Database, drop_indexes: Callable[[], object]) -> None:
     """Do what is owed; what cannot be done now stays owed, and the log says why.
 
     Deleted cells are overwritten, but cells that moved between pages leave copies in the
     unused part of a page: only writing the file anew (VACUUM) is sure to lose them.
     """
 
-    def without_indexes() -> bool:
-        drop_indexes()
-        return not index_folder.exists() or {p.name for p in index_folder.iterdir()} <= {"lock"}
-
     ways: dict[str, Callable[[], object]] = {
         REWRITE: lambda: database.run("VACUUM"),
         LOG: lambda: database.row("PRAGMA wal_checkpoint(TRUNCATE)")[0] == 0,
-        INDEXES: without_indexes,
+        INDEXES: drop_indexes,
         LEFTOVERS: lambda: not leftovers(database.path, remove=True),
     }
     marks = dict(database.rows("SELECT what, mark FROM owed"))

@@ -110,7 +110,7 @@ class Store:
 
     def finish_owed(self, drop_indexes: Callable[[], object]) -> None:
         """Do what is owed; what cannot be done now stays owed."""
-        purge.finish(self.database, self.index_folder, drop_indexes)
+        purge.finish(self.database, drop_indexes)
 
     def repair(self) -> None:
         """Derive again what is derived, and owe what is left of killed processes."""

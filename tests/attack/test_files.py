@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from pathlib import Path
@@ -173,3 +174,33 @@ def test_modules_of_the_folder_are_not_imported(
     (folder / "json.py").write_text("raise SystemExit(3)\n")
     monkeypatch.chdir(folder)
     assert memory.ingest(".", phases=("nodes",)).skipped == []
+
+
+def test_what_is_no_file_and_what_has_no_name_is_named_and_the_rest_goes_on(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "good.md").write_text("Good.")
+    Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.md")).write_text("Bad.")
+    os.mkfifo(folder / "pipe.md")
+    (folder / "device.md").symlink_to("/dev/zero")
+    with hades.open(tmp_path / "m.hades") as memory:
+        report = memory.ingest(folder)
+        assert {where for where, _ in report.skipped} == {
+            *("notes/bad?.md", "notes/pipe.md", "notes/device.md")
+        }
+        assert [one.name for one in memory.topics()] == ["notes/good.md"]
+        ((_, why),) = memory.ingest(folder / "pipe.md").skipped
+        assert "neither a file nor a folder" in why
+
+
+def test_a_huge_ignore_file_is_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "good.md").write_text("Good.")
+    with (folder / ".gitignore").open("wb") as file:
+        file.truncate(2**31)
+    with hades.open(tmp_path / "m.hades") as memory:
+        ((_, why),) = memory.ingest(folder).skipped
+        assert ".gitignore" in why

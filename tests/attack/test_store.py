@@ -242,3 +242,18 @@ def test_what_somebody_is_at_work_on_is_left_alone(path: Path, tmp_path: Path) -
 
         memory.backup(tmp_path / "copy.hades", look)
         assert seen == []
+
+
+def test_purge_leaves_what_is_not_ours_in_the_folder_of_indexes(path: Path) -> None:
+    _remember(path)
+    elsewhere = path.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "thesis.txt").write_text("Years of work.")
+    index = path.with_name(f"{path.name}.index")
+    shutil.rmtree(index, ignore_errors=True)
+    index.symlink_to(elsewhere)
+    with hades.open(path) as memory:
+        memory.recall("anything")
+        memory.purge(memory.topics()[0].name)
+        assert not memory.check()
+    assert {one.name for one in elsewhere.iterdir()} == {"lock", "thesis.txt"}
