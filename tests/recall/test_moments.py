@@ -43,7 +43,7 @@ def told(found: Recall) -> str:
 
 
 def test_now_it_is_viable_and_the_path_says_why(story: hades.Memory) -> None:
-    found = story.recall(QUESTION)
+    found = story.recall(QUESTION, plan=UNHURRIED)
     assert found.passages[0].chunk.text == "Approach X is viable after the fix of Bug Y."
     assert "design/approach_x --[viable_after_fix" in told(found)
     assert "rejected_because" not in told(found)
