@@ -13,14 +13,13 @@ import math
 import os
 import re
 import secrets
-import shutil
 import struct
 import threading
 import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -28,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.errors import Unavailable
+from hades.store.drafts import remove_path
 
 Array = npt.NDArray[Any]
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, struct.error)
@@ -121,7 +121,7 @@ class ArrayStore:
             os.replace(draft, self._folder / self._name)
         finally:
             for old in self._folder.glob(f"{self._name}-*"):  # also of a process that was killed
-                remove(old)
+                remove_path(old)
         return mapped
 
 
@@ -224,13 +224,7 @@ def checksum(file: BinaryIO, first: int = 0) -> int:
 def set_aside(path: Path, why: object) -> None:
     """Say that a derived file cannot be used, and remove it: it is made anew."""
     _LOG.warning("the index %s is damaged (%s): it is made anew", path, why)
-    remove(path)
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, if it can be done."""
-    with suppress(OSError):
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    remove_path(path)
 
 
 @contextmanager
@@ -272,7 +266,7 @@ def drop_files(folder: Path) -> bool:
     """
     with locked(folder):
         for path in own_files(folder):
-            remove(path)
+            remove_path(path)
         return not own_files(folder)
 
 

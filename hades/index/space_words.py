@@ -22,13 +22,13 @@ from hades.index.array_store import (
     locked,
     own_files,
     read_json,
-    remove,
     set_aside,
     verify,
     verify_arrays,
     write_json,
 )
 from hades.index.words import Presence, Words, searched_texts
+from hades.store.drafts import remove_path
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -58,9 +58,9 @@ class SpaceWords:
         self._store, self._index_folder, self._folder = store, folder, folder / "spaces"
         self._open: dict[int, _Open] = {}
         for old in ("words.json", "words"):  # all spaces in one, as it once was
-            remove(folder / old)
+            remove_path(folder / old)
         if self._folder.is_file():
-            remove(self._folder)
+            remove_path(self._folder)
 
     def of(
         self, space: int, generation: str, change: int, on_progress: Progress | None = None
@@ -90,7 +90,7 @@ class SpaceWords:
         if words is None or not is_of_it or feed.since("purged", since):
             # Segments keep the words of what was purged until they are written anew.
             for old in self._folder.glob(f"{space}.*"):
-                remove(old)
+                remove_path(old)
             stand, since = {"folder": f"{space}.{secrets.token_hex(6)}", "files": {}}, 0
             words = Words(self._folder / stand["folder"])
         rows = feed.said(space, since)

@@ -33,7 +33,7 @@ from hades.recall.intent import (
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranker, Table, shipped_ranker
-from hades.recall.reading import reading_on
+from hades.recall.read_on import reading_on
 from hades.recall.run import Clock, Run, Stage
 from hades.recall.search import Finder, Where
 from hades.recall.signals import scaled
