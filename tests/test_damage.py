@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import hades
 from hades.cli import app
-from hades.store import opening
+from hades.store.sqlite import opening
 
 
 def _filled(path: Path) -> dict[str, str]:
@@ -347,7 +347,7 @@ def test_a_file_from_before_the_first_release(path: Path) -> None:
 
 def test_a_file_without_checksums_gets_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as before:
-        before.setattr(opening, "MIGRATIONS", opening.MIGRATIONS[:1])
+        before.setattr(opening, "STEPS", opening.STEPS[:1])
         opening._make_file(path, lambda: 0)
     for number in (1, 2):
         edit(path, f"INSERT INTO topics (id, space, name) VALUES ({number}, 1, 'topic {number}')")
@@ -366,7 +366,7 @@ def test_a_file_of_an_older_version_is_brought_up_to_date(
     with hades.open(path) as memory:
         memory.remember("a", "one")
     step = "CREATE TABLE later (number INTEGER); INSERT INTO later VALUES (7)"
-    monkeypatch.setattr(opening, "MIGRATIONS", [*opening.MIGRATIONS, ("a later step", step)])
+    monkeypatch.setattr(opening, "STEPS", [*opening.STEPS, ("a later step", step)])
     with pytest.raises(hades.Unavailable, match="older HADES: open it for writing once"):
         hades.open(path, read_only=True)
     for _ in range(2):

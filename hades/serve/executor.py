@@ -22,7 +22,7 @@ from hades.memory import Memory, View
 from hades.memory import open as open_memory
 from hades.serve.auth.caller import Caller, Role, record_call
 from hades.serve.pool import STOPPING, Pool
-from hades.store.faults import is_busy
+from hades.store.faults import Busy
 from hades.store.records import Progress
 
 Result = TypeVar("Result")
@@ -95,7 +95,7 @@ class Executor:
         writing = None
         if not read_only:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
-            options["uploads"] = Path(f"{writing._store.database.path}.uploads")
+            options["uploads"] = Path(f"{writing._store.database.files}.uploads")
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
         return cls(reading, writing, **options)
 
@@ -265,7 +265,7 @@ def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until
         try:
             return call(memory)
         except Unavailable as error:
-            if not is_busy(error) or time.monotonic() + pause_s > until:
+            if not isinstance(error, Busy) or time.monotonic() + pause_s > until:
                 raise
             if any(one.number > before and one.actor == actor for one in memory.log(100)):
                 raise  # a part of it is done: doing that again could do something else

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hades.domain.times import FOREVER
-from hades.store.sqlite import Database
+from hades.store.database import Database, Glob
 from hades.store.topics import STATE_THEN
 
 _SINCE = {
@@ -31,11 +31,13 @@ _SINCE = {
     # Of a topic with a plan, both what holds and what is planned: what is there decides.
     "order": "WITH changed AS (SELECT topic FROM chunks WHERE change > ?1 UNION "
     "SELECT c.topic FROM presences q JOIN chunks c ON c.id = q.chunk WHERE q.change > ?1), "
-    "chosen AS (SELECT id AS topic, latest AS state FROM topics WHERE id IN changed UNION "
+    "chosen AS (SELECT id AS topic, latest AS state FROM topics "
+    "WHERE id IN (SELECT topic FROM changed) UNION "
     "SELECT s.topic, s.id FROM topics t JOIN states s ON s.topic = t.id "
-    "WHERE t.planned AND t.id IN changed AND s.retired_at IS NULL) "
-    "SELECT p.chunk, h.topic, p.ordinal, t.kind = 'conversation' FROM chosen h "
-    "JOIN placements p ON p.state = h.state JOIN topics t ON t.id = h.topic GROUP BY p.chunk",
+    "WHERE t.planned = 1 AND t.id IN (SELECT topic FROM changed) AND s.retired_at IS NULL) "
+    "SELECT p.chunk, h.topic, min(p.ordinal), t.kind = 'conversation' FROM chosen h "
+    "JOIN placements p ON p.state = h.state JOIN topics t ON t.id = h.topic "
+    "GROUP BY p.chunk, h.topic, t.kind",
     "purged": "SELECT node FROM purged WHERE change > ?",
 }
 _STAND = (
@@ -57,7 +59,7 @@ class Changefeed:
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
         """The rows of a kind written after a change."""
-        # Left to itself SQLite reads all rows in their order rather than sort the new ones.
+        # Left to itself an engine may read all rows in their order rather than sort the new ones.
         by = f"INDEXED BY {what}_change" if change else ""
         return self._database.rows(_SINCE[what].format(end=FOREVER, by=by), change)
 
@@ -89,9 +91,9 @@ class Changefeed:
     def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int, int]]:
         """(chunk, topic, ordinal, is a turn) of the states that hold at a moment."""
         return self._database.rows(
-            "SELECT p.chunk, t.id, p.ordinal, t.kind = 'conversation' "
+            "SELECT p.chunk, t.id, min(p.ordinal), t.kind = 'conversation' "
             f"FROM topics t JOIN placements p ON p.state = {STATE_THEN} "
-            "WHERE t.space = :space GROUP BY p.chunk",
+            "WHERE t.space = :space GROUP BY p.chunk, t.id, t.kind",
             valid=valid,
             known=known,
             space=space,
@@ -111,7 +113,7 @@ class Changefeed:
         return self._database.column(
             f"SELECT t.id FROM topics t JOIN states s ON s.id = {STATE_THEN} "
             "WHERE t.space = :space "
-            "AND EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = :tag)",
+            "AND json_has(s.tags, :tag)",
             valid=valid,
             known=known,
             space=space,
@@ -121,7 +123,7 @@ class Changefeed:
     def topics_like(self, space: int, glob: str | None, kind: str | None) -> list[int]:
         """The topics of a kind or with a name like that."""
         return self._database.column(
-            "SELECT id FROM topics WHERE space = ?1 AND (?2 IS NULL OR name GLOB ?2) "
-            "AND (?3 IS NULL OR kind = ?3)",
-            *(space, glob, kind),
+            "SELECT id FROM topics WHERE space = ?1 AND (name GLOB ?2 OR ?2 IS NULL) "
+            "AND (kind = ?3 OR ?3 IS NULL)",
+            *(space, None if glob is None else Glob(glob), kind),
         )

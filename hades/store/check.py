@@ -6,21 +6,20 @@ and is named together with the way out.
 
 from __future__ import annotations
 
+import json
+
 from hades.domain.times import NOW
-from hades.errors import Corrupt, HadesError
+from hades.errors import Corrupt
 from hades.store.clocks import follow_clock
+from hades.store.database import Database
 from hades.store.drafts import leftovers
 from hades.store.purge import INDEXES, LEFTOVERS, LOG, REWRITE, owed
 from hades.store.records import Problem, Progress
-from hades.store.schema import DEFINITIONS, GUARD, schema_guard
-from hades.store.sqlite import SCHEMA, Database
 from hades.store.topics import Topics
 
-_FILE_PROBLEMS_SHOWN = 20
 _RESTORE = "restore a backup (`hades restore`)"
 _REPAIR = "run `hades check --repair`"
 
-_NOT_AS_WRITTEN = "a row is not what was written"
 _OWED = {
     REWRITE: "the file is still to be written anew",
     LOG: "its log is still to be emptied, when nobody reads",
@@ -29,6 +28,10 @@ _OWED = {
 _LATEST_STATE = (
     "(SELECT id FROM states s WHERE s.topic = t.id AND s.retired_at IS NULL "
     "ORDER BY valid_from DESC, version DESC LIMIT 1)"
+)
+_PLANNED = (
+    "(SELECT CASE WHEN valid_from > recorded_at THEN 1 ELSE 0 END FROM states s "
+    "WHERE s.id = t.latest)"
 )
 _END_MISSING = """
 SELECT e.id FROM edges e WHERE e.retired_at IS NULL AND (
@@ -58,8 +61,7 @@ _STRAY = (
         "proposal",
         "what it proposes cannot be read",
         "proposals AS p",
-        "NOT json_valid(p.fields) "
-        "OR p.kind NOT IN ('relate', 'unrelate', 'remember', 'alias', 'kind')",
+        "p.kind NOT IN ('relate', 'unrelate', 'remember', 'alias', 'kind')",
     ),
     (
         "proposal",
@@ -82,15 +84,7 @@ def find_problems(
     database: Database, topics: Topics, on_progress: Progress | None
 ) -> list[Problem]:
     """Everything that is not as it should be."""
-    found = [
-        Problem(f"the file itself: {what}", str(database.path), _RESTORE)
-        for what in database.column(f"PRAGMA integrity_check({_FILE_PROBLEMS_SHOWN})")
-        if what != "ok"
-    ]
-    if found:
-        return found
-    return [
-        *damaged_rows(database),
+    return database.damage() or [
         *_damaged_states(database, topics, on_progress),
         *_stray_pointers(database),
         *_stray_heads(database, topics),
@@ -100,7 +94,7 @@ def find_problems(
 
 def find_left(database: Database) -> list[Problem]:
     """Erased text that may still be on the disk, and what killed processes left beside it."""
-    path = str(database.path)
+    path = database.place
     return [
         *(
             Problem(f"erased text may still be there: {_OWED.get(one, one)}", path, _REPAIR)
@@ -111,33 +105,9 @@ def find_left(database: Database) -> list[Problem]:
             Problem(
                 "a restore, backup, export or upload that was killed left it", str(one), _REPAIR
             )
-            for one in leftovers(database.path)
+            for one in leftovers(database.files)
         ),
     ]
-
-
-def damaged_rows(database: Database) -> list[Problem]:
-    """Rows that are not what was written, by their checksums."""
-    if database.meta(SCHEMA) != schema_guard(database.rows(DEFINITIONS)):
-        return [Problem("its tables are not what was defined", str(database.path), _RESTORE)]
-    found = []
-    for table, sql in database.rows(DEFINITIONS):
-        guard = GUARD.search(sql or "")
-        if guard is None:
-            continue
-        keys = database.column(
-            f"SELECT name FROM pragma_table_info('{table}') WHERE pk ORDER BY pk"
-        )
-        shown = " || ' ' || ".join(f'"{key}"' for key in keys) or "rowid"
-        try:
-            damaged = database.column(
-                f"SELECT {shown} FROM {table} WHERE guard IS NOT {guard[0]} LIMIT ?",
-                _FILE_PROBLEMS_SHOWN,
-            )
-        except HadesError:
-            damaged = ["with a text that cannot be read"]
-        found += [Problem(_NOT_AS_WRITTEN, f"{table} {row}", _RESTORE) for row in damaged]
-    return found
 
 
 def faulty_records(database: Database) -> list[Problem]:
@@ -153,6 +123,10 @@ def faulty_records(database: Database) -> list[Problem]:
             for (edge,) in database.rows(f"SELECT id FROM edges e WHERE {_SUPERSEDED_BY_NOTHING}")
         ),
         *(
+            Problem("what it proposes cannot be read", f"proposal {number}", _REPAIR)
+            for number in _unreadable_proposals(database)
+        ),
+        *(
             Problem(what, f"{kind} {number}", _REPAIR)
             for kind, what, table, where in _STRAY
             for (number,) in database.rows(
@@ -162,6 +136,16 @@ def faulty_records(database: Database) -> list[Problem]:
     ]
 
 
+def _unreadable_proposals(database: Database) -> list[int]:
+    found = []
+    for number, fields in database.rows("SELECT id, fields FROM proposals"):
+        try:
+            json.loads(fields)
+        except ValueError:
+            found.append(number)
+    return found
+
+
 def repair(database: Database, topics: Topics) -> None:
     """Derive again what is derived, and drop what refers to nothing; inside a transaction."""
     follow_clock(database)
@@ -169,6 +153,7 @@ def repair(database: Database, topics: Topics) -> None:
     repair_heads(database, topics)
     for _, _, table, where in _STRAY:
         database.run(f"DELETE FROM {table} WHERE {where}")
+    database.run("DELETE FROM proposals WHERE id = ANY(?)", _unreadable_proposals(database))
     database.run(f"UPDATE edges AS e SET superseded_by = NULL WHERE {_SUPERSEDED_BY_NOTHING}")
 
 
@@ -176,12 +161,9 @@ def repair_pointers(database: Database) -> None:
     """Point every topic at its latest state again, and note whether that one is planned."""
     database.run(
         f"UPDATE topics AS t SET latest = {_LATEST_STATE}, "
-        "versions = (SELECT max(version) FROM states s WHERE s.topic = t.id)"
+        "versions = coalesce((SELECT max(version) FROM states s WHERE s.topic = t.id), 0)"
     )
-    database.run(
-        "UPDATE topics SET planned = "
-        "(SELECT valid_from > recorded_at FROM states s WHERE s.id = latest)"
-    )
+    database.run(f"UPDATE topics AS t SET planned = coalesce({_PLANNED}, 0)")
 
 
 def repair_heads(database: Database, topics: Topics) -> None:
@@ -224,8 +206,8 @@ def _damaged_states(
 
 def _stray_pointers(database: Database) -> list[Problem]:
     rows = database.rows(
-        f"SELECT name FROM topics t WHERE latest IS NOT {_LATEST_STATE} "
-        "OR planned != (SELECT valid_from > recorded_at FROM states s WHERE s.id = t.latest)"
+        f"SELECT name FROM topics t WHERE coalesce(latest, 0) <> coalesce({_LATEST_STATE}, 0) "
+        f"OR planned <> {_PLANNED}"
     )
     return [Problem("its pointer is not at its latest state", name, _REPAIR) for (name,) in rows]
 

@@ -1,4 +1,4 @@
-"""Chunks in SQLite: where they stand, when they are there, and their vectors.
+"""Chunks: where they stand, when they are there, and their vectors.
 
 A chunk belongs to a topic and is known by its heading and text, so a version that leaves
 a passage alone leaves its chunk alone. Its times follow from the states: placing one
@@ -17,8 +17,8 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
 from hades.errors import Conflict, NotFound
+from hades.store.database import Database
 from hades.store.records import EMBEDDED, ChunkDraft, Pending, PlacedChunk, Write
-from hades.store.sqlite import Database
 from hades.store.topics import NEXT, Topics
 
 _DIGEST_BYTES = 16
@@ -47,12 +47,12 @@ FROM (
          s.confidence, s.importance,
          row_number() OVER (
            PARTITION BY p.chunk
-           ORDER BY coalesce(s.retired_at <= :known, 0), s.valid_from DESC, s.version DESC,
-                    p.ordinal
+           ORDER BY CASE WHEN s.retired_at <= :known THEN 1 ELSE 0 END, s.valid_from DESC,
+                    s.version DESC, p.ordinal
          ) AS choice
   FROM placements p JOIN chunks c ON c.id = p.chunk JOIN states s ON s.id = p.state
   JOIN topics t ON t.id = s.topic
-  WHERE p.chunk IN (SELECT value FROM json_each(:chunks))
+  WHERE p.chunk = ANY(:chunks)
     AND s.valid_from <= :valid AND s.recorded_at <= :known
 ) s WHERE s.choice = 1
 """
@@ -75,7 +75,7 @@ class Chunks:
         rows = self._database.rows(
             "SELECT p.state, t.space, t.name, s.version, p.phase, p.outline FROM pending p "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
-            "WHERE p.phase = ? AND (?2 IS NULL OR t.space = ?2) ORDER BY p.state LIMIT ?3",
+            "WHERE p.phase = ?1 AND (t.space = ?2 OR ?2 IS NULL) ORDER BY p.state LIMIT ?3",
             *(phase, space, limit),
         )
         return [Pending(*row) for row in rows]
@@ -85,7 +85,7 @@ class Chunks:
         count: int = self._database.value(
             "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
             "JOIN topics t ON t.id = s.topic "
-            "WHERE (?1 IS NULL OR t.space = ?1) AND (?2 IS NULL OR p.phase = ?2)",
+            "WHERE (t.space = ?1 OR ?1 IS NULL) AND (p.phase = ?2 OR ?2 IS NULL)",
             *(space, phase),
         )
         return count
@@ -99,15 +99,14 @@ class Chunks:
         if phase is None:
             self._database.run("DELETE FROM pending WHERE state = ?", state)
         else:
-            self._database.run(
-                "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", state, phase, outline
-            )
+            self._database.upsert("pending", ("state",), state=state, phase=phase, outline=outline)
 
     def outline(self, space: int, topic: str, version: int, outline: bytes) -> None:
         """Keep what a reader said of a state until it is cut and linked, again if it was."""
         self._database.run(
-            "INSERT OR REPLACE INTO pending SELECT s.id, 1, ? FROM states s "
-            "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ?",
+            "INSERT INTO pending SELECT s.id, 1, ? FROM states s "
+            "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ? "
+            "ON CONFLICT (state) DO UPDATE SET phase = 1, outline = excluded.outline",
             *(outline, space, topic, version),
         )
 
@@ -194,8 +193,8 @@ class Chunks:
         )
         if len(set(tags)) > 1:
             self._database.run(
-                "UPDATE presences SET change = ? WHERE chunk IN (SELECT value FROM json_each(?))",
-                *(write.change, json.dumps(list(stayed))),
+                "UPDATE presences SET change = ? WHERE chunk = ANY(?)",
+                *(write.change, list(stayed)),
             )
 
     def _take_out(
@@ -302,7 +301,7 @@ class Chunks:
         return {row[0]: f"{row[7]}@{row[8]}#{row[2]}" for row in rows}
 
     def _placed(self, chunks: Sequence[int], valid: int, known: int) -> list[Any]:
-        wanted = json.dumps(list(chunks))
+        wanted = list(chunks)
         return self._database.rows(_PLACED, chunks=wanted, valid=valid, known=known)
 
     def content_uses(self) -> dict[str, int]:
@@ -317,8 +316,8 @@ class Chunks:
     def headings(self, chunks: Sequence[int]) -> dict[int, str]:
         """The headings of chunks."""
         rows = self._database.rows(
-            "SELECT id, heading FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-            json.dumps(list(chunks)),
+            "SELECT id, heading FROM chunks WHERE id = ANY(?)",
+            list(chunks),
         )
         return {chunk: heading or "" for chunk, heading in rows}
 
@@ -327,22 +326,22 @@ class Chunks:
         return set(
             self._database.column(
                 "SELECT c.id FROM chunks c JOIN topics t ON t.id = c.topic "
-                "WHERE t.kind = 'note' AND c.id IN (SELECT value FROM json_each(?))",
-                json.dumps(list(chunks)),
+                "WHERE t.kind = 'note' AND c.id = ANY(?)",
+                list(chunks),
             )
         )
 
     def tags(self, chunks: Sequence[int]) -> dict[int, str]:
         """The tags of the states that chunks stand in, as words."""
         rows = self._database.rows(
-            "SELECT DISTINCT p.chunk, g.value FROM placements p JOIN states s ON s.id = p.state, "
-            "json_each(s.tags) g WHERE p.chunk IN (SELECT value FROM json_each(?)) ORDER BY 1, 2",
-            json.dumps(list(chunks)),
+            "SELECT DISTINCT p.chunk, s.tags FROM placements p JOIN states s ON s.id = p.state "
+            "WHERE p.chunk = ANY(?) AND s.tags IS NOT NULL",
+            list(chunks),
         )
-        found: dict[int, str] = {}
-        for chunk, tag in rows:
-            found[chunk] = f"{found[chunk]} {tag}" if chunk in found else tag
-        return found
+        found: dict[int, set[str]] = {}
+        for chunk, tags in rows:
+            found.setdefault(chunk, set()).update(json.loads(tags))
+        return {chunk: " ".join(sorted(tags)) for chunk, tags in found.items()}
 
     # Vectors
 
@@ -350,8 +349,8 @@ class Chunks:
         """What an encoder made of chunks: the vector of the whole, then those of its sentences."""
         rows = self._database.rows(
             "SELECT v.node >> 3, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
-            "WHERE e.name = ? AND v.node IN (SELECT value << 3 | ? FROM json_each(?))",
-            *(encoder, int(NodeKind.CHUNK), json.dumps(list(chunks))),
+            "WHERE e.name = ? AND v.node = ANY(?)",
+            *(encoder, [chunk << 3 | NodeKind.CHUNK for chunk in chunks]),
         )
         return dict(rows)
 
@@ -376,9 +375,7 @@ class Chunks:
         mark = self.embedded(encoder)
         last = self._database.value("SELECT coalesce(max(id), 0) FROM chunks")
         if last > mark and not self.unembedded(encoder, mark, 1):
-            self._database.run(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)", EMBEDDED + encoder, last
-            )
+            self._database.set_meta(EMBEDDED + encoder, str(last))
 
     def put_vectors(
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]
@@ -390,10 +387,12 @@ class Chunks:
         number = encoder_id(self._database, encoder, dims)
         for node, vector in vectors:
             self._database.run(
-                "INSERT OR REPLACE INTO embeddings SELECT ?1, ?2, ?3, ?4 WHERE CASE ?1 & 7 "
+                "INSERT INTO embeddings SELECT ?1, ?2, ?3, ?4 WHERE CASE ?1 & 7 "
                 f"WHEN {NodeKind.CHUNK} THEN EXISTS (SELECT 1 FROM chunks WHERE id = ?1 >> 3) "
                 f"WHEN {NodeKind.EDGE} THEN EXISTS (SELECT 1 FROM edges WHERE id = ?1 >> 3) "
-                "ELSE EXISTS (SELECT 1 FROM entities WHERE id = ?1 >> 3) END",
+                "ELSE EXISTS (SELECT 1 FROM entities WHERE id = ?1 >> 3) END "
+                "ON CONFLICT (node, encoder) DO UPDATE SET change = excluded.change, "
+                "vector = excluded.vector",
                 *(node, number, write.change, vector),
             )
 

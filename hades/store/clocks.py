@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from hades.domain.times import DAY_MICROSECONDS, from_micros
 from hades.store.records import Problem
+from hades.store.schema import COLUMNS
 
 if TYPE_CHECKING:
-    from hades.store.sqlite import Database
+    from hades.store.database import Database
 
 JUMP_AT_MOST_YEARS = 20
 SET_THE_CLOCK = "set the clock right, or if it is right, run `hades check --repair`"
 _YEAR_MICROSECONDS = 365 * DAY_MICROSECONDS
-KNOWN_TIMES = ("recorded_at", "retired_at", "at", "decided_at", "created_at")
-VALID_TIMES = ("valid_from", "valid_to")
+KNOWN_TIMES = frozenset(("recorded_at", "retired_at", "at", "decided_at", "created_at"))
+VALID_TIMES = frozenset(("valid_from", "valid_to"))
 """The columns of times, on each axis."""
 
 
@@ -39,9 +40,9 @@ def clock_problems(database: Database) -> list[Problem]:
     now, last = database.clock(), _last_write(database)
     if last > now + DAY_MICROSECONDS:
         what = f"the last write is dated {from_micros(last):%Y-%m-%d}, later than the clock"
-        return [Problem(what, str(database.path), SET_THE_CLOCK)]
+        return [Problem(what, database.place, SET_THE_CLOCK)]
     if last and has_jumped(now, last):
-        return [Problem(jump(now, last), str(database.path), SET_THE_CLOCK)]
+        return [Problem(jump(now, last), database.place, SET_THE_CLOCK)]
     return []
 
 
@@ -68,24 +69,21 @@ def _redate(database: Database, now: int) -> None:
 
     What its writer planned stays planned: its time is not that of a write.
     """
-    database.run("CREATE TEMP TABLE redated (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")
-    database.run(
-        "INSERT INTO redated SELECT at, max(?1 - count(*) OVER (), "
-        "(SELECT coalesce(max(at), 0) FROM changes WHERE at <= ?1)) "
-        "+ row_number() OVER (ORDER BY number) FROM changes WHERE at > ?1",
-        now,
+    old = database.column("SELECT at FROM changes WHERE at > ? ORDER BY number", now)
+    before = database.value("SELECT max(at) FROM changes WHERE at <= ?", now) or 0
+    first = max(now - len(old), before) + 1
+    database.run("CREATE TEMP TABLE redated (old BIGINT PRIMARY KEY, new BIGINT NOT NULL)")
+    database.run_many(
+        "INSERT INTO redated VALUES (?, ?)", [(at, first + place) for place, at in enumerate(old)]
     )
-    for table, column in database.rows(
-        "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c "
-        "WHERE m.type = 'table'"
-    ):
-        if column in KNOWN_TIMES:
+    for table, columns in COLUMNS.items():
+        for column in columns.keys() & KNOWN_TIMES:
             database.run(
                 f"UPDATE {table} SET {column} = coalesce((SELECT new FROM redated "
                 f"WHERE old <= {column} ORDER BY old DESC LIMIT 1), ?1) WHERE {column} > ?1",
                 now,
             )
-        elif column in VALID_TIMES:
+        for column in columns.keys() & VALID_TIMES:
             database.run(
                 f"UPDATE {table} SET {column} = (SELECT new FROM redated WHERE old = {column}) "
                 f"WHERE {column} IN (SELECT old FROM redated)"

@@ -18,9 +18,9 @@ from hades.domain.names import is_identifier, symbol_tail
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.weights import initial_weight
 from hades.store.chunks import Chunks
+from hades.store.database import Database
 from hades.store.entities import Entities
 from hades.store.records import EdgeFilter, Write
-from hades.store.sqlite import Database
 
 DOCUMENTS = "documents"
 
@@ -51,11 +51,11 @@ def _there(alias: str) -> str:
     )
 
 
-_WANTED = "(SELECT value FROM json_each(:nodes))"
+_WANTED = "= ANY(:nodes)"
 _ENDS = {
-    "out": f"l.source IN {_WANTED}",
-    "in": f"l.target IN {_WANTED}",
-    "both": f"(l.source IN {_WANTED} OR l.target IN {_WANTED})",
+    "out": f"l.source {_WANTED}",
+    "in": f"l.target {_WANTED}",
+    "both": f"(l.source {_WANTED} OR l.target {_WANTED})",
 }
 _SELECT = f"""
 SELECT l.id, l.source, r.name, l.target, l.weight, l.evidence, l.components, l.chunk, {_times("p")}
@@ -63,7 +63,7 @@ SELECT l.id, l.source, r.name, l.target, l.weight, l.evidence, l.components, l.c
 _FROM = f"""
 FROM derived_edges l JOIN relations r ON r.id = l.relation JOIN chunks c ON c.id = l.chunk
 JOIN topics t ON t.id = c.topic JOIN presences p ON p.chunk = l.chunk
-WHERE t.space = :space AND {_there("p")} AND (:relation IS NULL OR r.name = :relation)
+WHERE t.space = :space AND {_there("p")} AND (r.name = :relation OR :relation IS NULL)
 """
 # A symbol (whole), the name a text calls it by (called), the chunk of code that says so:
 # the bare name of a symbol is tied to its full name by coref or refers_to.
@@ -88,8 +88,8 @@ JOIN chunks c ON c.id = m.chunk JOIN topics t ON t.id = c.topic AND t.kind != 'c
 JOIN presences p ON p.chunk = m.chunk JOIN presences q ON q.chunk = s.chunk
 WHERE {_there("p")} AND {_there("q")}
 """
-_PROSE = f"c.topic << 3 IN {_WANTED} OR m.chunk << 3 | 2 IN {_WANTED}"
-_OF_SYMBOL = f"s.whole << 3 | 1 IN {_WANTED}"
+_PROSE = f"(c.topic << 3) {_WANTED} OR (m.chunk << 3 | 2) {_WANTED}"
+_OF_SYMBOL = f"(s.whole << 3 | 1) {_WANTED}"
 _DOCUMENTING = {
     "out": f" AND ({_PROSE})",
     "in": f" AND {_OF_SYMBOL}",
@@ -120,8 +120,8 @@ class DerivedEdges:
                 f"SELECT DISTINCT l.id {_FROM}{ends} AND l.id > :beyond ORDER BY l.id LIMIT :limit",
                 **values,
             )
-            sql += " AND l.id IN (SELECT value FROM json_each(:keys))"
-        rows = self._database.rows(f"{sql} ORDER BY l.id, p.id", **values, keys=json.dumps(keys))
+            sql += " AND l.id = ANY(:keys)"
+        rows = self._database.rows(f"{sql} ORDER BY l.id, p.id", **values, keys=keys)
         edges = self._edges(space, rows, as_of, any_time=wanted.any_time)
         return edges, keys[-1] if len(keys) == wanted.limit else None
 
@@ -148,9 +148,9 @@ class DerivedEdges:
     ) -> None:
         """Write an edge that a text states."""
         self._database.run(
-            "INSERT OR IGNORE INTO derived_edges "
+            "INSERT INTO derived_edges "
             "(chunk, source, relation, target, weight, change, evidence, components) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             *(chunk, source, self._database.relation_id(relation), target, weight, write.change),
             *(evidence or None, json.dumps(dict(components)) if components else None),
         )
@@ -169,7 +169,7 @@ class DerivedEdges:
             "known": known,
             "any": wanted.any_time,
             "relation": wanted.relation,
-            "nodes": json.dumps(self._nodes(space, wanted.node, as_of)),
+            "nodes": self._nodes(space, wanted.node, as_of),
             "beyond": wanted.beyond,
             "limit": wanted.limit,
         }
@@ -180,8 +180,8 @@ class DerivedEdges:
             return []
         nodes = self._entities.same_as(space, node, as_of)
         topics = self._database.column(
-            "SELECT id FROM topics WHERE entity IN (SELECT value FROM json_each(?))",
-            json.dumps([one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY]),
+            "SELECT id FROM topics WHERE entity = ANY(?)",
+            [one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY],
         )
         return [*nodes, *(topic << 3 | NodeKind.TOPIC for topic in topics)]
 

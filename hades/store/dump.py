@@ -1,4 +1,4 @@
-"""Everything in the file as plain records, and back again without loss.
+"""Everything in a memory as plain records, and back again without loss.
 
 A record is a dict with its table under `table`. Contents are whole, names stand where
 the file keeps small numbers for actors, relations and encoders, times are ISO strings.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -21,47 +22,59 @@ from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
 from hades.store.chunks import encoder_id
 from hades.store.clocks import KNOWN_TIMES, VALID_TIMES
+from hades.store.database import Database, Glob
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
-from hades.store.faults import intact, translated
+from hades.store.faults import intact
 from hades.store.records import EMBEDDED, Write
-from hades.store.sqlite import Database
+from hades.store.schema import COLUMNS
 from hades.store.topics import WHOLE_EVERY, Topics, digest_of, unpacked
 
+
+def _all_of(table: str, alias: str = "x") -> str:
+    """The columns of a table, in their order."""
+    return ", ".join(f'{alias}."{name}"' for name in COLUMNS[table])
+
+
+def _in_order(table: str, *by: str) -> str:
+    return f"SELECT {_all_of(table)} FROM {table} x ORDER BY {', '.join(by)}"
+
+
 _TABLES = {
-    "spaces": "SELECT * FROM spaces ORDER BY id",
+    "spaces": _in_order("spaces", "id"),
     "changes": "SELECT c.number, c.at, a.name AS actor, c.action, c.space, c.subject "
     "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
-    "inverses": "SELECT * FROM inverses ORDER BY relation",
-    "meta": "SELECT * FROM meta WHERE key NOT IN ('generation', 'schema') "
-    "AND key NOT GLOB 'embedded:*' "
-    "ORDER BY key",
-    "entities": "SELECT * FROM entities ORDER BY id",
-    "names": "SELECT * FROM names ORDER BY id",
+    "inverses": _in_order("inverses", "relation"),
+    "meta": "SELECT key, value FROM meta WHERE key NOT IN ('generation', 'schema') "
+    f"AND substr(key, 1, {len(EMBEDDED)}) <> '{EMBEDDED}' ORDER BY key",
+    "entities": _in_order("entities", "id"),
+    "names": _in_order("names", "id"),
     "topics": "SELECT id, space, name, entity, kind, title FROM topics ORDER BY id",
-    "sources": "SELECT * FROM sources ORDER BY topic",
-    "states": "SELECT * FROM states ORDER BY topic, version",
-    "pending": "SELECT * FROM pending ORDER BY state",
-    "chunks": "SELECT * FROM chunks ORDER BY id",
-    "placements": "SELECT * FROM placements ORDER BY state, ordinal",
-    "presences": "SELECT * FROM presences ORDER BY id",
-    "mentions": "SELECT * FROM mentions ORDER BY chunk, entity",
-    "derived_edges": "SELECT l.*, r.name AS relation_name FROM derived_edges l "
+    "sources": _in_order("sources", "topic"),
+    "states": _in_order("states", "topic", "version"),
+    "pending": _in_order("pending", "state"),
+    "chunks": _in_order("chunks", "id"),
+    "placements": _in_order("placements", "state", "ordinal"),
+    "presences": _in_order("presences", "id"),
+    "mentions": _in_order("mentions", "chunk", "entity"),
+    "derived_edges": f"SELECT {_all_of('derived_edges', 'l')}, r.name AS relation_name "
+    "FROM derived_edges l "
     "JOIN relations r ON r.id = l.relation ORDER BY l.id",
-    "matched": "SELECT * FROM matched ORDER BY space",
-    "merges": "SELECT * FROM merges ORDER BY id",
-    "edges": "SELECT e.*, r.name AS relation_name FROM edges e "
+    "matched": _in_order("matched", "space"),
+    "merges": _in_order("merges", "id"),
+    "edges": f"SELECT {_all_of('edges', 'e')}, r.name AS relation_name FROM edges e "
     "JOIN relations r ON r.id = e.relation ORDER BY e.row",
     "embeddings": "SELECT v.node, e.name AS encoder, e.dims, v.change, v.vector "
     "FROM embeddings v JOIN encoders e ON e.id = v.encoder ORDER BY v.node, e.name",
-    "purged": "SELECT * FROM purged ORDER BY rowid",
-    "proposals": "SELECT p.*, a.name AS actor_name, d.name AS decider_name FROM proposals p "
+    "purged": _in_order("purged", "change", "node"),
+    "proposals": f"SELECT {_all_of('proposals', 'p')}, a.name AS actor_name, "
+    "d.name AS decider_name FROM proposals p "
     "JOIN actors a ON a.id = p.actor LEFT JOIN actors d ON d.id = p.decided_by ORDER BY p.id",
-    "idempotency": "SELECT n.*, a.name AS actor_name FROM idempotency n "
+    "idempotency": f"SELECT {_all_of('idempotency', 'n')}, a.name AS actor_name FROM idempotency n "
     "JOIN actors a ON a.id = n.actor ORDER BY n.space, a.name, n.key_digest",
 }
 _FORMER_NAMES = {"links": "derived_edges", "answers": "idempotency"}
 """What tables are called in exports written before the first release."""
-_TIMES = frozenset(KNOWN_TIMES + VALID_TIMES)
+_TIMES = KNOWN_TIMES | VALID_TIMES
 _BLOBS = frozenset(
     ("vector", "digest", "outline", "fingerprint", "positions", "key_digest", "request_digest")
 )
@@ -80,26 +93,25 @@ _NUMBERED = (
     *("topics", "entities", "names", "states", "chunks", "presences"),
     *("derived_edges", "merges", "proposals"),
 )
+_AT_ONCE = 1_000
 _GAP = """
 SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
-GROUP BY t.id HAVING count(s.id) > 0 AND max(s.version) != count(s.id) LIMIT 1
+GROUP BY t.id, t.name HAVING count(s.id) > 0 AND max(s.version) != count(s.id) LIMIT 1
 """
 _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
 
 
 def dump(database: Database) -> Iterator[dict[str, Any]]:
     """Every record, in an order in which it can be loaded. Call it in a snapshot."""
-    if damaged := check.damaged_rows(database):
+    if damaged := database.damage():
         raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was exported.")
     content: bytes | None = None
     topics: dict[int, str] = {}
     for table, sql in _TABLES.items():
-        with translated(database.path), intact(f"A record of {table}"):
-            cursor = database.connection.execute(sql)
-            names = [column[0] for column in cursor.description]
-            for row in cursor:
+        names = re.findall(r'(\w+)"?(?=,| FROM)', sql[: sql.index(" FROM") + 5])
+        with intact(f"A record of {table}"):
+            for row in (row for rows in database.batches(_AT_ONCE, sql) for row in rows):
                 record = {"table": table, **dict(zip(names, row, strict=True))}
-                record.pop("guard", None)
                 if table == "topics":
                     topics[record["id"]] = record["name"]
                 if table == "states":
@@ -155,7 +167,7 @@ class Loader:
         self._identical = self._fresh and rename is None
         """Whether everything, numbers included, is taken over as it is."""
         self._shift = {
-            table: 0 if self._fresh else _last_id(database, table, column)
+            table: 0 if self._fresh else database.last_id(table, column)
             for table, column in (*((table, "id") for table in _NUMBERED), ("edges", "row"))
         }
         self._latest = database.clock() + DAY_MICROSECONDS
@@ -163,7 +175,6 @@ class Loader:
         self._used: set[int] = set()
         self._last_state: tuple[int, bytes | None, int] = (0, None, 0)
         """Topic, content and depth of the state before."""
-        self._types: dict[str, dict[str, str]] = {}
         self.counts: dict[str, int] = {}
         if self._identical:
             write.logged = False
@@ -205,7 +216,8 @@ class Loader:
         check.repair_pointers(database)
         check.repair_heads(database, topics)
         # What came may lack vectors, under numbers that were passed over already.
-        database.run("DELETE FROM meta WHERE key GLOB ?", EMBEDDED + "*")
+        database.run("DELETE FROM meta WHERE key GLOB ?", Glob(EMBEDDED + "*"))
+        database.keep_ids()
         return self.counts
 
     def refuse_mixing(self) -> None:
@@ -302,7 +314,8 @@ class Loader:
 
     def _inverse(self, row: dict[str, Any]) -> None:
         self._database.run(
-            "INSERT OR IGNORE INTO inverses VALUES (?, ?)", row["relation"], row["inverse"]
+            "INSERT INTO inverses VALUES (?, ?) ON CONFLICT DO NOTHING",
+            *(row["relation"], row["inverse"]),
         )
 
     def _meta(self, row: dict[str, Any]) -> None:
@@ -318,13 +331,17 @@ class Loader:
             key = f"history:{self._spaces[int(space)]}:{rest}"
         elif not self._fresh or key == "generation" or "://" in value or key.startswith(EMBEDDED):
             return
-        self._database.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", key, value)
+        self._database.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", key, value)
 
     def _embedding(self, row: dict[str, Any]) -> None:
         encoder = encoder_id(self._database, row["encoder"], row["dims"])
-        self._database.run(
-            "INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)",
-            *(row["node"], encoder, row["change"], row["vector"]),
+        self._database.upsert(
+            "embeddings",
+            ("node", "encoder"),
+            node=row["node"],
+            encoder=encoder,
+            change=row["change"],
+            vector=row["vector"],
         )
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:
@@ -335,10 +352,7 @@ class Loader:
         """Refuse fields the table does not have, or of another type, and names that are none."""
         if isinstance(row.get("name"), str):
             clean_name(row["name"], table)
-        if table not in self._types:
-            columns = self._database.rows(f"PRAGMA table_info({table})")
-            self._types[table] = {column[1]: column[2] for column in columns}
-        types = self._types[table]
+        types = COLUMNS[table]
         for name, value in row.items():
             if name not in types:
                 raise InvalidInput(f"A record of {table} has no field {name!r}.")
@@ -362,9 +376,3 @@ def load(
             loader.refuse_mixing()
         loader.take(record)
     return loader.finish(topics)
-
-
-def _last_id(database: Database, table: str, column: str) -> int:
-    given = database.value("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
-    top = database.value(f"SELECT max({column}) FROM {table}")
-    return max(given or 0, top or 0)

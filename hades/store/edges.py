@@ -1,4 +1,4 @@
-"""Edges in SQLite: relations on two time axes.
+"""Edges: relations on two time axes.
 
 An edge keeps its id for life. What is believed about it is a row; a new belief
 retires that row and writes the next, so "what did we think then?" has an answer.
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from hades.domain.graph import Belief, Edge, Node, NodeKind
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.errors import NotFound
+from hades.store.database import Database
 from hades.store.entities import Entities
 from hades.store.faults import intact
 from hades.store.identity import Identity
 from hades.store.records import EMBEDDED, EdgeDraft, EdgeFilter, Write
-from hades.store.sqlite import Database
 from hades.store.topics import json_or_none
 
 
@@ -69,7 +69,7 @@ class Edges:
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """The edges wanted, as of a moment, in the order they were first written."""
         valid, known = self._database.moment(as_of)
-        # The plus keeps SQLite from reading a whole space to find the edges of one node.
+        # The plus keeps an engine from reading a whole space to find the edges of one node.
         of_all = wanted.node is None and wanted.target is None
         where = ["e.space = ?" if of_all else "+e.space = ?", _BELIEVED]
         values: list[Any] = [space, known, known]
@@ -110,9 +110,8 @@ class Edges:
         """Edges by id as they are believed at a moment, whether or not they hold then."""
         known = self._database.moment(as_of)[1]
         rows = self._database.rows(
-            f"{_SELECT} WHERE +e.space = ? AND {_BELIEVED} "
-            "AND e.id IN (SELECT value FROM json_each(?))",
-            *(space, known, known, json.dumps(list(ids))),
+            f"{_SELECT} WHERE +e.space = ? AND {_BELIEVED} AND e.id = ANY(?)",
+            *(space, known, known, list(ids)),
         )
         return {edge.id: edge for edge in self._edges(space, rows, as_of)}
 
@@ -132,9 +131,7 @@ class Edges:
 
     def set_embedded(self, encoder: str, row: int) -> None:
         """Note that all edges up to a row have their vectors."""
-        self._database.run(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", f"{EMBEDDED}edges:{encoder}", row
-        )
+        self._database.set_meta(f"{EMBEDDED}edges:{encoder}", str(row))
 
     def _embedded(self, encoder: str) -> int:
         return int(self._database.meta(f"{EMBEDDED}edges:{encoder}") or 0)
@@ -236,7 +233,7 @@ class Edges:
             "UPDATE edges SET retired_at = ?, change = ? WHERE id = ? AND retired_at IS NULL",
             *(write.at, write.change, edge),
         )
-        if not done.rowcount:
+        if not done:
             raise NotFound(f"There is no edge {edge} that is still believed.")
 
     def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]:
@@ -257,7 +254,7 @@ class Edges:
     def set_inverse(self, write: Write, relation: str, inverse: str) -> None:
         """Add to that table, or change it."""
         del write
-        self._database.run("INSERT OR REPLACE INTO inverses VALUES (?, ?)", relation, inverse)
+        self._database.upsert("inverses", ("relation",), relation=relation, inverse=inverse)
 
     def _current(self, space: int | None, edge: int) -> Any:
         row = self._database.row(f"{_SELECT} WHERE e.id = ? AND e.retired_at IS NULL", edge)

@@ -1,4 +1,4 @@
-"""Entities in SQLite: what a name means, and which names mean the same.
+"""Entities: what a name means, and which names mean the same.
 
 A merge is a line in a journal, not a rewriting: edges keep the ends they were written
 with, and are read through the merges known at the time asked about. So `split` takes
@@ -8,16 +8,15 @@ names is read the same way (identity.py).
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
+from hades.store.database import NO_LIMIT, Database, Glob
 from hades.store.identity import PRESENT, Identity
 from hades.store.records import Write
-from hades.store.sqlite import Database
 
 USERS_WORD = 0
 """The origin of an entity that somebody named; others come and go with the texts."""
@@ -29,19 +28,19 @@ UNION ALL SELECT entity FROM (
   SELECT a.entity FROM names a JOIN entities e ON e.id = a.entity
   WHERE a.key = ?2 AND e.space = ?1 AND a.recorded_at <= ?3
     AND (a.retired_at IS NULL OR a.retired_at > ?3)
-  ORDER BY e.origin, e.name LIMIT 1)
+  ORDER BY e.origin, e.name LIMIT 1) AS other
 LIMIT 1
 """
 """By its very letters, by its key, by another name it goes by."""
 
 OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
 """That a name `a` is not the one an entity `e` is known by."""
-_AMONG = "IN (SELECT value FROM json_each(?1))"
+_AMONG = "= ANY(?1)"
 _BELIEVED = "recorded_at <= ?2 AND (retired_at IS NULL OR retired_at > ?2)"
-_PAGE = f"""
+_PAGE = """
 SELECT id, name, kind, summary FROM entities
-WHERE space = ?2 AND recorded_at <= ?3 AND (?4 IS NULL OR name GLOB ?4)
-  AND (name, id) > (?5, ?6) AND id NOT {_AMONG}
+WHERE space = ?2 AND recorded_at <= ?3 AND (name GLOB ?4 OR ?4 IS NULL)
+  AND (name, id) > (?5, ?6) AND id <> ALL(?1)
 ORDER BY name, id LIMIT ?7
 """
 _ALIASES = f"""
@@ -52,12 +51,11 @@ WHERE a.entity {_AMONG} AND {OTHER_NAME} AND a.recorded_at <= ?2
 _DEGREES = f"""
 SELECT node >> 3, count(*) FROM (
   SELECT source AS node FROM edges WHERE source {_AMONG} AND {_BELIEVED}
-  UNION ALL SELECT target FROM edges WHERE target {_AMONG} AND {_BELIEVED})
+  UNION ALL SELECT target FROM edges WHERE target {_AMONG} AND {_BELIEVED}) AS ends
 GROUP BY node
 """
-_FREQUENCIES = f"""
-SELECT m.entity, count(DISTINCT m.chunk) FROM mentions m JOIN presences p ON p.chunk = m.chunk
-WHERE m.entity {_AMONG} AND {PRESENT}
+_PRESENT = f"""
+FROM mentions m JOIN presences p ON p.chunk = m.chunk WHERE m.entity {_AMONG} AND {PRESENT}
 """
 
 
@@ -173,8 +171,8 @@ class Entities:
     def names(self, entities: Sequence[int]) -> dict[int, str]:
         """The names of entities, by id."""
         rows = self._database.rows(
-            "SELECT id, name FROM entities WHERE id IN (SELECT value FROM json_each(?))",
-            json.dumps(list(entities)),
+            "SELECT id, name FROM entities WHERE id = ANY(?)",
+            list(entities),
         )
         return {int(entity): str(name) for entity, name in rows}
 
@@ -193,9 +191,10 @@ class Entities:
         known = self._database.moment(as_of)[1]
         roots = self.roots(space, as_of)
         explained = self.identity(space, as_of).explained(space)
-        hidden = json.dumps(sorted(roots.keys() | explained.keys()))
-        most = -1 if limit is None else limit
-        rows = self._database.rows(_PAGE, hidden, space, known, glob, *(after or ("", 0)), most)
+        hidden = sorted(roots.keys() | explained.keys())
+        most = NO_LIMIT if limit is None else limit
+        like = None if glob is None else Glob(glob)
+        rows = self._database.rows(_PAGE, hidden, space, known, like, *(after or ("", 0)), most)
         groups = {row[0]: [row[0]] for row in rows}
         for entity, other in sorted({**roots, **explained}.items()):
             groups.get(explained.get(other, other), []).append(entity)
@@ -224,7 +223,7 @@ class Entities:
         """Entities as they are shown; `groups` are those that are one with each."""
         moment = self._database.moment(as_of)
         aliases: dict[int, list[str]] = {}
-        for entity, alias in self._database.rows(_ALIASES, _json(groups), moment[1]):
+        for entity, alias in self._database.rows(_ALIASES, sorted(groups), moment[1]):
             aliases.setdefault(entity, []).append(alias)
         into = {entity: root for entity, root in roots.items() if root in groups}
         names = self.names(sorted(into))
@@ -232,13 +231,18 @@ class Entities:
         for entity, root in sorted(into.items()):
             merged.setdefault(root, []).append(names.get(entity, f"entity {entity}"))
         members = [self._entity_node(one) for group in groups.values() for one in group]
-        degrees = dict(self._database.rows(_DEGREES, _json(members), moment[1]))
+        degrees = dict(self._database.rows(_DEGREES, sorted(members), moment[1]))
         counts = dict(
-            self._database.rows(f"{_FREQUENCIES} GROUP BY m.entity", _json(groups), *moment)
+            self._database.rows(
+                f"SELECT m.entity, count(DISTINCT m.chunk) {_PRESENT} GROUP BY m.entity",
+                *(sorted(groups), *moment),
+            )
         )
         for entity, group in groups.items():
             if len(group) > 1:  # a chunk that mentions several of them counts once
-                counts[entity] = self._database.row(_FREQUENCIES, _json(group), *moment)[1]
+                counts[entity] = self._database.value(
+                    f"SELECT count(DISTINCT m.chunk) {_PRESENT}", sorted(group), *moment
+                )
         return [
             Entity(
                 name=name,
@@ -288,7 +292,8 @@ class Entities:
         """Undo a merge, or make an alias an entity of its own."""
         key = name_key(name)
         own = self._database.value(
-            "SELECT id FROM entities WHERE space = ? AND key IN (?, ?) ORDER BY key = ? DESC",
+            "SELECT id FROM entities WHERE space = ? AND key IN (?, ?) "
+            "ORDER BY key = ? DESC LIMIT 1",
             *(space, key, exact_key(name), exact_key(name)),
         )
         if own is not None:
@@ -297,7 +302,7 @@ class Entities:
                 "WHERE entity = ? AND retired_at IS NULL",
                 *(write.at, write.change, own),
             )
-            if not done.rowcount:
+            if not done:
                 raise NotFound(f"{name!r} was not merged into anything, so there is no split.")
             write.subject = self._entity_node(own)
             return
@@ -316,7 +321,7 @@ class Entities:
             "UPDATE entities SET kind = ?2 WHERE id = ?1 AND kind != ?2", entity, kind
         )
         write.subject = self._entity_node(entity)
-        write.cancelled = not done.rowcount
+        write.cancelled = not done
 
     def splits(self, space: int) -> set[frozenset[int]]:
         """Pairs of entities that were merged once and taken apart again."""
@@ -345,10 +350,6 @@ class Entities:
     @staticmethod
     def _entity_node(entity: int) -> int:
         return entity << 3 | NodeKind.ENTITY
-
-
-def _json(numbers: Iterable[int]) -> str:
-    return json.dumps(sorted(numbers))
 
 
 def _root(into: dict[int, int], entity: int) -> int:

@@ -1,10 +1,10 @@
-"""Answers in SQLite: what was answered to writes that may be sent again."""
+"""Answers: what was answered to writes that may be sent again."""
 
 from __future__ import annotations
 
 from hashlib import sha256
 
-from hades.store.sqlite import Database
+from hades.store.database import Database
 
 
 class Idempotency:
@@ -24,9 +24,15 @@ class Idempotency:
 
     def put(self, space: int, by: str, key: str, request: bytes, answer: str, at: int) -> None:
         """Keep an answer; inside a transaction."""
-        self._database.run(
-            "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?, ?)",
-            *(space, self._database.actor_id(by), _digest(key), request, at, answer),
+        self._database.upsert(
+            "idempotency",
+            ("space", "actor", "key_digest"),
+            space=space,
+            actor=self._database.actor_id(by),
+            key_digest=_digest(key),
+            request_digest=request,
+            at=at,
+            answer=answer,
         )
 
     def drop(self, before: int) -> None:

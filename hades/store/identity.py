@@ -9,11 +9,10 @@ differently means none of them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable
 
 from hades.domain.graph import NodeKind
-from hades.store.sqlite import Database
+from hades.store.database import Database
 
 STEPS_AT_MOST = 4
 """An acronym of a merged long form of … ends somewhere."""
@@ -29,12 +28,8 @@ FROM derived_edges l JOIN presences p ON p.chunk = l.chunk
 WHERE l.relation = (SELECT id FROM relations WHERE name = 'coref')
   AND l.source & 7 = 1 AND l.target & 7 = 1 AND {which} AND {present}
 """
-_OF_SOURCES = _COREFERENCES.format(
-    which="l.source IN (SELECT value FROM json_each(?1))", present=PRESENT
-)
-_OF_TARGETS = _COREFERENCES.format(
-    which="l.target IN (SELECT value FROM json_each(?1))", present=PRESENT
-)
+_OF_SOURCES = _COREFERENCES.format(which="l.source = ANY(?1)", present=PRESENT)
+_OF_TARGETS = _COREFERENCES.format(which="l.target = ANY(?1)", present=PRESENT)
 _OF_SPACE = _COREFERENCES.format(
     which="l.source >> 3 IN (SELECT id FROM entities WHERE space = ?1)", present=PRESENT
 )
@@ -102,7 +97,7 @@ class Identity:
     def _coreferences(self, sql: str, entities: Iterable[int]) -> dict[int, set[int]]:
         nodes = [entity << 3 | NodeKind.ENTITY for entity in entities]
         found: dict[int, set[int]] = {}
-        for source, target in self._database.rows(sql, json.dumps(nodes), *self._moment):
+        for source, target in self._database.rows(sql, nodes, *self._moment):
             found.setdefault(source, set()).add(target)
         return found
 

@@ -6,36 +6,35 @@ chunk it stands in, so nothing has to be taken back when a text goes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import entity_key, name_key
 from hades.domain.times import AsOf
+from hades.store.database import Database
 from hades.store.entities import USERS_WORD, Entities
 from hades.store.identity import PRESENT
 from hades.store.records import Mention, NamedEntity, Write
-from hades.store.sqlite import Database
 
 _THERE = f"WITH there AS (SELECT DISTINCT p.chunk FROM presences p WHERE {PRESENT})"
 """The chunks that are there at a moment."""
 _TOGETHER = f"""
 {_THERE}, own AS (
   SELECT DISTINCT m.chunk FROM mentions m JOIN there USING (chunk)
-  WHERE m.entity IN (SELECT value FROM json_each(?1))
+  WHERE m.entity = ANY(?1)
 ), others AS (
-  SELECT m.entity, count(*) AS both FROM mentions m JOIN own USING (chunk)
-  WHERE m.entity NOT IN (SELECT value FROM json_each(?1)) GROUP BY m.entity
+  SELECT m.entity, count(*) AS shared FROM mentions m JOIN own USING (chunk)
+  WHERE m.entity <> ALL(?1) GROUP BY m.entity
 )
-SELECT e.name, e.kind, o.both, round(1.0 * o.both / (
-    (SELECT count(*) FROM own) - o.both
+SELECT e.name, e.kind, o.shared, round(1.0 * o.shared / (
+    (SELECT count(*) FROM own) - o.shared
     + (SELECT count(*) FROM mentions m JOIN there USING (chunk) WHERE m.entity = o.entity)), 6)
 FROM others o JOIN entities e ON e.id = o.entity
 WHERE e.origin = 0 OR EXISTS (
   SELECT 1 FROM mentions m JOIN there USING (chunk)
   WHERE m.entity = o.entity AND m.introduces IS NOT NULL)
-ORDER BY o.both DESC, 4 DESC, e.name LIMIT ?4
+ORDER BY o.shared DESC, 4 DESC, e.name LIMIT ?4
 """
 
 _LIVING = f"""
@@ -43,26 +42,25 @@ _LIVING = f"""
   SELECT m.entity, min(m.introduces) AS origin, count(*) AS frequency
   FROM mentions m JOIN there USING (chunk) GROUP BY m.entity
 )
-SELECT e.id, e.name, e.key, e.kind, coalesce(s.origin = 1, 0), coalesce(s.frequency, 0)
+SELECT e.id, e.name, e.key, e.kind, CASE WHEN s.origin = 1 THEN 1 ELSE 0 END,
+  coalesce(s.frequency, 0)
 FROM entities e LEFT JOIN said s ON s.entity = e.id
 WHERE e.space = ?1 AND (e.origin = 0 OR s.origin IS NOT NULL) ORDER BY e.name, e.key
 """
 _MENTIONS = f"""
 WITH there AS (
   SELECT DISTINCT m.chunk FROM mentions m JOIN presences p ON p.chunk = m.chunk
-  WHERE m.entity IN (SELECT value FROM json_each(?1))
+  WHERE m.entity = ANY(?1)
     AND {PRESENT}
   ORDER BY m.chunk LIMIT ?4)
 SELECT m.chunk, m.positions FROM there JOIN mentions m USING (chunk)
-WHERE m.entity IN (SELECT value FROM json_each(?1)) ORDER BY m.chunk, m.entity
+WHERE m.entity = ANY(?1) ORDER BY m.chunk, m.entity
 """
 
 
-# CROSS JOIN keeps this order: keys, their names, their entities.
-_BY_KEYS = (
-    "FROM json_each(?2) k CROSS JOIN names n ON n.key = k.value "
-    "CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1"
-)
+# CROSS JOIN keeps this order: names of the keys, their entities.
+_BY_KEYS = "FROM names n CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1"
+_OF_KEYS = "WHERE n.key = ANY(?2)"
 
 
 class Mentions:
@@ -89,9 +87,10 @@ class Mentions:
         entity = self.entity(write, space, name, kind, origin, symbol=symbol)
         for chunk in chunks:
             self._database.run(
-                "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO UPDATE SET "
-                "introduces = min(coalesce(introduces, 99), excluded.introduces), "
-                "change = excluded.change",
+                "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) "
+                "ON CONFLICT (chunk, entity) DO UPDATE SET change = excluded.change, introduces = "
+                "CASE WHEN mentions.introduces < excluded.introduces "
+                "THEN mentions.introduces ELSE excluded.introduces END",
                 *(chunk, entity, origin, write.change),
             )
         return entity
@@ -161,24 +160,25 @@ class Mentions:
     def going_by(self, space: int, keys: Sequence[str]) -> list[tuple[int, int, str]]:
         """The names of a space with one of these keys: (id, entity, key), by id."""
         return self._database.rows(
-            f"SELECT n.id, n.entity, n.key {_BY_KEYS} WHERE n.retired_at IS NULL ORDER BY n.id",
-            *(space, json.dumps(list(keys))),
+            f"SELECT n.id, n.entity, n.key {_BY_KEYS} {_OF_KEYS} AND n.retired_at IS NULL "
+            "ORDER BY n.id",
+            *(space, list(keys)),
         )
 
     def mentioned(self, space: int, keys: Sequence[str], known: int) -> list[tuple[int, int]]:
         """(entity, chunk) of every mention of an entity that went by one of these keys then."""
         return self._database.rows(
             f"SELECT DISTINCT m.entity, m.chunk {_BY_KEYS} "
-            "CROSS JOIN mentions m ON m.entity = e.id WHERE n.recorded_at <= ?3 "
+            f"CROSS JOIN mentions m ON m.entity = e.id {_OF_KEYS} AND n.recorded_at <= ?3 "
             "AND (n.retired_at IS NULL OR n.retired_at > ?3)",
-            *(space, json.dumps(list(keys)), known),
+            *(space, list(keys), known),
         )
 
     def find(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[int, bytes]]:
         """(chunk, positions) of the chunks there that mention one of these entities."""
-        rows = self._database.rows(_MENTIONS, json.dumps(list(entities)), valid, known, limit)
+        rows = self._database.rows(_MENTIONS, list(entities), valid, known, limit)
         found: dict[int, bytes] = {}
         for chunk, positions in rows:
             found[chunk] = found.get(chunk, b"") + (positions or b"")
@@ -188,15 +188,16 @@ class Mentions:
         """(key, entity) of every entity that went by one of these keys then."""
         return self._database.rows(
             f"SELECT DISTINCT n.key, n.entity {_BY_KEYS} "
-            "WHERE n.recorded_at <= ?3 AND (n.retired_at IS NULL OR n.retired_at > ?3)",
-            *(space, json.dumps(list(keys)), known),
+            f"{_OF_KEYS} AND n.recorded_at <= ?3 AND (n.retired_at IS NULL OR n.retired_at > ?3)",
+            *(space, list(keys), known),
         )
 
     def together(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[str, str, int, float]]:
         """(name, kind, count, strength) of what is mentioned together with these entities."""
-        return self._database.rows(_TOGETHER, json.dumps(list(entities)), valid, known, limit)
+        rows = self._database.rows(_TOGETHER, list(entities), valid, known, limit)
+        return [(name, kind, count, float(strength)) for name, kind, count, strength in rows]
 
     def entities(self, space: int, as_of: AsOf) -> list[NamedEntity]:
         """The entities that live at a moment and stand for themselves, by name."""
@@ -216,8 +217,8 @@ class Mentions:
         """
         row = self._database.row(
             "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
-            "WHERE a.entity = ?1 AND b.entity = ?4 AND a.introduces IS NOT 1 "
-            f"AND b.introduces IS NOT 1 AND {PRESENT} LIMIT 1",
+            "WHERE a.entity = ?1 AND b.entity = ?4 AND coalesce(a.introduces, 0) <> 1 "
+            f"AND coalesce(b.introduces, 0) <> 1 AND {PRESENT} LIMIT 1",
             *(one, *self._database.moment(as_of), other),
         )
         return row is not None
@@ -231,12 +232,12 @@ class Mentions:
 
     def set_matched(self, space: int, chunk: int, name: int) -> None:
         """Note how far that is now."""
-        self._database.run("INSERT OR REPLACE INTO matched VALUES (?, ?, ?)", space, chunk, name)
+        self._database.upsert("matched", ("space",), space=space, chunk=chunk, name=name)
 
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]:
         """The chunks of a space, by id, after one and up to another."""
         return self._database.column(
-            # Chunks first: else SQLite reads and sorts those of the whole space.
+            # Chunks first: else an engine reads and sorts those of the whole space.
             "SELECT c.id FROM chunks c CROSS JOIN topics t ON t.id = c.topic "
             "WHERE t.space = ? AND c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?",
             *(space, after, up_to, limit),
@@ -255,7 +256,8 @@ class Mentions:
             self._database.run(
                 "INSERT INTO mentions SELECT ?1, ?2, ?3, ?4, ?5 "
                 "WHERE EXISTS (SELECT 1 FROM chunks WHERE id = ?1) "
-                "AND EXISTS (SELECT 1 FROM entities WHERE id = ?2) ON CONFLICT DO UPDATE SET "
+                "AND EXISTS (SELECT 1 FROM entities WHERE id = ?2) "
+                "ON CONFLICT (chunk, entity) DO UPDATE SET "
                 "positions = excluded.positions, change = excluded.change",
                 *(mention.chunk, mention.entity, mention.introduces),
                 *(mention.positions, write.change),
@@ -267,8 +269,8 @@ class Mentions:
         """Where names stand in these chunks already: (chunk, entity) to positions."""
         rows = self._database.rows(
             "SELECT chunk, entity, positions FROM mentions "
-            "WHERE chunk IN (SELECT value FROM json_each(?)) AND positions IS NOT NULL",
-            json.dumps(list(chunks)),
+            "WHERE chunk = ANY(?) AND positions IS NOT NULL",
+            list(chunks),
         )
         return {(chunk, entity): positions for chunk, entity, positions in rows}
 
@@ -276,8 +278,8 @@ class Mentions:
         """The vectors an encoder made of nodes, where it did."""
         rows = self._database.rows(
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
-            "WHERE e.name = ? AND v.node IN (SELECT value FROM json_each(?))",
-            *(encoder, json.dumps(list(nodes))),
+            "WHERE e.name = ? AND v.node = ANY(?)",
+            *(encoder, list(nodes)),
         )
         return dict(rows)
 

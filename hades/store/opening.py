@@ -1,185 +1,40 @@
-"""Opening a memory file: recognising it, making a new one, bringing it to today's shape."""
+"""Opening a memory: a file, or a database of a server."""
 
 from __future__ import annotations
 
-import os
-import secrets
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from hades.domain.times import Clock, checked_clock
-from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
-from hades.store.drafts import draft_of, remove_path
-from hades.store.faults import translated
-from hades.store.schema import (
-    APPLICATION_ID,
-    DEFINITIONS,
-    MIGRATIONS,
-    OLDEST,
-    schema_guard,
-    statements,
-)
-from hades.store.sqlite import OPENING, SCHEMA, Database, add_functions, is_registered
+from hades.store.database import Database
+from hades.store.sqlite.opening import open_file
 
-_MAGIC = b"SQLite format 3\x00"
-_HEADER_BYTES = 100
+SCHEMES = ("postgresql://", "postgres://")
+
+
+def is_server(place: object) -> bool:
+    """Whether this is the address of a database rather than a file."""
+    return str(place).startswith(SCHEMES)
 
 
 def open_database(
-    path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
+    place: str | Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> Database:
-    """Open the memory at `path`, making it when there is none and `create` says so."""
+    """Open the memory at a path or address, making it when there is none and `create` says so."""
     clock = checked_clock(clock)
-    if "\0" in str(path):
-        raise InvalidInput("A path cannot hold a NUL character.")
-    try:
-        path = path.expanduser()
-        if path.is_symlink():
-            # All that belongs to a memory lies beside the file itself, as SQLite's log does.
-            if not read_only:
-                remove_path(path.with_name(f"{path.name}.index"))
-            path = path.resolve()
-        is_there = path.exists()
-        is_folder = path.is_dir()
-    except (ValueError, RuntimeError, OSError) as error:
-        raise InvalidInput(f"{str(path)!r} cannot be a path: {error}.") from error
-    if is_folder:
-        raise InvalidInput(
-            f"{path} is a folder: give the path of a memory file, such as notes.hades."
-        )
-    if not is_there:
-        if not create or read_only:
-            raise NotFound(
-                f"There is no memory at {path}: remember something first, or check the path."
-            )
-        if not path.parent.is_dir():
-            raise NotFound(f"The folder {path.parent} does not exist: create it first.")
-        _make_file(path, clock)
-    if not path.is_file():
-        raise InvalidInput(f"{path} is not a file: give the path of a memory.")
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    with OPENING:
-        if not is_registered(path):
-            _recognise(path)
-        database = Database(
-            path,
-            read_only=read_only or not writable,
+    if not is_server(place):
+        return open_file(
+            Path(place),
+            create=create,
+            read_only=read_only,
             busy_timeout_s=busy_timeout_s,
             clock=clock,
         )
-    try:
-        _migrate(database)
-    except BaseException:
-        database.close()
-        raise
-    return database
+    from hades.store.postgres.opening import open_server
 
-
-def _make_file(path: Path, clock: Clock) -> None:
-    """Make an empty memory beside `path`, then give it its name in one step."""
-    for left_over in (Path(f"{path}-wal"), Path(f"{path}-shm")):
-        if left_over.exists():
-            raise Conflict(
-                f"{left_over} is left from a memory that was moved or removed: move it along, "
-                "or delete it to start anew."
-            )
-    with translated(path), draft_of(path) as draft:
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-            add_functions(connection)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            connection.execute("BEGIN IMMEDIATE")
-            _apply(connection, clock)
-            generation = secrets.token_hex(8)
-            connection.execute("INSERT INTO meta VALUES ('generation', ?)", (generation,))
-            connection.execute(
-                "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (clock(),)
-            )
-            connection.execute("COMMIT")
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass  # another process was first: theirs is as good as ours
-        except OSError:
-            # Some file systems know no links; there a rename must do.
-            if not path.exists():
-                os.rename(draft, path)
-        _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _recognise(path: Path) -> None:
-    """Refuse what is not a memory before SQLite ever touches it."""
-    with translated(path), path.open("rb") as file:
-        header = file.read(_HEADER_BYTES)
-        size = os.fstat(file.fileno()).st_size
-    if header and not header.startswith(_MAGIC):
-        raise InvalidInput(f"{path} is not a HADES memory; it was left as it is.")
-    if len(header) < _HEADER_BYTES:
-        raise Corrupt(
-            f"{path} is empty or cut short ({size} bytes): restore a backup, or remove it "
-            "with its -wal and -shm files to start anew."
-        )
-    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise InvalidInput(
-            f"{path} is an SQLite file of another program, not a HADES memory; "
-            "it was left as it is."
-        )
-    page_bytes = int.from_bytes(header[16:18], "big")
-    page_bytes = 65536 if page_bytes == 1 else page_bytes
-    pages = int.from_bytes(header[28:32], "big")
-    wal = Path(f"{path}-wal")
-    if size < pages * page_bytes and not (wal.exists() and wal.stat().st_size):
-        raise Corrupt(
-            f"{path} is cut short ({size:,} bytes of {pages * page_bytes:,}): restore a backup."
-        )
-
-
-def _migrate(database: Database) -> None:
-    """Bring a file to today's shape; refuse one that is too old or too new."""
-    path, version = database.path, int(database.row("PRAGMA user_version")[0])
-    newest = OLDEST + len(MIGRATIONS) - 1
-    if version > newest:
-        raise Unavailable(
-            f"{path} was written by a newer HADES (file version {version}, "
-            f"this one knows {newest}): upgrade hades-memory to open it."
-        )
-    if version < OLDEST:
-        raise Unavailable(
-            f"{path} was written by an older HADES (file version {version}): run `hades export` "
-            "with that version, and `hades import` what it wrote with this one."
-        )
-    if version == newest:
-        return
-    if database.read_only:
-        raise Unavailable(
-            f"{path} was written by an older HADES: open it for writing once, as "
-            "`hades warm` does, which brings it up to date."
-        )
-    with database.transaction():
-        _apply(database.connection, database.clock)
-
-
-def _apply(connection: sqlite3.Connection, clock: Clock) -> None:
-    """Run the steps the file has not seen; inside a transaction."""
-    done = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    for number, (name, script) in enumerate(MIGRATIONS, start=OLDEST):
-        if number > done:
-            if isinstance(script, str):
-                for statement in statements(script):
-                    connection.execute(statement)
-            else:
-                script(connection)
-            connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
-            connection.execute(f"PRAGMA user_version={number}")
-    guard = schema_guard(connection.execute(DEFINITIONS))
-    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (SCHEMA, guard))
+    return open_server(
+        str(place),
+        create=create,
+        read_only=read_only,
+        busy_timeout_s=busy_timeout_s,
+        clock=clock,
+    )

@@ -1,4 +1,4 @@
-"""Proposals in SQLite: changes that wait for approval, and what became of them."""
+"""Proposals: changes that wait for approval, and what became of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from hades.domain.proposal import Proposal
 from hades.domain.times import from_micros, from_micros_or_none
 from hades.errors import NotFound
+from hades.store.database import NO_LIMIT, Database
 from hades.store.faults import intact
 from hades.store.records import Write
-from hades.store.sqlite import Database
 
 _SELECT = (
     "SELECT p.id, p.kind, p.fields, p.confidence, p.threshold, p.status, a.name, p.at, "
@@ -63,9 +63,9 @@ class Proposals:
     def find(self, space: int, status: str | None, after: int, limit: int | None) -> list[Proposal]:
         """The proposals of one status, or all, in the order they were made."""
         rows = self._database.rows(
-            _SELECT + "WHERE p.space = ?1 AND (?2 IS NULL OR p.status = ?2) AND p.id > ?3 "
+            _SELECT + "WHERE p.space = ?1 AND (p.status = ?2 OR ?2 IS NULL) AND p.id > ?3 "
             "ORDER BY p.id LIMIT ?4",
-            *(space, status, after, -1 if limit is None else limit),
+            *(space, status, after, NO_LIMIT if limit is None else limit),
         )
         return [_proposal(row) for row in rows]
 

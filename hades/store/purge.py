@@ -17,10 +17,9 @@ from typing import Any
 from hades.domain.graph import NodeKind
 from hades.domain.names import says
 from hades.errors import HadesError, NotFound
-from hades.store.drafts import leftovers
+from hades.store.database import Database
 from hades.store.entities import OTHER_NAME, Entities
 from hades.store.records import Write
-from hades.store.sqlite import Database
 
 _TIED = """
 SELECT 1 FROM edges WHERE source = ?1 OR target = ?1
@@ -32,7 +31,8 @@ UNION ALL SELECT 1 FROM topics WHERE entity = ?2
 _STILL_KNOWN = f"""{_TIED}
 UNION ALL SELECT 1 FROM mentions WHERE entity = ?2
 UNION ALL SELECT 1 FROM names a JOIN entities e ON e.id = a.entity AND {OTHER_NAME}
-  WHERE entity = ?2
+  WHERE a.entity = ?2
+LIMIT 1
 """
 REWRITE, LOG, INDEXES, LEFTOVERS = "file", "log", "indexes", "leftovers"
 _log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def erase_space(database: Database, write: Write, space: int) -> None:
 def owe(database: Database, *what: str) -> None:
     """Note what is to be done once the transaction under way is committed."""
     for one in what:
-        database.run("INSERT OR REPLACE INTO owed VALUES (?, ?)", one, secrets.token_hex(4))
+        database.upsert("owed", ("what",), what=one, mark=secrets.token_hex(4))
 
 
 def owed(database: Database) -> list[str]:
@@ -86,18 +86,8 @@ def owed(database: Database) -> list[str]:
 
 
 def finish(database: Database, drop_indexes: Callable[[], object]) -> None:
-    """Do what is owed; what cannot be done now stays owed, and the log says why.
-
-    Deleted cells are overwritten, but cells that moved between pages leave copies in the
-    unused part of a page: only writing the file anew (VACUUM) is sure to lose them.
-    """
-
-    ways: dict[str, Callable[[], object]] = {
-        REWRITE: lambda: database.run("VACUUM"),
-        LOG: lambda: database.row("PRAGMA wal_checkpoint(TRUNCATE)")[0] == 0,
-        INDEXES: drop_indexes,
-        LEFTOVERS: lambda: not leftovers(database.path, remove=True),
-    }
+    """Do what is owed; what cannot be done now stays owed, and the log says why."""
+    ways = {**database.maintain(), INDEXES: drop_indexes}
     marks = dict(database.rows("SELECT what, mark FROM owed"))
     for what in (one for one in ways if one in marks):
         try:
@@ -108,7 +98,7 @@ def finish(database: Database, drop_indexes: Callable[[], object]) -> None:
             why = "somebody still reads, or it may not be removed"
         except (HadesError, OSError) as error:
             why = str(error)
-        _log.warning("Erased text may still be in %s (%s): %s", database.path, what, why)
+        _log.warning("Erased text may still be in %s (%s): %s", database.place, what, why)
 
 
 def _erase_kept_texts(database: Database, space: int, names: set[str]) -> Counter[str]:
@@ -163,7 +153,7 @@ def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]
     )
     for table in ("heads", "sources"):
         database.run(f"DELETE FROM {table} WHERE topic = ?", topic)
-    states = database.run("DELETE FROM states WHERE topic = ?", topic).rowcount
+    states = database.run("DELETE FROM states WHERE topic = ?", topic)
     database.run("DELETE FROM topics WHERE id = ?", topic)
     _erase_node(database, write, node)
     return {"topics": 1, "states": states, "chunks": len(chunks), "edges": edges}
@@ -190,7 +180,7 @@ def _erase_orphan(database: Database, write: Write, entity: int) -> None:
     introduced = database.row(
         "SELECT 1 FROM mentions WHERE entity = ? AND introduces IS NOT NULL LIMIT 1", entity
     )
-    if not named and not introduced and not database.row(_TIED, node, entity):
+    if not named and not introduced and not database.row(f"{_TIED} LIMIT 1", node, entity):
         _erase_entity(database, write, entity)
 
 
@@ -202,7 +192,7 @@ def _erase_entity(database: Database, write: Write, entity: int) -> int:
     database.run("DELETE FROM merges WHERE entity = ?1 OR target = ?1", entity)
     database.run("DELETE FROM derived_edges WHERE source = ?1 OR target = ?1", node)
     database.run("UPDATE topics SET entity = NULL WHERE entity = ?", entity)
-    gone = database.run("DELETE FROM entities WHERE id = ?", entity).rowcount
+    gone = database.run("DELETE FROM entities WHERE id = ?", entity)
     _erase_node(database, write, node)
     return gone
 

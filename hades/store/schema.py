@@ -1,7 +1,9 @@
-"""The tables of a memory file, made by numbered steps.
+"""The tables of a memory, made by numbered steps.
 
-Each step runs once, in order, inside one transaction, and is recorded in the file.
-A released step is never edited: the next change is the next number.
+Each step runs once, in order, inside one transaction, and is recorded in the memory.
+A released step is never edited: the next change is the next number. The scripts are in
+SQLite's words, of which PostgreSQL's are made (see `postgres/dialect.py`); a step that only
+one engine needs is that engine's own.
 
 Times are microseconds since 1970, UTC; an open end is NULL. A node of the graph is
 one integer, its row id shifted left by three with its kind (see NodeKind) in the low
@@ -11,12 +13,6 @@ bits, so that edges join topics, entities and chunks alike without a table of no
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Callable, Iterable
-from zlib import crc32
-
-APPLICATION_ID = 0x48414445
-"""Marks the file as ours (the letters HADE)."""
 
 OLDEST = 6
 """The number of the first step. Files with a lower one were written before the first release."""
@@ -313,72 +309,29 @@ _OWED = """
 CREATE TABLE owed (what TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID
 """
 
-_UNGUARDED = {"latest", "versions", "planned"}
-"""Columns that are derived from others: `check` compares them with what they stand for."""
-GUARD = re.compile(r"row_guard\([^()]*+\)")
-
-
-def row_guard(*values: object) -> int:
-    """A checksum of a row's values. Being part of the file, it must never change."""
-    plain = [crc32(one) if isinstance(one, bytes) else one for one in values]
-    return crc32(ascii(plain).encode()) - 2**31
-
-
-def _add_guards(connection: sqlite3.Connection) -> None:
-    """Make every table anew with a column that SQLite fills with a checksum of the row.
-
-    `heads` has none: it is a copy, and compared with what it is a copy of.
-    """
-    run = connection.execute
-    tables = run(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
-        "AND name NOT IN ('heads', 'sqlite_sequence')"
-    ).fetchall()
-    for name, sql in tables:
-        indexes = run(
-            "SELECT sql FROM sqlite_master WHERE tbl_name = ? AND type = 'index' AND sql > ''",
-            (name,),
-        ).fetchall()
-        columns = [f'"{row[1]}"' for row in run(f"PRAGMA table_info({name})")]
-        guarded = ", ".join(one for one in columns if one.strip('"') not in _UNGUARDED)
-        constraint = re.search(r",\s*(PRIMARY KEY|UNIQUE) \(", sql)
-        place = constraint.start() if constraint else sql.rindex(")")
-        column = f", guard INTEGER GENERATED ALWAYS AS (row_guard({guarded})) STORED"
-        made = f"{sql[:place]}{column}{sql[place:]}"
-        last = run("SELECT * FROM sqlite_sequence WHERE name = ?", (name,)).fetchall()
-        if run(f"SELECT 1 FROM {name} LIMIT 1").fetchone():
-            run(made.replace(f" {name} ", f" new_{name} ", 1))
-            run(f"INSERT INTO new_{name} SELECT * FROM {name}")
-            run(f"DROP TABLE {name}")
-            run(f"ALTER TABLE new_{name} RENAME TO {name}")
-        else:  # nothing to take over: much faster
-            run(f"DROP TABLE {name}")
-            run(made)
-        # Numbers that were given out once are not given out again.
-        run("DELETE FROM sqlite_sequence WHERE name = ?", (name,))
-        connection.executemany("INSERT INTO sqlite_sequence VALUES (?, ?)", last)
-        for (index,) in indexes:
-            run(index)
-    run("INSERT OR IGNORE INTO owed SELECT 'file', '' WHERE EXISTS (SELECT 1 FROM topics)")
-
-
-MIGRATIONS: list[tuple[str, str | Callable[[sqlite3.Connection], None]]] = [
+STEPS: list[tuple[str, str]] = [
     ("the first release", _TABLES),
     ("owed work", _OWED),
-    ("a checksum in every row", _add_guards),
+    ("a checksum in every row", ""),
 ]
-"""Name and script of each step; their numbers count from OLDEST."""
-
-
-DEFINITIONS = "SELECT name, sql FROM sqlite_master ORDER BY name"
-
-
-def schema_guard(rows: Iterable[tuple[str, str | None]]) -> str:
-    """A checksum of the `DEFINITIONS` of all tables and indexes."""
-    return str(row_guard(*(value for row in rows for value in row)))
+"""Name and script of each step; their numbers count from OLDEST. An empty one is for SQLite
+alone, which keeps its code in `sqlite/guards.py`."""
 
 
 def statements(script: str) -> list[str]:
     """The single statements of a script, so that they can share one transaction."""
     code = "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("--"))
     return [part.strip() for part in code.split(";") if part.strip()]
+
+
+def _columns() -> dict[str, dict[str, str]]:
+    found = {}
+    for statement in (one for _, script in STEPS for one in statements(script)):
+        if made := re.match(r"CREATE TABLE (\w+) \((.*)\)", statement, re.S):
+            columns = re.findall(r'(?:^|,)\s*"?(\w+)"? (INTEGER|REAL|TEXT|BLOB)\b', made[2])
+            found[made[1]] = dict(columns)
+    return found
+
+
+COLUMNS = _columns()
+"""By table: its columns, and the type of each."""

@@ -1,12 +1,12 @@
-"""Where ingested topics come from, in SQLite."""
+"""Where ingested topics come from."""
 
 from __future__ import annotations
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import NOW
 from hades.errors import Conflict
+from hades.store.database import Database
 from hades.store.records import Write
-from hades.store.sqlite import Database
 from hades.store.topics import Topics, digest_of
 
 
@@ -54,8 +54,8 @@ class Sources:
     ) -> None:
         """Note where a topic came from."""
         topic_id = self._topics.id(space, topic)
-        self._database.run(
-            "INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", topic_id, root, fingerprint
+        self._database.upsert(
+            "sources", ("topic",), topic=topic_id, root=root, fingerprint=fingerprint
         )
         self._database.run(
             "UPDATE topics SET kind = ?, title = ? WHERE id = ?", kind, title or None, topic_id

@@ -6,11 +6,11 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import from_micros
 from hades.domain.topics import Change, Space
 from hades.errors import Conflict, InvalidInput, NotFound
+from hades.store.database import Database
 from hades.store.entities import Entities
 from hades.store.faults import intact
 from hades.store.purge import erase_space
 from hades.store.records import Write
-from hades.store.sqlite import Database
 from hades.store.topics import Topics
 
 
@@ -56,7 +56,7 @@ def read_log(database: Database, entities: Entities, space: int | None, limit: i
     rows = database.rows(
         "SELECT c.number, c.at, a.name, c.action, s.name, c.subject FROM changes c "
         "JOIN actors a ON a.id = c.actor LEFT JOIN spaces s ON s.id = c.space "
-        "WHERE ?1 IS NULL OR c.space IS NULL OR c.space = ?1 ORDER BY c.number DESC LIMIT ?2",
+        "WHERE c.space = ?1 OR ?1 IS NULL OR c.space IS NULL ORDER BY c.number DESC LIMIT ?2",
         *(space, limit),
     )
     with intact("The change log"):
@@ -97,5 +97,5 @@ def count(database: Database, topics: Topics, space: int) -> dict[str, int]:
     numbers = {"topics": topics.counts().get(space, 0)}
     numbers |= {name: database.value(sql, space) for name, sql in _COUNTS.items()}
     numbers["change"] = database.change()
-    numbers["file_bytes"] = database.path.stat().st_size
+    numbers["file_bytes"] = database.size()
     return numbers

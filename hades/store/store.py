@@ -1,11 +1,7 @@
-"""The embedded database: one SQLite file, many readers, one writer at a time."""
+"""Store: everything a memory keeps, whichever engine keeps it."""
 
 from __future__ import annotations
 
-import os
-import secrets
-import sqlite3
-import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from pathlib import Path
@@ -13,35 +9,31 @@ from typing import Any
 
 from hades.domain.times import Clock
 from hades.domain.topics import Change
-from hades.errors import Corrupt, Denied, InvalidInput, Unavailable
+from hades.errors import Corrupt, Denied, InvalidInput
 from hades.store import check, dump, purge, spaces
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
 from hades.store.clocks import clock_problems
 from hades.store.derived_edges import DerivedEdges
-from hades.store.drafts import draft_of
 from hades.store.edges import Edges
 from hades.store.entities import Entities
-from hades.store.faults import translated
 from hades.store.idempotency import Idempotency
 from hades.store.mentions import Mentions
 from hades.store.opening import open_database
 from hades.store.proposals import Proposals
 from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
-from hades.store.sqlite import Database
+from hades.store.sqlite import copying
+from hades.store.sqlite.database import SqliteDatabase
 from hades.store.topics import Topics
-
-_COPIED_PAGES_A_STEP = 64
-"""A quarter of a megabyte: after each step progress is reported, and the copy can be stopped."""
 
 
 class Store:
-    """A memory's truth in one file."""
+    """A memory's truth."""
 
     def __init__(
         self,
-        path: Path,
+        place: str | Path,
         *,
         create: bool,
         read_only: bool,
@@ -49,7 +41,7 @@ class Store:
         clock: Clock,
     ) -> None:
         database = open_database(
-            path, create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock
+            place, create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock
         )
         self.database = database
         self.topics = Topics(database)
@@ -85,7 +77,7 @@ class Store:
     @property
     def index_folder(self) -> Path:
         """Where what is derived from this memory is kept."""
-        return self.database.path.with_name(self.database.path.name + ".index")
+        return self.database.files.with_name(self.database.files.name + ".index")
 
     def log(self, space: int | None, limit: int) -> list[Change]:
         """The last changes, newest first."""
@@ -124,13 +116,14 @@ class Store:
         return found + check.find_left(self.database)
 
     def damage(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Everything in the file that is not as it was written."""
+        """Everything stored that is not as it was written."""
         try:
             with self.database.snapshot():
                 return check.find_problems(self.database, self.topics, on_progress)
         except Corrupt as error:
-            where = str(self.database.path)
-            return [Problem(str(error), where, "restore a backup, or import an export")]
+            return [
+                Problem(str(error), self.database.place, "restore a backup, or import an export")
+            ]
 
     def dump(self) -> Generator[dict[str, Any], None, None]:
         """Everything as plain records, all of one moment."""
@@ -148,87 +141,34 @@ class Store:
 
         Where `on_progress` raises, the copy stops and leaves nothing behind.
         """
-        path = Path(target).expanduser()
-        if path.exists():
-            raise InvalidInput(f"{path} exists already: choose another name for the backup.")
-        with translated(path), draft_of(path) as draft, self.database.snapshot():
-            self.database.change()  # a snapshot begins with its first read
-            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            with closing(sqlite3.connect(draft)) as copy:
-                _copy(self.database.connection, copy, "copying", on_progress)
-                copy.execute("PRAGMA journal_mode=WAL")
-            os.rename(draft, path)
+        copying.backup(self._file("backed up"), target, on_progress)
 
     def restore(self, source: str, actor: str, on_progress: Progress | None = None) -> None:
         """Put back a backup, in one step, under everybody who has the memory open."""
-        if self.database.read_only:
-            raise Denied(f"{self.database.path} is open for reading only.")
-        if self.database.in_transaction:
+        database = self._file("restored")
+        if database.read_only:
+            raise Denied(f"{database.place} is open for reading only.")
+        if database.in_transaction:
             raise InvalidInput("A backup cannot be restored inside a batch or snapshot.")
-        path = self.database.path
-        with closing(self._beside(Path(source), read_only=True)) as given:
+        given = Store(
+            Path(source),
+            create=False,
+            read_only=True,
+            busy_timeout_s=database.busy_timeout_s,
+            clock=database.clock,
+        )
+        with closing(given):
             if problems := given.damage(on_progress):
                 raise InvalidInput(
                     f"{source} is damaged ({problems[0].what}); nothing was changed."
                 )
-            with self.database.transaction():
-                purge.owe(self.database, purge.LEFTOVERS)
-            with translated(path), draft_of(path) as draft:
-                given.backup(str(draft))
-                with closing(self._beside(draft, read_only=False)) as ready:
-                    _continue_from(self.database, ready.database, actor)
-                    _copy(
-                        ready.database.connection,
-                        self.database.connection,
-                        "restoring",
-                        on_progress,
-                        give_up_after_s=self.database.busy_timeout_s,
-                    )
+            copying.restore(database, given._file("restored"), actor, on_progress)
         self.chunks.forget_contents()
 
-    def _beside(self, path: Path, *, read_only: bool) -> Store:
-        return Store(
-            path,
-            create=False,
-            read_only=read_only,
-            busy_timeout_s=self.database.busy_timeout_s,
-            clock=self.database.clock,
-        )
-
-
-def _continue_from(old: Database, new: Database, actor: str) -> None:
-    """Make a restored memory go on where the old one stood.
-
-    No number is given out twice: not that of a row, nor that of a change. Derived indexes
-    stand at a change of one generation; this begins another.
-    """
-    top = max(old.change(), new.change()) + 1
-    with new.transaction():
-        for name, seq in old.rows("SELECT name, seq FROM sqlite_sequence"):
-            known = new.value("SELECT seq FROM sqlite_sequence WHERE name = ?", name) or 0
-            new.run("DELETE FROM sqlite_sequence WHERE name = ?", name)
-            new.run("INSERT INTO sqlite_sequence VALUES (?, ?)", name, max(seq, known))
-        new.run(
-            "INSERT INTO changes VALUES (?, ?, ?, 'restore', NULL, NULL)",
-            *(top, max(old.now(), new.now()) + 1, new.actor_id(actor)),
-        )
-        purge.owe(new, purge.LEFTOVERS)
-        new.run("UPDATE meta SET value = ? WHERE key = 'generation'", secrets.token_hex(8))
-
-
-def _copy(
-    source: sqlite3.Connection,
-    target: sqlite3.Connection,
-    what: str,
-    on_progress: Progress | None,
-    give_up_after_s: float = 10.0,
-) -> None:
-    deadline = time.monotonic() + give_up_after_s
-
-    def report(status: int, remaining: int, total: int) -> None:
-        if on_progress is not None:
-            on_progress(what, total - remaining, total)
-        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > deadline:
-            raise Unavailable("Another process is writing and did not finish in time: try again.")
-
-    source.backup(target, pages=_COPIED_PAGES_A_STEP, progress=report, sleep=0.05)
+    def _file(self, what: str) -> SqliteDatabase:
+        if not isinstance(self.database, SqliteDatabase):
+            raise InvalidInput(
+                f"{self.database.place} is not a file: it is {what} with PostgreSQL's own tools "
+                "(pg_dump, pg_restore), or copied to a file with `hades copy`."
+            )
+        return self.database

@@ -1,4 +1,4 @@
-"""Topics and states in SQLite: writing a version, finding one by number or by time.
+"""Topics and states: writing a version, finding one by number or by time.
 
 A state is stored as a delta from the version before it, with a whole copy at least
 every `WHOLE_EVERY` versions, so any version is rebuilt in bounded work. The latest
@@ -18,10 +18,10 @@ from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
+from hades.store.database import NO_LIMIT, Database, Glob
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.faults import intact
 from hades.store.records import Draft, TopicFilter, Write
-from hades.store.sqlite import Database
 
 WHOLE_EVERY = 64
 """At most so many deltas lie between a version and a whole copy of one."""
@@ -160,10 +160,10 @@ class Topics:
                    (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= :known),
                    s.valid_from, s.recorded_at, s.tags, s.importance
             FROM topics t JOIN states s
-              ON s.id = CASE WHEN t.planned OR :past THEN {STATE_THEN} ELSE t.latest END
+              ON s.id = CASE WHEN t.planned = 1 OR :past THEN {STATE_THEN} ELSE t.latest END
             WHERE t.space = :space AND s.encoding IS NOT NULL
-              AND (:glob IS NULL OR t.name GLOB :glob) AND t.name > :after
-              AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(s.tags) WHERE value = :tag))
+              AND (t.name GLOB :glob OR :glob IS NULL) AND t.name > :after
+              AND (json_has(s.tags, :tag) OR :tag IS NULL)
               AND s.valid_from >= :since AND s.valid_from < :until
             ORDER BY t.name LIMIT :limit
         """
@@ -173,12 +173,12 @@ class Topics:
             valid=valid,
             known=known,
             past=not as_of.is_now,
-            glob=wanted.glob,
+            glob=None if wanted.glob is None else Glob(wanted.glob),
             tag=wanted.tag,
             after=wanted.after or "",
             since=to_micros(wanted.since) if wanted.since else -FOREVER,
             until=to_micros(wanted.until) if wanted.until else FOREVER,
-            limit=-1 if wanted.limit is None else wanted.limit,
+            limit=NO_LIMIT if wanted.limit is None else wanted.limit,
         )
         with intact("A topic of this space"):
             return [
@@ -198,7 +198,7 @@ class Topics:
         """How many topics there are now, by space."""
         rows = self._database.rows(
             f"SELECT t.space, count(*) FROM topics t JOIN states s "
-            f"ON s.id = CASE WHEN t.planned THEN {STATE_THEN} ELSE t.latest END "
+            f"ON s.id = CASE WHEN t.planned = 1 THEN {STATE_THEN} ELSE t.latest END "
             "WHERE s.encoding IS NOT NULL GROUP BY t.space",
             valid=self._database.now(),
             known=FOREVER,
@@ -269,11 +269,11 @@ class Topics:
             "UPDATE topics SET kind = ?1 WHERE space = ?2 AND name = ?3 AND kind <> ?1",
             *(kind, space, topic),
         )
-        if done.rowcount:
+        if done:
             self._database.run(
                 "UPDATE chunks SET change = ? WHERE topic = ?", write.change, self.id(space, topic)
             )
-        return bool(done.rowcount)
+        return bool(done)
 
     def _withdraw_plans(self, write: Write, topic_id: int, after: int) -> int:
         """Retire the states that have not come true yet; how many."""
@@ -281,7 +281,7 @@ class Topics:
             "UPDATE states SET retired_at = ? "
             "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
             *(write.at, topic_id, after),
-        ).rowcount
+        )
 
     def _latest(self, topic_id: int) -> int | None:
         latest: int | None = self._database.value(
@@ -358,7 +358,7 @@ class Topics:
             *(row.version, int(row.valid_from > write.at), state_id, topic_id),
         )
         if row.is_delta:
-            run("INSERT OR REPLACE INTO heads VALUES (?, ?)", topic_id, content)
+            self._database.upsert("heads", ("topic",), topic=topic_id, body=content)
         elif row.version > 1:
             run("DELETE FROM heads WHERE topic = ?", topic_id)
         return None

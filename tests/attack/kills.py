@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import hades
-from hades.store.sqlite import Database
+from hades.store.sqlite.database import SqliteDatabase as Database
 
 SECRETS = {"default": "xyzzyplugh", "private": "corgegrault"}
 """By space: what stands in it and is erased."""

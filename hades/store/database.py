@@ -1,0 +1,273 @@
+"""Database: the seam between what is remembered and the engine that keeps it.
+
+Everything in this package is written once, as SQL that both engines understand, over the
+members of this class. A statement's values stand as `?`, `?1` or `:name`; a list is one value,
+tested by `= ANY(?1)` or `<> ALL(?1)`; a pattern is a `Glob`, tested by `GLOB`. `json_has(a, b)`
+says that a JSON list has a text. Flags are the numbers 0 and 1 in tables.
+
+Whatever the engine, writers come one after another, so that change numbers become visible in
+their order: an index that has read up to one never misses a lower one.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from hades.domain.times import FOREVER, AsOf, Clock, to_micros
+from hades.errors import Denied, InvalidInput, Unavailable
+from hades.store.clocks import SET_THE_CLOCK, has_jumped, jump
+from hades.store.records import Problem, Write
+
+NO_LIMIT = 1 << 40
+"""A limit that none of our tables reaches."""
+
+
+class Glob(str):
+    """A pattern of names, as shells have it: `*`, `?` and `[a-z]`."""
+
+    __slots__ = ()
+
+
+class _Cancelled(Exception):
+    """Undoes a write that has nothing to say."""
+
+
+class Local(threading.local):
+    """What is under way in one thread."""
+
+    def __init__(self) -> None:
+        self.reading = False
+        self.now: int | None = None
+        """The moment of a snapshot, once asked for."""
+        self.afterwards: list[Callable[[], object]] = []
+
+
+class Database(ABC):
+    """The tables of one memory, and the transactions on them."""
+
+    place: str
+    """How messages call it: a path, or an address without its password."""
+
+    def __init__(self, *, read_only: bool, busy_timeout_s: float, clock: Clock) -> None:
+        self.read_only = read_only
+        self.busy_timeout_s = busy_timeout_s
+        self.clock = clock
+        self.on_undo: list[Callable[[], object]] = []
+        """Called when a transaction, or a part of one, is undone."""
+        self._local = Local()
+
+    # What an engine does its own way
+
+    @abstractmethod
+    def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
+        """All rows of a statement, its values given in order or by name."""
+
+    @abstractmethod
+    def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
+        """The rows of a statement as they are read, so many at once."""
+
+    @abstractmethod
+    def run(self, sql: str, *values: Any) -> int:
+        """A statement that changes something, inside a transaction; how many rows."""
+
+    @abstractmethod
+    def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
+        """The same statement with many values."""
+
+    @abstractmethod
+    def insert(self, table: str, **values: Any) -> int:
+        """Insert a row, its values given by column; its id, where the table gives one."""
+
+    @property
+    @abstractmethod
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a write or a snapshot."""
+
+    @abstractmethod
+    def _begin(self, *, writing: bool) -> None:
+        """Begin a transaction; one for writing waits until no other writer is left."""
+
+    @abstractmethod
+    def _end(self, word: str) -> None:
+        """COMMIT or ROLLBACK, or the same of a part."""
+
+    @abstractmethod
+    def patient(self, seconds: float) -> AbstractContextManager[None]:
+        """Inside, this thread's writes wait so long for another's end."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections of all threads; what was written stays written."""
+
+    @abstractmethod
+    def last_id(self, table: str, column: str) -> int:
+        """The highest number a table ever gave to a row."""
+
+    @abstractmethod
+    def keep_ids(self) -> None:
+        """After rows came with numbers of their own: give none of these out again."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """The bytes all of it takes."""
+
+    @abstractmethod
+    def damage(self) -> list[Problem]:
+        """What the engine itself finds damaged."""
+
+    @abstractmethod
+    def maintain(self) -> dict[str, Callable[[], object]]:
+        """How what is owed after an erasure is done here; each says whether it was."""
+
+    @property
+    @abstractmethod
+    def files(self) -> Path:
+        """The path beside which lie indexes, uploads and other files of this memory."""
+
+    # Reading
+
+    def row(self, sql: str, *values: Any, **named: Any) -> Any:
+        """The first row, or None."""
+        found = self.rows(sql, *values, **named)
+        return found[0] if found else None
+
+    def value(self, sql: str, *values: Any, **named: Any) -> Any:
+        """The first value of the first row, or None."""
+        found = self.row(sql, *values, **named)
+        return None if found is None else found[0]
+
+    def column(self, sql: str, *values: Any, **named: Any) -> list[Any]:
+        """The first value of every row."""
+        return [row[0] for row in self.rows(sql, *values, **named)]
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside sees the same moment, whoever writes meanwhile."""
+        if self.in_transaction:
+            yield
+            return
+        self._begin(writing=False)
+        self._local.reading, self._local.now = True, None
+        try:
+            yield
+        finally:
+            self._local.reading = False
+            if self.in_transaction:
+                self._end("ROLLBACK")
+
+    # Writing
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes inside become one commit; inside another, a part that can fail alone."""
+        if self.read_only:
+            raise Denied(f"{self.place} is open for reading only.")
+        nested = self.in_transaction
+        if self._local.reading:
+            raise InvalidInput("A snapshot is for reading: leave it, then write.")
+        if nested:
+            self.run("SAVEPOINT part")
+        else:
+            self._begin(writing=True)
+            self._local.afterwards = []
+        try:
+            yield
+            self._end("RELEASE SAVEPOINT part" if nested else "COMMIT")
+        except BaseException:
+            if self.in_transaction:
+                self._end("ROLLBACK TO SAVEPOINT part" if nested else "ROLLBACK")
+                for forget in self.on_undo:
+                    forget()  # ids of what was undone are given anew
+                if nested:
+                    self._end("RELEASE SAVEPOINT part")
+            raise
+        if not nested:
+            calls, self._local.afterwards = self._local.afterwards, []
+            for call in calls:
+                call()
+
+    def afterwards(self, call: Callable[[], object]) -> None:
+        """Do something once the transaction under way is committed."""
+        self._local.afterwards.append(call)
+
+    @contextmanager
+    def write(self, actor: str, action: str, space: int | None = None) -> Iterator[Write]:
+        """One logged write: it happens whole, under one number, or not at all."""
+        try:
+            with self.transaction():
+                last = self.row("SELECT number, at FROM changes ORDER BY number DESC LIMIT 1")
+                write = Write(1, self.clock(), space)
+                if last:
+                    if has_jumped(write.at, last[1]):
+                        raise Unavailable(f"{jump(write.at, last[1])}: {SET_THE_CLOCK}.")
+                    write = Write(last[0] + 1, max(write.at, last[1] + 1), space)
+                yield write
+                if write.cancelled:
+                    raise _Cancelled
+                if write.logged:
+                    self.run(
+                        "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)",
+                        *(write.change, write.at, self.actor_id(actor)),
+                        *(action, write.space, write.subject),
+                    )
+        except _Cancelled:
+            pass
+
+    def upsert(self, table: str, keys: tuple[str, ...], **values: Any) -> None:
+        """Insert a row, or where its keys are there already give it the other values."""
+        others = [name for name in values if name not in keys]
+        self.run(
+            f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))}) "
+            f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET "
+            + ", ".join(f"{name} = excluded.{name}" for name in others),
+            *values.values(),
+        )
+
+    def actor_id(self, name: str) -> int:
+        """The small number that stands for who is writing."""
+        found = self.value("SELECT id FROM actors WHERE name = ?", name)
+        return found or self.insert("actors", name=name)
+
+    def relation_id(self, name: str) -> int:
+        """The small number that stands for a type of edge."""
+        found = self.value("SELECT id FROM relations WHERE name = ?", name)
+        return found or self.insert("relations", name=name)
+
+    # Facts about the memory
+
+    def change(self) -> int:
+        """The number of the last committed write."""
+        return self.value("SELECT number FROM changes ORDER BY number DESC LIMIT 1") or 0
+
+    def now(self) -> int:
+        """Now, and never before the last write: a clock set back hides nothing."""
+        if not self._local.reading:
+            return self._latest()
+        if self._local.now is None:  # one moment for all that is read in a snapshot
+            self._local.now = self._latest()
+        return self._local.now
+
+    def _latest(self) -> int:
+        last = self.value("SELECT at FROM changes ORDER BY number DESC LIMIT 1")
+        return self.clock() if last is None else max(self.clock(), last)
+
+    def moment(self, as_of: AsOf) -> tuple[int, int]:
+        """An AsOf as (valid, known) in microseconds; an open known axis sees everything."""
+        known = FOREVER if as_of.known is None else to_micros(as_of.known)
+        if as_of.valid is not None:
+            return to_micros(as_of.valid), known
+        return min(self.now(), known), known
+
+    def meta(self, key: str) -> str | None:
+        """A named fact about the memory."""
+        found: str | None = self.value("SELECT value FROM meta WHERE key = ?", key)
+        return found
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Note a fact about the memory; inside a write."""
+        self.upsert("meta", ("key",), key=key, value=value)

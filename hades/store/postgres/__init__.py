@@ -1,0 +1,1 @@
+"""The engine for several processes and machines: PostgreSQL."""

@@ -1,0 +1,75 @@
+"""What PostgreSQL and the way to it can do wrong, as HadesErrors of one sentence each."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg_pool import PoolTimeout
+
+from hades.errors import Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
+from hades.store.faults import Busy
+
+_AWAY = "{place} cannot be reached ({error}): check that it runs, then try again."
+_BUSY = "Another process is writing to {place} and did not finish in time: try again."
+_NONE = "There is no HADES memory at {place}: make one with `hades db init`."
+
+_SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
+    (("55P03", "40001", "40P01"), Busy, _BUSY),
+    (("57014",), Unavailable, "{place} took too long to answer: ask for less, or try again."),
+    (("53100",), Unavailable, "There is no room left on the disk of {place}: free some space."),
+    (("53300",), Unavailable, "{place} has too many connections: close some, or allow more."),
+    (("53", "57P", "08", "58"), Unavailable, _AWAY),
+    (("28",), Denied, "{place} does not let you in ({error}): check user and password."),
+    (("42501",), Denied, "You may not do this in {place} ({error}): see `hades db grant`."),
+    (("25006",), Denied, "{place} is open for reading only."),
+    (("3D000",), NotFound, "{place} has no such database: create it with createdb."),
+    (("42P01", "3F000"), NotFound, _NONE),
+    (("XX001", "XX002"), Corrupt, "{place} is damaged ({error}): restore a backup."),
+    (("54",), InvalidInput, "That is too large to store: split it into parts."),
+    (("22", "23"), InvalidInput, "What was given cannot be stored ({error})."),
+)
+FAULTS = (psycopg.Error, PoolTimeout, UnicodeError, OverflowError)
+
+
+def translate(error: BaseException, place: str) -> HadesError:
+    """The HadesError that says in one sentence what PostgreSQL meant."""
+    said = " ".join(str(error).split())
+    code = getattr(error, "sqlstate", None) or ""
+    for codes, kind, sentence in _SENTENCES:
+        if code.startswith(codes):
+            return kind(sentence.format(place=place, error=said))
+    if isinstance(error, PoolTimeout):
+        return Unavailable(f"All connections to {place} are in use or none can be made: try again.")
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidInput("That text has a lone surrogate: it is not valid Unicode.")
+    if isinstance(error, OverflowError):
+        return InvalidInput("That number is too large.")
+    if isinstance(error, psycopg.OperationalError):
+        if "authentication failed" in said or "no password" in said:
+            return Denied(f"{place} does not let you in: check user and password.")
+        if "does not exist" in said:
+            return NotFound(f"{place} cannot be opened ({said}): create it first.")
+        return Unavailable(_AWAY.format(place=place, error=said))
+    if isinstance(error, psycopg.DataError):
+        return InvalidInput(f"What was given cannot be stored ({said}).")
+    return Unavailable(f"{place} answered with an error ({said}): look into its log.")
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the connection is gone, so that another one may do."""
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not (
+        isinstance(error, psycopg.errors.QueryCanceled | psycopg.errors.LockNotAvailable)
+    )
+
+
+class translated:
+    """Let nothing but HadesErrors out for what the server does."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, FAULTS):
+            raise translate(error, self._place) from error

@@ -1,0 +1,99 @@
+"""Opening a memory in PostgreSQL: making its tables, bringing them to today's shape."""
+
+from __future__ import annotations
+
+import secrets
+
+import psycopg
+from psycopg import Connection, sql
+
+from hades.domain.times import Clock
+from hades.errors import NotFound, Unavailable
+from hades.store.postgres.address import ServerAddress, read_server_address
+from hades.store.postgres.database import PostgresDatabase, lock_number
+from hades.store.postgres.dialect import defined
+from hades.store.postgres.faults import translated
+from hades.store.schema import OLDEST, STEPS, statements
+
+
+def open_server(
+    place: str, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
+) -> PostgresDatabase:
+    """Open the memory at an address, making its tables when there are none and `create` says so."""
+    address = read_server_address(place)
+    with (
+        translated(address.shown),
+        psycopg.connect(address.conninfo, autocommit=True) as connection,
+    ):
+        version = _version(connection, address.schema)
+        newest = OLDEST + len(STEPS) - 1
+        if version is None and (read_only or not create):
+            raise NotFound(
+                f"There is no memory at {address.shown}: remember something first, or make one "
+                "with `hades db init`."
+            )
+        if version is not None and version > newest:
+            raise Unavailable(
+                f"{address.shown} was written by a newer HADES (version {version}, this one knows "
+                f"{newest}): upgrade hades-memory to open it."
+            )
+        writable = version is None or _may_write(connection, address.schema)
+        if version != newest:
+            if read_only or not writable:
+                raise Unavailable(
+                    f"{address.shown} was written by an older HADES: open it for writing once, as "
+                    "`hades warm` does, which brings it up to date."
+                )
+            migrate(connection, address, clock)
+    return PostgresDatabase(
+        address,
+        read_only=read_only or not writable,
+        busy_timeout_s=busy_timeout_s,
+        clock=clock,
+    )
+
+
+def _version(connection: Connection[tuple[object, ...]], schema: str) -> int | None:
+    table = f'"{schema}".migrations'
+    found = connection.execute("SELECT to_regclass(%s)", [table]).fetchone()
+    if not found or found[0] is None:
+        return None
+    newest = connection.execute(
+        sql.SQL("SELECT max(number) FROM {}.migrations").format(sql.Identifier(schema))
+    ).fetchone()
+    return newest[0] if newest else None  # type: ignore[return-value]
+
+
+def _may_write(connection: Connection[tuple[object, ...]], schema: str) -> bool:
+    """Whether this user may write here; a server that only follows another may not be written."""
+    found = connection.execute(
+        "SELECT NOT pg_is_in_recovery() AND has_table_privilege(%s, 'INSERT')",
+        [f'"{schema}".changes'],
+    ).fetchone()
+    return bool(found and found[0])
+
+
+def migrate(
+    connection: Connection[tuple[object, ...]], address: ServerAddress, clock: Clock
+) -> None:
+    """Run the steps the database has not seen; processes that start at once do it one by one."""
+    schema = sql.Identifier(address.schema)
+    with connection.transaction():
+        connection.execute(f"SELECT pg_advisory_xact_lock({lock_number(address.schema)})")
+        if _version(connection, address.schema) is None:
+            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
+        connection.execute(sql.SQL("SET LOCAL search_path TO {}").format(schema))
+        done = _version(connection, address.schema)
+        for number, (name, script) in enumerate(STEPS, start=OLDEST):
+            if done is not None and number <= done:
+                continue
+            for statement in statements(script):
+                connection.execute(defined(statement).encode())
+            connection.execute(
+                "INSERT INTO migrations VALUES (%s, %s, %s)", [number, name, clock()]
+            )
+        if done is None:
+            connection.execute("INSERT INTO meta VALUES ('generation', %s)", [secrets.token_hex(8)])
+            connection.execute(
+                "INSERT INTO spaces (name, created_at) VALUES ('default', %s)", [clock()]
+            )

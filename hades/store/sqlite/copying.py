@@ -1,0 +1,102 @@
+"""Backup and restore: a memory file copied whole, while others read and write it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from hades.errors import InvalidInput, Unavailable
+from hades.store import purge
+from hades.store.drafts import draft_of
+from hades.store.records import Progress
+from hades.store.sqlite.database import SqliteDatabase
+from hades.store.sqlite.faults import translated
+from hades.store.sqlite.opening import open_file
+
+_COPIED_PAGES_A_STEP = 64
+"""A quarter of a megabyte: after each step progress is reported, and the copy can be stopped."""
+
+
+def backup(database: SqliteDatabase, target: str, on_progress: Progress | None) -> None:
+    """Copy the memory, as of one moment, to a new file while others read and write it.
+
+    Where `on_progress` raises, the copy stops and leaves nothing behind.
+    """
+    path = Path(target).expanduser()
+    if path.exists():
+        raise InvalidInput(f"{path} exists already: choose another name for the backup.")
+    with translated(path), draft_of(path) as draft, database.snapshot():
+        database.change()  # a snapshot begins with its first read
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with closing(sqlite3.connect(draft)) as copy:
+            _copy(database.connection, copy, "copying", on_progress)
+            copy.execute("PRAGMA journal_mode=WAL")
+        os.rename(draft, path)
+
+
+def restore(
+    database: SqliteDatabase, given: SqliteDatabase, actor: str, on_progress: Progress | None
+) -> None:
+    """Put back a backup, in one step, under everybody who has the memory open."""
+    with database.transaction():
+        purge.owe(database, purge.LEFTOVERS)
+    with translated(database.path), draft_of(database.path) as draft:
+        backup(given, str(draft), None)
+        opened = open_file(
+            draft,
+            create=False,
+            read_only=False,
+            busy_timeout_s=database.busy_timeout_s,
+            clock=database.clock,
+        )
+        with closing(opened) as ready:
+            _continue_from(database, ready, actor)
+            _copy(
+                ready.connection,
+                database.connection,
+                "restoring",
+                on_progress,
+                give_up_after_s=database.busy_timeout_s,
+            )
+
+
+def _continue_from(old: SqliteDatabase, new: SqliteDatabase, actor: str) -> None:
+    """Make a restored memory go on where the old one stood.
+
+    No number is given out twice: not that of a row, nor that of a change. Derived indexes
+    stand at a change of one generation; this begins another.
+    """
+    top = max(old.change(), new.change()) + 1
+    with new.transaction():
+        for name, seq in old.rows("SELECT name, seq FROM sqlite_sequence"):
+            known = new.value("SELECT seq FROM sqlite_sequence WHERE name = ?", name) or 0
+            new.run("DELETE FROM sqlite_sequence WHERE name = ?", name)
+            new.run("INSERT INTO sqlite_sequence VALUES (?, ?)", name, max(seq, known))
+        new.run(
+            "INSERT INTO changes VALUES (?, ?, ?, 'restore', NULL, NULL)",
+            *(top, max(old.now(), new.now()) + 1, new.actor_id(actor)),
+        )
+        purge.owe(new, purge.LEFTOVERS)
+        new.run("UPDATE meta SET value = ? WHERE key = 'generation'", secrets.token_hex(8))
+
+
+def _copy(
+    source: sqlite3.Connection,
+    target: sqlite3.Connection,
+    what: str,
+    on_progress: Progress | None,
+    give_up_after_s: float = 10.0,
+) -> None:
+    deadline = time.monotonic() + give_up_after_s
+
+    def report(status: int, remaining: int, total: int) -> None:
+        if on_progress is not None:
+            on_progress(what, total - remaining, total)
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > deadline:
+            raise Unavailable("Another process is writing and did not finish in time: try again.")
+
+    source.backup(target, pages=_COPIED_PAGES_A_STEP, progress=report, sleep=0.05)

@@ -1,0 +1,276 @@
+"""SQLite: one file, a connection a thread, one writer at a time.
+
+A write takes the file's single write lock at its start and is on disk when it returns
+(write-ahead log, synchronous=FULL). Whatever SQLite raises leaves here as a HadesError with
+one clear sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from hades.domain.times import Clock
+from hades.errors import Unavailable
+from hades.store.database import Database, Local
+from hades.store.drafts import leftovers
+from hades.store.purge import LEFTOVERS, LOG, REWRITE
+from hades.store.records import Problem
+from hades.store.sqlite.dialect import bound, said
+from hades.store.sqlite.faults import translated
+from hades.store.sqlite.guards import file_damage, row_guard
+
+_STATEMENTS_CACHED = 256
+_CLOSED = "This memory is closed: open it again."
+
+
+_inherited: list[object] = []
+"""Connections of the parent process. After a fork the child must neither use nor close them."""
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Give a connection what the tables need to be written."""
+    connection.create_function("row_guard", -1, row_guard, deterministic=True)
+
+
+class _ThreadConnection:
+    """A thread's connection; it is closed when the thread ends, and this goes with it."""
+
+    def __init__(self, connection: sqlite3.Connection, opened: set[sqlite3.Connection]) -> None:
+        self.connection = connection
+        self._opened = opened
+        self._pid = os.getpid()
+        opened.add(connection)
+
+    def __del__(self) -> None:
+        if self._pid == os.getpid():
+            self._opened.discard(self.connection)
+            self.connection.close()
+
+
+class SqliteDatabase(Database):
+    """One memory file and the connections to it."""
+
+    def __init__(self, path: Path, *, read_only: bool, busy_timeout_s: float, clock: Clock) -> None:
+        super().__init__(read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock)
+        self.path = path
+        self.place = str(path)
+        self._closed = False
+        self._registered = _register(path)
+        self._begin_process()
+
+    # Connections
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection, opened when first asked for."""
+        own: _ThreadConnection | None = getattr(self._own, "own", None)
+        if own is None or self._closed or self._pid != os.getpid():
+            own = self._connect()
+        return own.connection
+
+    def _begin_process(self) -> None:
+        self._pid = os.getpid()
+        self._own = threading.local()
+        self._local = Local()
+        self._opened: set[sqlite3.Connection] = set()
+        # Runs at `close`, or else when this is collected or Python ends.
+        self._release = weakref.finalize(
+            self, _close_all, self._opened, self._pid, self._registered
+        )
+
+    def _connect(self) -> _ThreadConnection:
+        if self._closed:
+            raise Unavailable(_CLOSED)
+        if self._pid != os.getpid():
+            _inherited.append((self._opened, self._own))
+            self._release.detach()
+            self._begin_process()
+        with translated(self.path):
+            own = self._own.own = _ThreadConnection(self._open_file(), self._opened)
+        if self._closed:  # meanwhile, by another thread
+            own.connection.close()
+            raise Unavailable(_CLOSED)
+        return own
+
+    def _open_file(self) -> sqlite3.Connection:
+        connection = self._open_uri("ro" if self.read_only else "rw")
+        try:
+            try:
+                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError:
+                # A write-ahead log needs its index file; where none can be made (a folder
+                # that is read-only) a file nobody writes to can still be read as it lies.
+                if not self.read_only or Path(f"{self.path}-wal").exists():
+                    raise
+                connection.close()
+                connection = self._open_uri("ro&immutable=1")
+            if not self.read_only:
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("PRAGMA secure_delete=ON")
+            connection.execute("PRAGMA mmap_size=268435456")
+            connection.execute("PRAGMA cache_size=-65536")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _open_uri(self, mode: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=self.busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=_STATEMENTS_CACHED,
+        )
+        add_functions(connection)
+        return connection
+
+    def close(self) -> None:
+        """Close the connections of all threads; what was written stays written."""
+        self._closed = True
+        self._release()
+
+    # Statements
+
+    def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
+        """All rows of a statement, its values given in order or by name."""
+        with translated(self.path):
+            return self._execute(sql, values, named).fetchall()
+
+    def row(self, sql: str, *values: Any, **named: Any) -> Any:
+        """The first row, or None; the others are not read."""
+        with translated(self.path):
+            return self._execute(sql, values, named).fetchone()
+
+    def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
+        """The rows of a statement as they are read, so many at once."""
+        with translated(self.path), closing(self._execute(sql, values, {})) as cursor:
+            while rows := cursor.fetchmany(at_once):
+                yield rows
+
+    def run(self, sql: str, *values: Any) -> int:
+        """A statement that changes something, inside a transaction; how many rows."""
+        with translated(self.path):
+            return self._execute(sql, values, {}).rowcount
+
+    def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
+        """The same statement with many values."""
+        with translated(self.path):
+            self.connection.executemany(said(sql), values)
+
+    def insert(self, table: str, **values: Any) -> int:
+        """Insert a row, its values given by column; its id, where the table gives one."""
+        names = ", ".join(f'"{name}"' for name in values)
+        sql = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(values))})"
+        with translated(self.path):
+            return self._execute(sql, values.values(), {}).lastrowid or 0
+
+    def _execute(self, sql: str, values: Iterable[Any], named: dict[str, Any]) -> sqlite3.Cursor:
+        if named:
+            by_name = dict(zip(named, bound(named.values()), strict=True))
+            return self.connection.execute(said(sql), by_name)
+        return self.connection.execute(said(sql), bound(values))
+
+    # Transactions
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a write or a snapshot."""
+        return self.connection.in_transaction
+
+    def _begin(self, *, writing: bool) -> None:
+        self.run("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    def _end(self, word: str) -> None:
+        self.run(word)
+
+    @contextmanager
+    def patient(self, seconds: float) -> Iterator[None]:
+        """Inside, this thread's writes wait so long for another's end."""
+        self.run(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+        try:
+            yield
+        finally:
+            if not self._closed:
+                self.run(f"PRAGMA busy_timeout={int(self.busy_timeout_s * 1000)}")
+
+    # The file
+
+    @property
+    def files(self) -> Path:
+        """The path beside which lie indexes, uploads and other files of this memory."""
+        return self.path
+
+    def size(self) -> int:
+        """The bytes of the file."""
+        return self.path.stat().st_size
+
+    def last_id(self, table: str, column: str) -> int:
+        """The highest number a table ever gave to a row."""
+        given = self.value("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+        top = self.value(f"SELECT max({column}) FROM {table}")
+        return max(given or 0, top or 0)
+
+    def keep_ids(self) -> None:
+        """SQLite itself gives no number out again."""
+
+    def damage(self) -> list[Problem]:
+        """What SQLite finds damaged, and rows that do not match their checksums."""
+        return file_damage(self)
+
+    def maintain(self) -> dict[str, Callable[[], object]]:
+        """How what is owed after an erasure is done here; each says whether it was.
+
+        Deleted cells are overwritten, but cells that moved between pages leave copies in the
+        unused part of a page: only writing the file anew (VACUUM) is sure to lose them.
+        """
+        return {
+            REWRITE: lambda: self.run("VACUUM") is not None,
+            LOG: lambda: self.row("PRAGMA wal_checkpoint(TRUNCATE)")[0] == 0,
+            LEFTOVERS: lambda: not leftovers(self.path, remove=True),
+        }
+
+
+# Closing any descriptor of a file drops all locks this process holds on it (POSIX), and
+# with them SQLite's. So a file is read directly only while no database here has it open.
+OPENING = threading.RLock()
+_registry: dict[tuple[int, int], int] = {}
+
+
+def _close_all(opened: set[sqlite3.Connection], pid: int, registered: tuple[int, int]) -> None:
+    if pid == os.getpid():
+        for connection in list(opened):
+            connection.close()
+        opened.clear()
+        _unregister(registered)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def is_registered(path: Path) -> bool:
+    return _registry.get(_identity(path), 0) > 0
+
+
+def _register(path: Path) -> tuple[int, int]:
+    with OPENING:
+        identity = _identity(path)
+        _registry[identity] = _registry.get(identity, 0) + 1
+        return identity
+
+
+def _unregister(identity: tuple[int, int]) -> None:
+    with OPENING:
+        _registry[identity] -= 1
+        if not _registry[identity]:
+            del _registry[identity]

@@ -1,0 +1,32 @@
+"""How statements are said to SQLite: lists come as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+_MARK = r"(\?\d*|:\w+)"
+_RULES = (
+    (re.compile(rf"= ANY\({_MARK}\)"), r"IN (SELECT value FROM json_each(\1))"),
+    (re.compile(rf"<> ALL\({_MARK}\)"), r"NOT IN (SELECT value FROM json_each(\1))"),
+    (
+        re.compile(rf"json_has\(([\w.]+), {_MARK}\)"),
+        r"EXISTS (SELECT 1 FROM json_each(\1) WHERE value = \2)",
+    ),
+)
+
+
+@lru_cache(maxsize=1_024)
+def said(sql: str) -> str:
+    """A statement as SQLite understands it."""
+    for pattern, form in _RULES:
+        sql = pattern.sub(form, sql)
+    return sql
+
+
+def bound(values: Iterable[Any]) -> list[Any]:
+    """Values as SQLite takes them."""
+    return [json.dumps(value) if type(value) is list else value for value in values]

@@ -1,0 +1,70 @@
+"""What SQLite and the disk can do wrong, as HadesErrors of one sentence each."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from hades.errors import Corrupt, Denied, HadesError, InvalidInput, Unavailable
+from hades.store.faults import Busy
+
+_FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
+"""What SQLite raises; damaged text inside an error message cannot even be decoded."""
+
+_BUSY = "Another process is writing to {path} and did not finish in time: try again."
+_FULL = "There is no room left on the disk of {path}: nothing was written; free some space."
+_DENIED = "{path} cannot be written: check its permissions and those of its folder."
+_DAMAGED = "{path} is damaged ({error}): run `hades check`, or restore a backup."
+_CANNOT_OPEN = "{path} cannot be opened: check that it exists and that you may read it."
+
+_SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
+    (("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"), Busy, _BUSY),
+    (("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE"), Unavailable, _FULL),
+    (("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH"), Denied, _DENIED),
+    (("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_IOERR_SHORT"), Corrupt, _DAMAGED),
+    (("SQLITE_CANTOPEN",), Unavailable, _CANNOT_OPEN),
+    (("SQLITE_TOOBIG",), InvalidInput, "That is too large to store: split it into parts."),
+    (("SQLITE_CONSTRAINT",), InvalidInput, "What was given contradicts itself ({error})."),
+    (("SQLITE_IOERR",), Unavailable, "The disk of {path} does not answer ({error}): check it."),
+)
+
+
+def translate(error: Exception, path: Path) -> HadesError:
+    """The HadesError that says in one sentence what SQLite or the system meant."""
+    if isinstance(error, OSError):
+        if error.errno in (28, 122):
+            return Unavailable(_FULL.format(path=path))
+        kind: type[HadesError] = Denied if isinstance(error, PermissionError) else Unavailable
+        return kind(f"{path} cannot be used ({error.strerror or error}): check the path.")
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+        return Unavailable("This memory is closed: open it again.")
+    if isinstance(error, sqlite3.InterfaceError | sqlite3.ProgrammingError):
+        return InvalidInput(f"A value of a wrong type was given: {error}.")
+    name = getattr(error, "sqlite_errorname", "") or ""
+    for prefixes, error_kind, sentence in _SENTENCES:
+        if name.startswith(prefixes):
+            return error_kind(sentence.format(path=path, error=error))
+    if isinstance(error, OverflowError):
+        return InvalidInput("That number is too large.")
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidInput("That text has a lone surrogate: it is not valid Unicode.")
+    if isinstance(error, UnicodeDecodeError) or "decode" in str(error):
+        return Corrupt(_DAMAGED.format(path=path, error="text that is not UTF-8"))
+    return Corrupt(_DAMAGED.format(path=path, error=error))
+
+
+class translated:
+    """Let nothing but HadesErrors out for what the file or the disk does.
+
+    A class, since it guards every statement: a generator would take four times as long.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, (*_FAULTS, OSError)):
+            raise translate(error, self._path) from error
