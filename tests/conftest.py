@@ -1,7 +1,7 @@
 """What tests share: a clock they hold, and a memory of their own.
 
-The contract of `Memory` is tested twice: on a file of this process, and on a `Client` of a
-real server over the same file.
+The contract of `Memory` is tested three times: on a file of this process, on a database of a
+real PostgreSQL, and on a `Client` of a real server over the file.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ CONTRACT = frozenset(
     | {"test_exploring", "test_reviewing", "test_findings"}
     | {"test_triples", "test_pipeline", "test_search_findings"}
 )
-"""The files whose tests of `memory` hold for a client too; one that does not is marked
-`embedded`, with the reason."""
+"""The files whose tests of `memory` hold for PostgreSQL and for a client too; one that does not
+is marked `embedded`, with the reason."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -119,14 +119,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def memory(request: pytest.FixtureRequest, path: Path, clock: HeldClock) -> Iterator[hades.Memory]:
-    if getattr(request, "param", "embedded") == "embedded":
-        with hades.open(path, clock=clock, actor="ann") as opened:
-            yield opened
-        return
-    if request.param == "postgres":
-        address = request.getfixturevalue("postgres")
-        with hades.open(address, clock=clock, actor="ann") as opened:
+def place(request: pytest.FixtureRequest, path: Path) -> str | Path:
+    """Where the memory of a test lies: a file, or a database."""
+    kind = getattr(request.node, "callspec", None) and request.node.callspec.params.get("memory")
+    return str(request.getfixturevalue("postgres")) if kind == "postgres" else path
+
+
+@pytest.fixture
+def memory(
+    request: pytest.FixtureRequest, place: str | Path, path: Path, clock: HeldClock
+) -> Iterator[hades.Memory]:
+    if getattr(request, "param", "embedded") != "client":
+        with hades.open(place, clock=clock, actor="ann") as opened:
             yield opened
         return
     server = request.getfixturevalue("server")

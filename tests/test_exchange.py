@@ -19,7 +19,7 @@ from tests.conftest import HeldClock
 
 
 @pytest.fixture
-def full(memory: hades.Memory, path: Path, clock: HeldClock) -> hades.Memory:
+def full(memory: hades.Memory, place: str | Path, clock: HeldClock) -> hades.Memory:
     """A memory with something of everything."""
     memory.remember("design/x", "Rejected\x00 – ünïcödé 🜏", tags=["decision"], confidence=0.5)
     memory.remember("doc", "\n".join(f"line {n}" for n in range(100)), metadata={"a": [1, None]})
@@ -39,7 +39,7 @@ def full(memory: hades.Memory, path: Path, clock: HeldClock) -> hades.Memory:
     memory.purge("secret")
     memory.create_space("work")
     memory.in_space("work").remember("doc", "another", valid_from="2030")
-    with hades.open(path, clock=clock, actor="ann") as own:
+    with hades.open(place, clock=clock, actor="ann") as own:
         _put_chunk(own._store)
     return memory
 

@@ -249,11 +249,11 @@ def test_a_purged_topic_is_found_at_no_time(story: hades.Memory) -> None:
 
 
 def test_a_handle_for_reading_answers_and_tells_what_waits(
-    story: hades.Memory, path: Path, clock: HeldClock
+    story: hades.Memory, place: str | Path, clock: HeldClock
 ) -> None:
     story.recall(QUESTION)
     story.remember("news", "Approach X was renamed.")
-    with hades.open(path, read_only=True, clock=clock) as reader:
+    with hades.open(place, read_only=True, clock=clock) as reader:
         found = reader.recall(QUESTION)
         assert found.passages[0].chunk.topic == "design/approach_x"
         assert "news" not in topics(found)

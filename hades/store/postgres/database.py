@@ -157,15 +157,11 @@ class PostgresDatabase(Database):
     def insert(self, table: str, **values: Any) -> int:
         """Insert a row, its values given by column; its id, where the table gives one."""
         names = ", ".join(f'"{name}"' for name in values)
-        text = f"INSERT INTO {table} ({names}) VALUES ({', '.join(['%s'] * len(values))})"
-        if _NUMBERED[table] not in _KEYS:
-            self._with(lambda connection: connection.execute(text, [*values.values()]))
-            return 0
-        text += f" RETURNING {_NUMBERED[table]}"
-        found = self._with(
-            lambda connection: connection.execute(text, [*values.values()]).fetchone()
-        )
-        return int(found[0]) if found else 0
+        text = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(values))})"
+        if _NUMBERED[table] in _KEYS:
+            return int(self.value(f"{text} RETURNING {_NUMBERED[table]}", *values.values()))
+        self.run(text, *values.values())
+        return 0
 
     # Transactions
 
