@@ -40,6 +40,14 @@ def ingest(
     in_process: Annotated[
         bool, typer.Option("--in-process", help="Debugging: read files here, without limits.")
     ] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            "--ray",
+            metavar="ADDRESS",
+            help="Have Ray workers read and encode: local, auto or a cluster's host:port.",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on: look for changes every two seconds.")
@@ -64,6 +72,7 @@ def ingest(
                     dry_run=dry_run,
                     follow_links=follow_links,
                     in_process=in_process,
+                    ray=ray,
                     on_progress=progress,
                 )
             news = summary.added + summary.changed + summary.renamed + summary.removed
