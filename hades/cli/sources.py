@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -62,7 +63,9 @@ def ingest(
     with invocation.opened(create=True) as memory:
         known: list[tuple[str, str]] | None = None
         while True:
-            with invocation.progress() as progress:
+            # Ray prints the death of a worker on standard output, where the result belongs.
+            told_to = sys.stdout if ray is None else sys.stderr
+            with invocation.progress() as progress, redirect_stdout(told_to):
                 summary = memory.ingest(
                     *paths,
                     prefix=prefix,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 
 from hades.domain.rules import clean_name
@@ -13,7 +13,7 @@ from hades.ingest.document import Bad, Document
 from hades.ingest.gather import Item, Read, Root, gather, root_of
 from hades.ingest.history import BATCH_DOCUMENTS, History, batches, store_document
 from hades.ingest.phases import Phases, Saying
-from hades.ingest.spread import Spread, ray_workers, reading_spread
+from hades.ingest.spread import RayWorkers, Spread, reading_spread
 from hades.ingest.summary import Summary
 from hades.ingest.walk import LEADS_OUT
 from hades.ingest.workers import Workers
@@ -83,7 +83,10 @@ class Pipeline:
             raise InvalidInput("A dry run of a history is not possible: leave one of them out.")
         if in_process and ray is not None:
             raise InvalidInput("Files are read in this process or by Ray: leave one of them out.")
-        with nullcontext(map) if ray is None else ray_workers(ray, self._still_wanted) as spread:
+        with ExitStack() as until_done:
+            spread: Spread = map
+            if ray is not None:
+                spread = until_done.enter_context(closing(RayWorkers(ray, self._still_wanted)))
             if "nodes" in phases:
                 workers = Workers(self._still_wanted, in_process=in_process)
                 read = workers.read if ray is None else reading_spread(spread, workers.read)

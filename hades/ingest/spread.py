@@ -15,11 +15,10 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
-from itertools import groupby, islice, tee
+from itertools import chain, groupby, islice, tee
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -55,69 +54,79 @@ class Spread(Protocol):
         """What the function makes of each part."""
 
 
-@contextmanager
-def ray_workers(address: str, still_wanted: Callable[[], None]) -> Iterator[Spread]:
+class RayWorkers:
     """Workers of the Ray cluster at an address; `local` starts one here, and stops it again.
 
-    `still_wanted` is called while results are waited for; it ends everything by raising.
+    It is found, or started, when there is work; a Ray that this process uses already is taken
+    as it is. `still_wanted` is called while results are waited for; it ends all by raising.
     """
-    if address not in (LOCAL, "auto") and ":" not in address:
-        raise InvalidInput(f"{address} is no Ray cluster: give local, auto or its host:port.")
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    if address == LOCAL:
-        # Ray reads this when it is imported: its node then is 127.0.0.1 on every system.
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-    try:
-        ray: Any = import_module("ray")
-    except ImportError as error:
-        raise Unavailable("Ray needs the extra `cluster`: pip install '.[cluster]'.") from error
-    is_ours = not ray.is_initialized()
-    if is_ours:
-        options = {"num_cpus": cores(), "include_dashboard": False} if address == LOCAL else {}
+
+    def __init__(self, address: str, still_wanted: Callable[[], None]) -> None:
+        if address not in (LOCAL, "auto") and ":" not in address:
+            raise InvalidInput(f"{address} is no Ray cluster: give local, auto or its host:port.")
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        if address == LOCAL:
+            # Ray reads this when it is imported: its node then is 127.0.0.1 on every system.
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         try:
-            ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            why = one_line(str(error))
-            raise Unavailable(f"The Ray cluster {address} cannot be used: {why}") from error
-    limits = load_settings()
-    environment = {
-        "HADES_THREADS": "1",
-        "HADES_INGEST_SECONDS": str(limits.ingest_seconds),
-        "HADES_INGEST_MEMORY_MB": str(limits.ingest_memory_mb),
-        "HADES_INGEST_TEXT_MB": str(limits.ingest_text_mb),
-    }
-    work = partial(ray.remote(_work).remote, __version__, environment)
-    try:
-        yield partial(_spread, ray, work, still_wanted)
-    finally:
-        if is_ours:
-            ray.shutdown()
+            self._ray: Any = import_module("ray")
+        except ImportError as error:
+            raise Unavailable("Ray needs the extra `cluster`: pip install '.[cluster]'.") from error
+        self._address = address
+        self._still_wanted = still_wanted
+        self._is_ours = False
 
+    def close(self) -> None:
+        """Leave the cluster; what was started here ends."""
+        if self._is_ours:
+            self._ray.shutdown()
 
-def _spread(
-    ray: Any,
-    work: Callable[..., Any],
-    still_wanted: Callable[[], None],
-    function: Callable[[Part], Made],
-    parts: Iterable[Part],
-) -> Iterator[Made]:
-    """What a function makes of parts, in their order; some are worked on at the same time."""
-    parts, under_way = iter(parts), deque[Any]()
-    room = PARTS_AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-    try:
-        while True:
-            under_way.extend(work(function, part) for part in islice(parts, room - len(under_way)))
-            if not under_way:
-                return
-            while not ray.wait([under_way[0]], timeout=LOOK_EVERY_S)[0]:
-                still_wanted()
-            yield ray.get(under_way.popleft())
-    except ray.exceptions.RayError as error:
-        cause = getattr(error, "cause", None)
-        if isinstance(cause, HadesError):
-            raise cause from error
-        why = one_line(str(cause or error))
-        raise Unavailable(f"Ray could not do its part; ingest again to go on: {why}") from error
+    def __call__(
+        self, function: Callable[[Part], Made], parts: Iterable[Part], /
+    ) -> Iterator[Made]:
+        """What a function makes of parts, in their order; some are worked on at once."""
+        ray, parts, under_way = self._ray, iter(parts), deque[Any]()
+        if (first := next(parts, None)) is None:
+            return
+        parts, work = chain((first,), parts), self._work
+        room = PARTS_AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        try:
+            while True:
+                for part in islice(parts, room - len(under_way)):
+                    under_way.append(work(function, part))
+                if not under_way:
+                    return
+                while not ray.wait([under_way[0]], timeout=LOOK_EVERY_S)[0]:
+                    self._still_wanted()
+                yield ray.get(under_way.popleft())
+        except ray.exceptions.RayError as error:
+            cause = getattr(error, "cause", None)
+            if isinstance(cause, HadesError):
+                raise cause from error
+            why = one_line(str(cause or error))
+            raise Unavailable(f"Ray failed ({why}): ingest again, and it goes on.") from error
+
+    @cached_property
+    def _work(self) -> Callable[..., Any]:
+        """Has a worker do a part: the cluster is found."""
+        if not self._ray.is_initialized():
+            here = {"num_cpus": cores(), "include_dashboard": False}
+            options = here if self._address == LOCAL else {}
+            options |= {"log_to_driver": False, "logging_level": logging.ERROR}
+            try:
+                self._ray.init(self._address, **options)
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                why = one_line(str(error))
+                raise Unavailable(f"There is no Ray cluster {self._address}: {why}") from error
+            self._is_ours = True
+        limits = load_settings()
+        environment = {
+            "HADES_THREADS": "1",
+            "HADES_INGEST_SECONDS": str(limits.ingest_seconds),
+            "HADES_INGEST_MEMORY_MB": str(limits.ingest_memory_mb),
+            "HADES_INGEST_TEXT_MB": str(limits.ingest_text_mb),
+        }
+        return partial(self._ray.remote(_work).remote, __version__, environment)
 
 
 def _work(
