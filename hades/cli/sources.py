@@ -46,7 +46,7 @@ def ingest(
         typer.Option(
             "--ray",
             metavar="ADDRESS",
-            help="Have Ray workers read and encode: local, auto or a cluster's host:port.",
+            help="Have Ray workers read and encode: local, or a cluster's host:port.",
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,

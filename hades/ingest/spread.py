@@ -20,6 +20,7 @@ from functools import cache, cached_property, partial
 from importlib import import_module
 from itertools import chain, groupby, islice, tee
 from pathlib import Path
+from socket import create_connection
 from typing import Any, Protocol, TypeVar
 
 from hades import __version__
@@ -35,6 +36,7 @@ from hades.settings import cores, load_settings
 LOCAL = "local"
 PART_FILES = 20
 """So many files are read together by one worker."""
+CONNECT_S = 10.0
 PARTS_AHEAD = 2
 """For each core of the cluster: one part is done, another waits for it."""
 
@@ -62,8 +64,9 @@ class RayWorkers:
     """
 
     def __init__(self, address: str, still_wanted: Callable[[], None]) -> None:
-        if address not in (LOCAL, "auto") and ":" not in address:
-            raise InvalidInput(f"{address} is no Ray cluster: give local, auto or its host:port.")
+        host, _, port = address.rpartition(":")
+        if address != LOCAL and not (host and port.isdecimal()):
+            raise InvalidInput(f"{address} is no Ray cluster: give local, or its host:port.")
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         if address == LOCAL:
             # Ray reads this when it is imported: its node then is 127.0.0.1 on every system.
@@ -110,14 +113,17 @@ class RayWorkers:
     def _work(self) -> Callable[..., Any]:
         """Has a worker do a part: the cluster is found."""
         if not self._ray.is_initialized():
-            here = {"num_cpus": cores(), "include_dashboard": False}
-            options = here if self._address == LOCAL else {}
-            options |= {"log_to_driver": False, "logging_level": logging.ERROR}
+            options = {"log_to_driver": False, "logging_level": logging.ERROR}
             try:
+                if self._address == LOCAL:
+                    options |= {"num_cpus": cores(), "include_dashboard": False}
+                else:  # Ray tries for a quarter of an hour to reach what is not there
+                    host, _, port = self._address.rpartition(":")
+                    create_connection((host, int(port)), CONNECT_S).close()
                 self._ray.init(self._address, **options)
-            except (ConnectionError, RuntimeError, ValueError) as error:
+            except (OSError, OverflowError, RuntimeError, ValueError) as error:
                 why = one_line(str(error))
-                raise Unavailable(f"There is no Ray cluster {self._address}: {why}") from error
+                raise Unavailable(f"Ray at {self._address} cannot be used: {why}") from error
             self._is_ours = True
         limits = load_settings()
         environment = {

@@ -44,8 +44,8 @@ def ingest(
     Links that lead out of a folder are named and skipped, unless `follow_links`. Files are
     read in processes of their own, with limits (settings `ingest_…`) for each document;
     `in_process` reads them here and without, for debugging. `ray` has files read, cut and
-    encoded and names found by workers of Ray: `local` starts some on this machine, `auto` or
-    host:port finds a cluster (the extra `cluster`). What is stored is the same.
+    encoded and names found by workers of Ray: `local` starts some on this machine,
+    host:port is a cluster (the extra `cluster`). What is stored is the same.
     """
     from hades.ingest.pipeline import Pipeline
     from hades.ingest.spread import LoadedElsewhere

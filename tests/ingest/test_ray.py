@@ -21,6 +21,7 @@ from hades.errors import InvalidInput, Unavailable
 from hades.ingest.spread import RayWorkers
 from tests.attack import files
 
+NO_RAY = "Ray is not installed: the extra `cluster`"
 SKIPPED = [
     ("c/binary.md", "c/binary.md is binary, not text: no reader knows what is in it."),
     ("c/slow.docx", "It takes longer than 1 s to read (ingest_seconds)."),
@@ -35,7 +36,7 @@ class Stopped(Exception):
 def ray() -> Iterator[Any]:
     """Ray on this machine, started as `hades ingest --ray local` does; all tests share it."""
     if find_spec("ray") is None:
-        pytest.skip("Ray is not installed: the extra `cluster`")
+        pytest.skip(NO_RAY)
     with closing(RayWorkers("local", lambda: None)) as workers:
         assert list(workers(abs, [-2, -1])) == [2, 1]
         yield sys.modules["ray"]
@@ -149,6 +150,16 @@ def test_an_address_is_checked(tmp_path: Path, corpus: Path) -> None:
         pytest.raises(InvalidInput, match="docs is no Ray cluster"),
     ):
         memory.ingest(corpus, ray="docs")
+
+
+def test_a_cluster_that_is_not_there_is_one_sentence(tmp_path: Path, corpus: Path) -> None:
+    if find_spec("ray") is None:
+        pytest.skip(NO_RAY)
+    code = "import hades, sys; hades.open(sys.argv[1]).ingest(sys.argv[2], ray='127.0.0.1:9')"
+    command = [sys.executable, "-c", code, str(tmp_path / "m.hades"), str(corpus)]
+    failed = subprocess.run(command, capture_output=True, text=True)
+    last = failed.stderr.splitlines()[-1]
+    assert last.startswith("hades.errors.Unavailable: Ray at 127.0.0.1:9 cannot be used: ")
 
 
 def test_without_ray_the_extra_is_named(
