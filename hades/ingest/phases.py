@@ -120,13 +120,11 @@ class Phases:
         """Give every chunk a vector; how many got one."""
         last = self._store.chunks.embedded(encoder.model)
         done, total = 0, len(self._store.chunks.unembedded(encoder.model, last, 1 << 30))
-        ahead, waiting_chunks = tee(self._unembedded(encoder.model, last))
-        texts = map(self._embedded_texts, ahead)
-        vectors = self._vectors(encoder, texts, "embedding", 0, total)
-        for batch, rows in zip(waiting_chunks, vectors, strict=True):
+        texts = map(self._embedded_texts, self._unembedded(encoder.model, last))
+        for rows in self._vectors(encoder, texts, "embedding", 0, total):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
-            done += len(batch)
+            done += len(rows)
             self._told("embedding", done, total)
         self._embed_facts(encoder)
         # Every commit waits for the disk, and most often there is one note to index.
