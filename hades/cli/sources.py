@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +41,14 @@ def ingest(
     in_process: Annotated[
         bool, typer.Option("--in-process", help="Debugging: read files here, without limits.")
     ] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            "--ray",
+            metavar="ADDRESS",
+            help="Have Ray workers read and encode: local, or a cluster's host:port.",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on: look for changes every two seconds.")
@@ -54,7 +63,9 @@ def ingest(
     with invocation.opened(create=True) as memory:
         known: list[tuple[str, str]] | None = None
         while True:
-            with invocation.progress() as progress:
+            # Ray prints the death of a worker on standard output, where the result belongs.
+            told_to = sys.stdout if ray is None else sys.stderr
+            with invocation.progress() as progress, redirect_stdout(told_to):
                 summary = memory.ingest(
                     *paths,
                     prefix=prefix,
@@ -64,6 +75,7 @@ def ingest(
                     dry_run=dry_run,
                     follow_links=follow_links,
                     in_process=in_process,
+                    ray=ray,
                     on_progress=progress,
                 )
             news = summary.added + summary.changed + summary.renamed + summary.removed

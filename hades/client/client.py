@@ -238,6 +238,7 @@ class Client(RemoteView, Memory):
         source: str | None = None,
         follow_links: bool = False,
         in_process: bool = False,
+        ray: str | None = None,
         on_progress: Progress | None = None,
     ) -> Summary:
         """Send files and folders of this machine to be taken in; see `Memory.ingest`.
@@ -250,6 +251,8 @@ class Client(RemoteView, Memory):
             raise InvalidInput("Give at least one file or folder to ingest.")
         if in_process:
             raise InvalidInput("A server reads files in processes of their own: no in_process.")
+        if ray is not None:
+            raise InvalidInput("A server ingests without Ray: use it where the memory is.")
         self._refuse_now()
         options: dict[str, Any] = {"prefix": prefix, "dry_run": dry_run}
         if history:

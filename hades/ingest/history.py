@@ -130,14 +130,16 @@ class History:
         summary.unchanged += exists and not appended
 
 
-def batches(items: Iterable[Batched], size: Callable[[Batched], int]) -> Iterator[list[Batched]]:
+def batches(
+    items: Iterable[Batched], size: Callable[[Batched], int], at_most: int = BATCH_DOCUMENTS
+) -> Iterator[list[Batched]]:
     """Items in lists that are not too long, nor too large together."""
     batch: list[Batched] = []
     held = 0
     for item in items:
         batch.append(item)
         held += size(item)
-        if len(batch) == BATCH_DOCUMENTS or held >= BATCH_CHARACTERS:
+        if len(batch) == at_most or held >= BATCH_CHARACTERS:
             yield batch
             batch, held = [], 0
     if batch:

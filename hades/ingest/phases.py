@@ -7,8 +7,10 @@ depends on the texts alone, not on the order in which they came.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from functools import partial
+from itertools import chain, tee
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +33,7 @@ from hades.ingest.history import batches
 from hades.ingest.introduce import Found, Introducer
 from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
+from hades.ingest.spread import Spread
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.models.names_extractor import WORDS_AT_MOST, is_name
@@ -42,6 +45,8 @@ BATCH_TEXTS = 256
 TOLD_TEXTS = 64
 """About three seconds of work on two cores, where a whole batch takes twelve."""
 BATCH_CHUNKS = 2_000
+PART_STATES = 20
+"""So many states are cut together by one worker."""
 
 OLD_CHUNKS_READ_AGAIN = 1_000
 """So many old chunks are simply read again when new names come; of more, only those that
@@ -74,11 +79,13 @@ class Phases:
         actor: str,
         on_progress: Progress | None,
         saying: Saying | None = None,
+        spread: Spread = map,
     ) -> None:
         self._store = store
         self._space = space
         self._actor = actor
         self._saying = saying
+        self._spread = spread
         self._told = on_progress or (lambda _what, _done, _total: None)
 
     # Chunks
@@ -88,7 +95,10 @@ class Phases:
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         passages = self._store.chunks
         for waiting in self._waiting(Phase.CHUNKS):
-            for batch in batches(map(self._cut, waiting), lambda cut: cut.characters):
+            uncut = map(self._uncut, waiting)
+            parts = batches(uncut, lambda state: len(state.content or ""), PART_STATES)
+            cut = chain.from_iterable(self._spread(_cut_all, parts))
+            for batch in batches(cut, lambda state: state.characters):
                 with self._store.transaction():
                     for state, _, chunks, outline in batch:
                         with self._store.write(self._actor, "cut", self._space) as write:
@@ -99,22 +109,10 @@ class Phases:
                 self._told("cutting", done, total)
         return done
 
-    def _cut(self, pending: Pending) -> _Cut:
-        """What a state is cut into: made before anything is locked."""
+    def _uncut(self, pending: Pending) -> _Uncut:
         if self._store.chunks.is_forgotten(pending.state):
-            return _Cut(pending.state)
-        content = self._store.topics.content(pending.state)
-        document = _document(pending, content)
-        found = chunk(document, count_tokens) if content.strip() else []
-        # A note's name is often the best that it says.
-        name = spoken(pending.topic) if pending.outline is None else ""
-        chunks = [
-            ChunkDraft(
-                *(p.start, p.end, content[p.start : p.end], p.tokens, _under(name, p.heading))
-            )
-            for p in found
-        ]
-        return _Cut(pending.state, len(content), chunks, pack_introductions(document, found))
+            return _Uncut(pending, None)
+        return _Uncut(pending, self._store.topics.content(pending.state))
 
     # Embeddings
 
@@ -122,11 +120,11 @@ class Phases:
         """Give every chunk a vector; how many got one."""
         last = self._store.chunks.embedded(encoder.model)
         done, total = 0, len(self._store.chunks.unembedded(encoder.model, last, 1 << 30))
-        while batch := self._store.chunks.unembedded(encoder.model, last, BATCH_TEXTS):
-            rows = self._vectors(encoder, self._embedded_texts(batch), done, total)
+        texts = map(self._embedded_texts, self._unembedded(encoder.model, last))
+        for rows in self._vectors(encoder, texts, "embedding", 0, total):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
-            done, last = done + len(batch), batch[-1]
+            done += len(rows)
             self._told("embedding", done, total)
         self._embed_facts(encoder)
         # Every commit waits for the disk, and most often there is one note to index.
@@ -138,6 +136,11 @@ class Phases:
             with self._store.transaction():
                 self._advance(batch_of_states)
         return done
+
+    def _unembedded(self, model: str, last: int) -> Iterator[list[int]]:
+        while batch := self._store.chunks.unembedded(model, last, BATCH_TEXTS):
+            yield batch
+            last = batch[-1]
 
     def _embed_facts(self, encoder: Encoder) -> None:
         """Give what was told by edges its vectors; nobody told what is only alike."""
@@ -153,7 +156,7 @@ class Phases:
                 with self._store.transaction():
                     edges.set_embedded(encoder.model, batch[-1][0])
                 continue
-            rows = self._vectors(encoder, texts, done, total)
+            [rows] = self._vectors(encoder, [texts], "embedding facts", done, total)
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
                 edges.set_embedded(encoder.model, batch[-1][0])
@@ -165,19 +168,28 @@ class Phases:
             self._store.chunks.advance(pending.state, Phase.EDGES, pending.outline)
 
     def _vectors(
-        self, encoder: Encoder, texts: Mapping[int, Sequence[str]], done: int, total: int
-    ) -> list[tuple[int, bytes]]:
-        """The vectors of each node's texts, told of in parts: whoever is told can stop it."""
-        flat = [text for of_node in texts.values() for text in of_node]
-        found: list[npt.NDArray[np.float16]] = []
-        for at in range(0, len(flat), TOLD_TEXTS):
-            self._told("embedding", done + at, total)
-            found += [*encoder.encode(flat[at : at + TOLD_TEXTS]).astype(np.float16)]
-        vectors = iter(found)
-        return [
-            (node, b"".join(next(vectors).tobytes() for _ in of_node))
-            for node, of_node in texts.items()
-        ]
+        self,
+        encoder: Encoder,
+        batches_of_texts: Iterable[Mapping[int, Sequence[str]]],
+        what: str,
+        done: int,
+        total: int,
+    ) -> Iterator[list[tuple[int, bytes]]]:
+        """The vectors of each node's texts, batch by batch.
+
+        Told of in parts: whoever is told can stop it. Texts may be drawn some batches ahead.
+        """
+        ahead, batches_of_texts = tee(batches_of_texts)
+        flat = (list(chain.from_iterable(texts.values())) for texts in ahead)
+        parts = (part for texts in flat for part in _parts(texts, TOLD_TEXTS))
+        vectors = chain.from_iterable(self._spread(partial(_encode, encoder), parts))
+        for texts in batches_of_texts:
+            rows = []
+            for node, of_node in texts.items():
+                self._told(what, done, total)
+                rows.append((node, b"".join(next(vectors).tobytes() for _ in of_node)))
+                done += 1
+            yield rows
 
     def _embedded_texts(self, chunks: Sequence[int]) -> dict[int, list[str]]:
         """What is embedded of each chunk: all of it, and of a note each sentence as well."""
@@ -223,8 +235,9 @@ class Phases:
 
     def _found(self, texts: Sequence[Sequence[str]]) -> list[Found]:
         """The names of the chunks of many states, found all at once: models like that."""
-        extractor = load_extractor(self._store.meta("extractor") or DEFAULT_EXTRACTOR)
-        names = iter(extractor.names([text for of_state in texts for text in of_state]))
+        find = partial(_find_names, self._store.meta("extractor") or DEFAULT_EXTRACTOR)
+        parts = _parts([text for of_state in texts for text in of_state], BATCH_TEXTS)
+        names = chain.from_iterable(self._spread(find, parts))
         return [[next(names) for _ in of_state] for of_state in texts]
 
     def _match(self) -> None:
@@ -295,6 +308,13 @@ class Phases:
             yield batch
 
 
+class _Uncut(NamedTuple):
+    """A state that waits to be cut, and what it says; of a forgotten one None."""
+
+    pending: Pending
+    content: str | None
+
+
 class _Cut(NamedTuple):
     """A state as chunks, and its introductions by chunk; of a forgotten one neither."""
 
@@ -356,6 +376,35 @@ def with_heading(heading: str, text: str) -> str:
 def _under(name: str, heading: str) -> str:
     """The heading of a part of a note: its name, and the note's own heading where it has one."""
     return " > ".join(part for part in (name, heading) if part)
+
+
+def _parts(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (texts[at : at + size] for at in range(0, len(texts), size))
+
+
+def _cut_all(states: Sequence[_Uncut]) -> list[_Cut]:
+    """What states are cut into: made before anything is locked, and without the store."""
+    return [_Cut(p.state) if content is None else _cut(p, content) for p, content in states]
+
+
+def _cut(pending: Pending, content: str) -> _Cut:
+    document = _document(pending, content)
+    found = chunk(document, count_tokens) if content.strip() else []
+    # A note's name is often the best that it says.
+    name = spoken(pending.topic) if pending.outline is None else ""
+    chunks = [
+        ChunkDraft(*(p.start, p.end, content[p.start : p.end], p.tokens, _under(name, p.heading)))
+        for p in found
+    ]
+    return _Cut(pending.state, len(content), chunks, pack_introductions(document, found))
+
+
+def _encode(encoder: Encoder, texts: Sequence[str]) -> npt.NDArray[np.float16]:
+    return encoder.encode(texts).astype(np.float16)
+
+
+def _find_names(extractor: str, texts: Sequence[str]) -> Found:
+    return load_extractor(extractor).names(texts)
 
 
 def _document(pending: Pending, content: str) -> Document:

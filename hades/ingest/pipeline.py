@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 
 from hades.domain.rules import clean_name
@@ -13,6 +13,7 @@ from hades.ingest.document import Bad, Document
 from hades.ingest.gather import Item, Read, Root, gather, root_of
 from hades.ingest.history import BATCH_DOCUMENTS, History, batches, store_document
 from hades.ingest.phases import Phases, Saying
+from hades.ingest.spread import RayWorkers, Spread, reading_spread
 from hades.ingest.summary import Summary
 from hades.ingest.walk import LEADS_OUT
 from hades.ingest.workers import Workers
@@ -41,7 +42,7 @@ class Pipeline:
         self._encoder = encoder
         self._on_progress = on_progress or (lambda _what, _done, _total: None)
         self._last_told = ("looking", 0, 0)
-        self._phases = Phases(store, space, actor, on_progress, saying)
+        self._saying = saying
 
     def ingest(
         self,
@@ -55,11 +56,13 @@ class Pipeline:
         source: str | None = None,
         follow_links: bool = False,
         in_process: bool = False,
+        ray: str | None = None,
     ) -> Summary:
         """Bring everything at these paths up to date; with `history`, commit by commit.
 
         `source` is the name one path is known by instead of its own. `in_process` reads
-        without worker processes and their limits.
+        without worker processes and their limits. `ray` is the address of a Ray cluster whose
+        workers read, cut, encode and find names.
         """
         phases = (phases,) if isinstance(phases, str) else tuple(phases)
         for phase in phases:
@@ -78,32 +81,40 @@ class Pipeline:
         summary = Summary()
         if history and dry_run:
             raise InvalidInput("A dry run of a history is not possible: leave one of them out.")
-        if "nodes" in phases:
-            workers = Workers(self._still_wanted, in_process=in_process)
-            with _timed(summary, "nodes"), closing(workers):
-                for root in roots:
-                    if history:
-                        past = History(
-                            self._store, self._space, self._actor, self._told, workers.read
-                        )
-                        past.take(root.path, prefix, summary)
-                    else:
-                        self._take_root(root, summary, dry_run, workers.read)
-        if not dry_run:
-            self.index(summary, [phase for phase in phases if phase != "nodes"])
+        if in_process and ray is not None:
+            raise InvalidInput("Files are read in this process or by Ray: leave one of them out.")
+        with ExitStack() as until_done:
+            spread: Spread = map
+            if ray is not None:
+                spread = until_done.enter_context(closing(RayWorkers(ray, self._still_wanted)))
+            if "nodes" in phases:
+                workers = Workers(self._still_wanted, in_process=in_process)
+                read = workers.read if ray is None else reading_spread(spread, workers.read)
+                with _timed(summary, "nodes"), closing(workers):
+                    for root in roots:
+                        if history:
+                            past = History(self._store, self._space, self._actor, self._told, read)
+                            past.take(root.path, prefix, summary)
+                        else:
+                            self._take_root(root, summary, dry_run, read)
+            if not dry_run:
+                self.index(summary, [phase for phase in phases if phase != "nodes"], spread)
         return summary
 
-    def index(self, summary: Summary, phases: Iterable[str] = PHASES[1:]) -> None:
+    def index(
+        self, summary: Summary, phases: Iterable[str] = PHASES[1:], spread: Spread = map
+    ) -> None:
         """Run the phases after the first over whatever waits for them."""
+        work = Phases(self._store, self._space, self._actor, self._told, self._saying, spread)
         if "chunks" in phases:
             with _timed(summary, "chunks"):
-                self._phases.cut()
+                work.cut()
         if "embeddings" in phases:
             with _timed(summary, "embeddings"):
-                self._phases.embed(self._encoder())
+                work.embed(self._encoder())
         if "edges" in phases:
             with _timed(summary, "edges"):
-                self._phases.link(self._encoder)
+                work.link(self._encoder)
 
     def _told(self, what: str, done: int, total: int) -> None:
         self._last_told = (what, done, total)

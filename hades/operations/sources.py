@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hades.ingest.readers.triples import Triple
     from hades.ingest.summary import Summary
     from hades.memory import Memory
+    from hades.models.encoder import Encoder
 
 
 def ingest(
@@ -27,6 +28,7 @@ def ingest(
     source: str | None = None,
     follow_links: bool = False,
     in_process: bool = False,
+    ray: str | None = None,
     on_progress: Progress | None = None,
 ) -> Summary:
     """Take in files, folders, chat exports and corpora, and bring them up to date.
@@ -41,18 +43,26 @@ def ingest(
     is known by, where its own may be another the next time; default: the path.
     Links that lead out of a folder are named and skipped, unless `follow_links`. Files are
     read in processes of their own, with limits (settings `ingest_…`) for each document;
-    `in_process` reads them here and without, for debugging.
+    `in_process` reads them here and without, for debugging. `ray` has files read, cut and
+    encoded and names found by workers of Ray: `local` starts some on this machine,
+    host:port is a cluster (the extra `cluster`). What is stored is the same.
     """
     from hades.ingest.pipeline import Pipeline
+    from hades.ingest.spread import LoadedElsewhere
 
     if not paths:
         raise InvalidInput("Give at least one file or folder to ingest.")
     finder, space = memory._finder, memory._space_id
+
+    def encoder() -> Encoder:
+        here = finder.encoder
+        return here if ray is None else LoadedElsewhere.of(memory._encoder, here)
+
     pipeline = Pipeline(
         memory._store,
         space,
         memory._actor,
-        lambda: finder.encoder,
+        encoder,
         on_progress,
         lambda names: finder.saying(space, names),
     )
@@ -67,6 +77,7 @@ def ingest(
         source=source,
         follow_links=follow_links,
         in_process=in_process,
+        ray=ray,
     )
 
 

@@ -177,6 +177,11 @@ def test_a_question_inside_a_batch_is_refused_as_in_a_memory(client: hades.Memor
                 call()
 
 
+def test_a_client_names_no_ray_cluster_to_a_server(client: hades.Memory) -> None:
+    with pytest.raises(hades.InvalidInput, match="ingests without Ray"):
+        client.ingest(__file__, ray="127.0.0.1:6379")
+
+
 def test_long_lists_come_whole(client: hades.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hades.client.client.PAGE", 7)
     names = [f"n{number:02}" for number in range(23)]
