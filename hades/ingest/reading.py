@@ -104,7 +104,9 @@ def _documents(path: Path, task: Task) -> Iterator[Document | Bad]:
         if not looks_like_chat(path):
             return read_corpus(path, FieldMapping(prefix=task.prefix) if task.prefix else None)
     elif not looks_like_chat(path):
-        raise Unreadable(f"No reader knows files like {path.suffix}, other than chats.")
+        if (reader := reader_for(path)) is None:
+            raise Unreadable(f"No reader knows files like {path.suffix}, other than chats.")
+        return iter([reader(path.read_bytes(), task.topic)])
     return read_chats(path, task.prefix or path.stem)
 
 

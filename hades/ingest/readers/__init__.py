@@ -37,6 +37,11 @@ READERS = (
     ReaderEntry("markdown:read_markdown", ".md .markdown .mdown .mkd .mdx"),
     PLAIN_TEXT,
     ReaderEntry("html:read_html", ".html .htm .xhtml"),
+    ReaderEntry(
+        "settings:read_settings",
+        ".toml .ini .cfg .conf .properties .yaml .yml .json .css .scss .less .sh .bash .zsh .fish "
+        ".sql .j2 .jinja .jinja2 .tmpl .mako .xml .graphql .proto .mk .cmake .gradle .tf .bat .ps1",
+    ),
     ReaderEntry("office:read_epub", ".epub"),
     ReaderEntry("office:read_csv", ".csv .tsv"),
     ReaderEntry("office:read_xlsx", ".xlsx .xlsm", "documents"),
