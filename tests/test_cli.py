@@ -273,9 +273,12 @@ def test_taking_knowledge_in_and_finding_it(shell: Shell, tmp_path: Path) -> Non
     (tmp_path / "facts.jsonl").write_text('{"subject": "A", "predicate": "r", "object": "B"}\n')
     assert shell.json("import-triples", str(tmp_path / "facts.jsonl"))["added"] == 1
     (docs / "empty.md").touch()
-    skipped = shell.run("ingest", str(docs))
-    assert skipped.exit_code == 1
-    assert "empty.md is empty" in skipped.output
+    assert "empty.md is empty" in shell("ingest", str(docs))
+    assert shell.run("ingest", str(docs / "empty.md")).exit_code == 1  # it was asked for by name
+    for number in range(9):
+        (docs / f"{number}.png").write_bytes(b"\x89PNG\x00")
+    assert "skipped 10 files: 9 .png, 1 .md" in shell("ingest", str(docs))
+    assert "No reader knows files like .png" in shell("ingest", str(docs), "--verbose")
     assert "nothing at" in shell.refused("ingest", str(tmp_path / "none"))
     assert "no retriever" in shell.refused("search", "x", "--retriever", "window")
     assert "empty" in shell.refused("search", " ")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from rich.markup import escape
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 Show = Callable[["Console", Any], None]
 
 TEXT_CHARACTERS_SHOWN = 100
+SKIPPED_LISTED = 3
+"""So many skipped files are named; more are counted by kind."""
+KINDS_SHOWN = 6
 
 
 def when(moment: datetime | None) -> str:
@@ -240,14 +245,20 @@ def resolution(console: Console, found: Resolution) -> None:
     )
 
 
-def summary(console: Console, done: Summary) -> None:
-    """What an ingestion did."""
+def summary(console: Console, done: Summary, *, verbose: bool = True) -> None:
+    """What an ingestion did; what was skipped file by file, or counted by kind."""
     counts = ("added", "changed", "unchanged", "renamed", "removed")
     console.print(", ".join(f"{getattr(done, name)} {name}" for name in counts))
     spent = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in done.seconds.items())
     console.print(f"[dim]{spent}[/]")
-    for where, why in done.skipped:
-        console.print(f"[yellow]skipped[/] {clean(where)}: {flat(why)}")
+    if verbose or len(done.skipped) <= SKIPPED_LISTED:
+        for where, why in done.skipped:
+            console.print(f"[yellow]skipped[/] {clean(where)}: {flat(why)}")
+        return
+    kinds = Counter(PurePosixPath(where).suffix or "without a suffix" for where, _ in done.skipped)
+    shown = ", ".join(f"{count} {clean(kind)}" for kind, count in kinds.most_common(KINDS_SHOWN))
+    more = f" and {len(kinds) - KINDS_SHOWN} more kinds" if len(kinds) > KINDS_SHOWN else ""
+    console.print(f"[yellow]skipped[/] {len(done.skipped)} files: {shown}{more} (--verbose: why)")
 
 
 def numbers(console: Console, found: Mapping[str, float]) -> None:

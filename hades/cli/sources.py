@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import redirect_stdout
-from pathlib import Path
-from typing import Annotated
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,9 @@ from hades.cli import app
 from hades.cli.invocation import Invocation, command
 from hades.domain.graph import Resolution
 from hades.ingest.summary import Summary
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WATCH_EVERY_S = 2.0
 PHASES = ("nodes", "chunks", "embeddings", "edges")
@@ -50,11 +54,17 @@ def ingest(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Name every file that was skipped, and why.")
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on: look for changes every two seconds.")
     ] = False,
 ) -> None:
-    """Take in files and folders, and bring them up to date. Exit code 1 if any was skipped."""
+    """Take in files and folders, and bring them up to date.
+
+    Exit code 1 if a file that was named itself, or a line of it, was skipped.
+    """
     phases = tuple(phase) if phase else PHASES
     if not edges:
         phases = tuple(one for one in phases if one != "edges")
@@ -80,14 +90,22 @@ def ingest(
                 )
             news = summary.added + summary.changed + summary.renamed + summary.removed
             if known is None or news or summary.skipped != known:
-                invocation.show_result(summary, Summary)
+                invocation.show(summary, partial(_shown, summary, verbose))
                 sys.stdout.flush()
             known = summary.skipped
             if not watch:
                 break
             time.sleep(WATCH_EVERY_S)
-    if summary.skipped:
+    # What lies in a folder may be anything; what somebody named must have been taken in.
+    named_files = tuple(path.name for path in map(Path, paths) if not path.is_dir())
+    if any(PurePosixPath(where).name.startswith(named_files) for where, _ in summary.skipped):
         raise typer.Exit(1)
+
+
+def _shown(summary: Summary, verbose: bool, console: Console) -> None:
+    from hades.cli.render import summary as render_summary
+
+    render_summary(console, summary, verbose=verbose)
 
 
 @command(app, "import-triples")

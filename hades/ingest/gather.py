@@ -8,13 +8,14 @@ costs no more than that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.ingest.document import Bad, Document, Unreadable
 from hades.ingest.readers import reader_for
+from hades.ingest.readers.code.roots import Roots
 from hades.ingest.readers.records import FieldMapping
 from hades.ingest.readers.text import check_size
 from hades.ingest.reading import Task, fingerprint, holds_many
@@ -45,6 +46,10 @@ class Root:
     name: str
     """How the store knows it."""
     follow_links: bool = False
+    roots: Roots = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "roots", Roots(self.path))
 
 
 def root_of(
@@ -105,7 +110,8 @@ def _file(root: Root, path: Path, topic: str, read: Read) -> Iterator[Item | Bad
             check_size(path.stat().st_size, topic)
             with path.open("rb") as file:
                 mark = fingerprint(iter(lambda: file.read(2**20), b""))
-            yield Item(topic, mark, Task(str(path), topic))
+            rooted = root.roots.import_path(path)
+            yield Item(topic, mark, Task(str(path), topic, rooted=rooted))
     except Unreadable as error:
         yield Bad(topic, str(error))
     except OSError as error:

@@ -17,6 +17,7 @@ from hades.errors import HadesError, InvalidInput, NotFound
 from hades.ingest.document import Bad, Document, Unreadable
 from hades.ingest.gather import Read
 from hades.ingest.readers import reader_for
+from hades.ingest.readers.code.roots import Roots
 from hades.ingest.readers.git_history import FileAtCommit, read_history
 from hades.ingest.reading import Task
 from hades.ingest.summary import Summary
@@ -72,8 +73,14 @@ class History:
     def _take_all(
         self, repo: Path, prefix: str, batch: list[FileAtCommit], summary: Summary
     ) -> None:
+        roots = Roots(repo)  # of today: where a package began in the past is not looked up
         tasks = {
-            number: Task(found.path, f"{prefix}/{found.path}", data=found.data)
+            number: Task(
+                found.path,
+                f"{prefix}/{found.path}",
+                rooted=roots.import_path(repo / found.path),
+                data=found.data,
+            )
             for number, found in enumerate(batch)
             if found.data and reader_for(Path(found.path)) is not None
         }

@@ -17,7 +17,7 @@ from hades.ingest.document import Bad, Document, Unreadable, pack_document
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.text import one_line
 
-READER_VERSION = b"2"
+READER_VERSION = b"3"
 """Part of every fingerprint: raised when readers give other documents for the same bytes."""
 PARTS_AT_MOST = 500_000
 """Blocks of one document: each takes some 300 bytes of memory until it is cut into chunks."""
@@ -39,6 +39,8 @@ class Task:
     """Whether it holds many documents: records, or the sessions of a chat."""
     prefix: str = ""
     fields: Mapping[str, str] | None = None
+    rooted: str = ""
+    """The path of a source file from the root of its package, where that is known."""
     data: bytes | None = None
     """What is in it, where that is not what lies at the path."""
 
@@ -66,7 +68,7 @@ def read(task: Task) -> Iterator[Document | Bad]:
     try:
         if task.many:
             yield from _marked(_documents(path, task))
-        elif (reader := reader_for(path)) is None:
+        elif (reader := reader_for(path, task.rooted)) is None:
             yield Bad(task.topic, f"No reader knows files like {path.suffix or path.name}.")
         else:
             data = path.read_bytes() if task.data is None else task.data
@@ -102,7 +104,9 @@ def _documents(path: Path, task: Task) -> Iterator[Document | Bad]:
         if not looks_like_chat(path):
             return read_corpus(path, FieldMapping(prefix=task.prefix) if task.prefix else None)
     elif not looks_like_chat(path):
-        raise Unreadable(f"No reader knows files like {path.suffix}, other than chats.")
+        if (reader := reader_for(path)) is None:
+            raise Unreadable(f"No reader knows files like {path.suffix}, other than chats.")
+        return iter([reader(path.read_bytes(), task.topic)])
     return read_chats(path, task.prefix or path.stem)
 
 

@@ -28,6 +28,7 @@ HEADER_BYTES_AT_MOST = 32 * 2**20
 RETIRES_AT = 0.25
 """Of its memory: a worker that still holds so much after an answer ends, and gives it back."""
 
+_TASK = ("path", "topic", "many", "prefix", "fields", "rooted")
 _VALUES = ("topic", "kind", "title", "tags", "metadata")
 
 
@@ -57,7 +58,7 @@ def _receive(file: IO[bytes], at_most: int) -> tuple[dict[str, Any], str, bytes]
 
 def send_task(file: IO[bytes], task: Task) -> None:
     """Ask for a source to be read."""
-    header = {name: getattr(task, name) for name in ("path", "topic", "many", "prefix", "fields")}
+    header = {name: getattr(task, name) for name in _TASK}
     _send(file, {**header, "has_data": task.data is not None}, more=task.data or b"")
 
 

@@ -166,6 +166,7 @@ def test_python_links() -> None:
         (f"{here}.remaining", "os.path.getsize"),
         (f"{here}.Engine.close_all", f"{here}.Engine.wait_for"),
         (f"{here}.Engine.close_all", f"{here}.remaining"),
+        (f"{here}.Engine.close_all", "shop.core.Base.unknown"),  # what is not here is inherited
         (f"{here}.Engine.close_all", "wait_for"),
         (f"{here}.Engine.wait_for", "shop.core.tools.sleep"),
     ]

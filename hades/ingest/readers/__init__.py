@@ -31,42 +31,52 @@ class ReaderEntry(NamedTuple):
 
 PLAIN_TEXT = ReaderEntry("text:read_text", ".txt .text .rst .log .adoc .org .tex")
 
+CODE = ReaderEntry("code.reader:read_code", " ".join(CODE_SUFFIXES), "code")
+
 READERS = (
     ReaderEntry("markdown:read_markdown", ".md .markdown .mdown .mkd .mdx"),
     PLAIN_TEXT,
     ReaderEntry("html:read_html", ".html .htm .xhtml"),
+    ReaderEntry(
+        "settings:read_settings",
+        ".toml .ini .cfg .conf .properties .yaml .yml .json .css .scss .less .sh .bash .zsh .fish "
+        ".sql .j2 .jinja .jinja2 .tmpl .mako .xml .graphql .proto .mk .cmake .gradle .tf .bat .ps1",
+    ),
     ReaderEntry("office:read_epub", ".epub"),
     ReaderEntry("office:read_csv", ".csv .tsv"),
     ReaderEntry("office:read_xlsx", ".xlsx .xlsm", "documents"),
     ReaderEntry("office:read_docx", ".docx", "documents"),
     ReaderEntry("office:read_pptx", ".pptx", "documents"),
     ReaderEntry("pdf:read_pdf", ".pdf", "documents"),
-    ReaderEntry("code.reader:read_code", " ".join(CODE_SUFFIXES), "code"),
+    CODE,
 )
 
 _BY_SUFFIX = {suffix: entry for entry in READERS for suffix in entry.suffixes.split()}
 
 
-def reader_for(path: Path) -> Reader | None:
+def reader_for(path: Path, rooted: str = "") -> Reader | None:
     """The reader of this kind of file, or None when there is none.
 
     A name without a suffix (README, LICENSE) is taken for plain text, a hidden one
-    (.DS_Store) for nobody's business.
+    (.DS_Store) for nobody's business. `rooted` is the path of a source file from the root of
+    its package.
     """
     entry = _BY_SUFFIX.get(path.suffix.lower())
     if entry is None and not path.suffix and not path.name.startswith("."):
         entry = PLAIN_TEXT
-    return None if entry is None else partial(_read, entry)
+    if entry is None:
+        return None
+    return partial(_read, entry, {"rooted": rooted} if entry is CODE else {})
 
 
-def _read(entry: ReaderEntry, raw: bytes, topic: str) -> Document:
+def _read(entry: ReaderEntry, known: dict[str, str], raw: bytes, topic: str) -> Document:
     if not raw:
         raise Unreadable(f"{topic} is empty.")
     check_size(len(raw), topic)
     module, _, function = entry.reader.partition(":")
     try:
-        read = cast(Reader, getattr(import_module(f"{__name__}.{module}"), function))
-        return read(raw, topic)
+        read = getattr(import_module(f"{__name__}.{module}"), function)
+        return cast(Document, read(raw, topic, **known))
     except ModuleNotFoundError as error:
         if not entry.extra or (error.name or "").startswith("hades"):
             raise

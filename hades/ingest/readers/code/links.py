@@ -6,11 +6,18 @@ imports; what one file cannot tell is left open.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from posixpath import splitext
 from typing import TYPE_CHECKING
 
 from hades.ingest.document import Block, Link
-from hades.ingest.readers.code.naming import Import, ModulePlace, is_distinctive, rust_absolute
+from hades.ingest.readers.code.naming import (
+    Import,
+    ModulePlace,
+    is_distinctive,
+    path_parts,
+    rust_absolute,
+)
 from hades.ingest.readers.code.symbols import (
     LONGEST_CHAIN_CHARS,
     Symbol,
@@ -57,6 +64,8 @@ class LinkFinder:
         self._defined: dict[SymbolPath, str] = {}
         """The qualified name of the first symbol of each path in the file."""
         self._bases: dict[SymbolPath, list[SymbolPath]] = {}
+        self._outer_bases: dict[SymbolPath, str] = {}
+        """Of a class whose first base is of another file: that base."""
         self._member_scopes: set[SymbolPath] = set()
         for symbol in symbols:
             if not symbol.is_scope:
@@ -65,6 +74,8 @@ class LinkFinder:
                 self._member_scopes.add(symbol.path)
             elif symbol.is_owned:
                 self._member_scopes.add(symbol.path[:-1])
+        stem = splitext(path_parts(place.topic)[1])[0]
+        self._speaks_for_folder = stem in language.index_stems and language.family != "rust"
         self._path_of = {name: path for path, name in self._defined.items()}
         self._last_names = {path[-1] for path in self._defined}
 
@@ -74,6 +85,10 @@ class LinkFinder:
             self._contain(symbol)
         for one in self._imports:
             self._add(self._topic, "imports", one.target, one.at, one.statement)
+            if one.alias and self._speaks_for_folder:
+                # `from a.b import C` in a/__init__.py: what others call a.C is a.b.C.
+                passed_on = f"{self._place.prefix}{one.alias}"
+                self._add(passed_on, "coref", one.meaning, one.at, one.statement)
         # Bases first: calls follow inherited methods.
         for match in matches.get("base", ()):
             for node in match["base"]:
@@ -116,7 +131,9 @@ class LinkFinder:
         target = self._resolve(parts, symbol)
         if target is None or target == symbol.name:
             target = self._language.joint.join(parts)
-        elif target in self._path_of:
+        elif target not in self._path_of:
+            self._outer_bases.setdefault(symbol.path, target)
+        else:
             self._bases.setdefault(symbol.path, []).append(self._path_of[target])
         self._add(symbol.name, "extends", target, start, text)
 
@@ -130,7 +147,7 @@ class LinkFinder:
         symbol = self._symbols[number]
         # Long expressions are only looked at from their end: chained calls nest.
         text = self._text[max(start, end - LONGEST_CHAIN_CHARS - 1) : end]
-        parts = chain(text)
+        parts = chain(text.replace("super().", "super.", 1))
         if parts and (target := self._resolve(parts, symbol)):
             self._add(symbol.name, "calls", target, start, text)
         elif len(parts) > 1 and self._may_be_defined_here(parts[-1], symbol):
@@ -144,10 +161,12 @@ class LinkFinder:
         """The qualified name a chain of identifiers means inside a symbol."""
         owner = self._class_of(inside)
         if parts[0] in self._language.selves or (parts[0] and parts[0] == self._receiver(inside)):
-            return self._member([owner], parts[1:]) if owner else None
+            return self._inherited([owner], parts[1:]) if owner else None
         if parts[0] == "super" and self._language.family != "rust":
-            bases = self._bases.get(owner, []) if owner and len(parts) > 1 else []
-            return self._member(bases, parts[1:])
+            if not owner or len(parts) < 2:
+                return None
+            outer = self._outer_bases.get(owner)
+            return self._inherited(self._bases.get(owner, []), parts[1:], outer)
         for depth in range(len(inside.path), -1, -1):
             scope = inside.path[:depth]
             if scope in self._member_scopes and scope and not self._language.implicit_self:
@@ -160,18 +179,33 @@ class LinkFinder:
         target = self._imported.get(parts[0])
         return joint.join((target, *parts[1:])) if target else None
 
+    def _inherited(
+        self, classes: Sequence[SymbolPath], names: SymbolPath, outer: str | None = None
+    ) -> str | None:
+        """A member of these classes, or else of the base of another file they extend."""
+        found = self._member(classes, names)
+        if found is not None or len(names) != 1:
+            return found
+        known = (
+            self._outer_bases[one] for one in self._with_bases(classes) if one in self._outer_bases
+        )
+        outer = outer or next(known, None)
+        return f"{outer}{self._language.joint}{names[0]}" if outer else None
+
     def _member(self, classes: Sequence[SymbolPath], names: SymbolPath) -> str | None:
         """A member of one of these classes, or of a base of theirs in this file."""
+        own = (self._defined.get((*path, *names)) for path in self._with_bases(classes))
+        return next(filter(None, own), None)
+
+    def _with_bases(self, classes: Sequence[SymbolPath]) -> Iterator[SymbolPath]:
+        """Classes and their bases in this file, the nearest first."""
         waiting, seen = list(classes), set[SymbolPath]()
         while waiting and len(seen) < MOST_BASES_FOLLOWED:
             path = waiting.pop(0)
-            if path in seen:
-                continue
-            seen.add(path)
-            if found := self._defined.get((*path, *names)):
-                return found
-            waiting += self._bases.get(path, [])
-        return None
+            if path not in seen:
+                seen.add(path)
+                yield path
+                waiting += self._bases.get(path, [])
 
     def _class_of(self, symbol: Symbol) -> SymbolPath | None:
         paths = (symbol.path[:depth] for depth in range(len(symbol.path), 0, -1))

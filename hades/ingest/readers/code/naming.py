@@ -75,6 +75,8 @@ class ModulePlace:
     """What stands before the name of a symbol in it, with its joint."""
     parts: tuple[str, ...] = ()
     """What relative imports start from: its package, its Rust module, its folder."""
+    path: str = ""
+    """Where it lies, from its root where that is known."""
 
 
 def path_parts(path: str) -> tuple[tuple[str, ...], str]:
@@ -97,10 +99,16 @@ def _below_root(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     return "", folders
 
 
-def place_of(topic: str, language: CodeLanguage, package: str = "") -> ModulePlace:
-    """The place of a file by its path; `package` is what the file itself says, or empty."""
-    folders, file = path_parts(topic)
-    project, below = _below_root(folders)
+def place_of(
+    topic: str, language: CodeLanguage, package: str = "", rooted: str = ""
+) -> ModulePlace:
+    """The place of a file by its path; `package` is what the file itself says, or empty.
+
+    `rooted` is its path from the root of its package, where that is known (see `roots`).
+    """
+    path = rooted or topic
+    folders, file = path_parts(path)
+    project, below = _rooted(folders, language) if rooted else _below_root(folders)
     stem = _strip_suffix(file)
     if language.index_stems:
         package_of = {
@@ -112,13 +120,22 @@ def place_of(topic: str, language: CodeLanguage, package: str = "") -> ModulePla
         parts = around if stem in language.index_stems and around else (*around, stem)
         module = language.joint.join(parts)
         starts_from = parts if language.family == "rust" else around
-        return ModulePlace(topic, module, module + language.joint, starts_from)
+        return ModulePlace(topic, module, module + language.joint, starts_from, path)
     if language.family == "go":
         module = "/".join(below) or project or package or stem
-        return ModulePlace(topic, module, module + ".")
+        return ModulePlace(topic, module, module + ".", path=path)
     if language.family == "java":
-        return ModulePlace(topic, package, package + "." if package else "")
-    return ModulePlace(topic, "/".join((*below, file)), "", below)
+        return ModulePlace(topic, package, package + "." if package else "", path=path)
+    return ModulePlace(topic, "/".join((*below, file)), "", below, path)
+
+
+def _rooted(folders: tuple[str, ...], language: CodeLanguage) -> tuple[str, tuple[str, ...]]:
+    """The name of a package, where its language has one before the module's, and the folders."""
+    if language.family not in ("rust", "script"):
+        return "", folders
+    scoped = 2 if folders[0].startswith("@") else 1
+    below = folders[scoped:]
+    return "/".join(folders[:scoped]), below[1:] if below[:1] in (("src",), ("lib",)) else below
 
 
 def qualified(place: ModulePlace, path: tuple[str, ...], joint: str) -> str:
@@ -208,8 +225,9 @@ def _script(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]
     if not module:
         return
     if module.startswith("."):
-        folder = dirname(place.topic.replace("\\", "/"))
-        module = place_of(normpath(join(folder, module)), JAVASCRIPT).module
+        path = normpath(join(dirname(place.path.replace("\\", "/")), module))
+        rooted = path if place.path != place.topic else ""
+        module = place_of(path, JAVASCRIPT, rooted=rooted).module
     yield module, "", ""
     for item, alias_name in taken:
         if alias_name != "require":

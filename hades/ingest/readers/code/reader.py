@@ -36,8 +36,11 @@ SMALLEST_MINIFIED_CHARS = 5_000
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
-def read_code(data: bytes, topic: str) -> Document:
-    """The Document of a source file; its language is told by the suffix of its topic."""
+def read_code(data: bytes, topic: str, rooted: str = "") -> Document:
+    """The Document of a source file; its language is told by the suffix of its topic.
+
+    `rooted` is its path from the root of its package, where that is known.
+    """
     title = path_parts(topic)[1]
     language = SUFFIXES.get(splitext(title)[1].lower())
     if language is None:
@@ -47,7 +50,7 @@ def read_code(data: bytes, topic: str) -> Document:
     why = _why_plain(text)
     matches = None if why else find_matches(language, _ascii(text))
     if matches is not None:
-        return _parsed(text, matches, topic, title, language, metadata)
+        return _parsed(text, matches, topic, title, language, metadata, rooted)
     # Generated data and minified bundles have no symbols a reader would ask for, and their
     # trees cost more than they tell. Their text is still kept and found by its words.
     kept = text.strip()
@@ -89,10 +92,11 @@ def _parsed(
     title: str,
     language: CodeLanguage,
     metadata: Mapping[str, str],
+    rooted: str,
 ) -> Document:
     packages = (node for match in matches.get("package", ()) for node in match["package"])
     package = next(("".join(text[n.start_byte : n.end_byte].split()) for n in packages), "")
-    place = place_of(topic, language, package)
+    place = place_of(topic, language, package, rooted)
     statements = [node for match in matches.get("import", ()) for node in match["import"]]
     imports = find_imports(text, statements, place, language)
     symbols = _qualified(find_symbols(text, matches), place, language, imports)

@@ -1,0 +1,106 @@
+"""Roots: the path a source file is imported by, wherever its repository was ingested from.
+
+A Python package begins above the last folder with an `__init__.py`; other Python files are
+named from the root of their project. A Rust, Go or JavaScript package is named by its own
+manifest. What a manifest says is only ever used as a name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from hades.ingest.readers.code.languages import SUFFIXES, CodeLanguage
+
+MANIFEST_BYTES_AT_MOST = 256 * 1024
+_PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
+_SOURCE_FOLDERS = ("src", "lib")
+_NAME = re.compile(r"[\w@.][\w@./-]{0,199}")
+_GO_MODULE = re.compile(r"^module[ \t]+\"?([^\s\"]+)", re.M)
+
+
+class Roots:
+    """Finds the roots of source files, each folder looked at once.
+
+    Manifests and projects are looked for in the folder that was given and below; what lies
+    above it may have nothing to do with it. Only a package goes on upwards by its own files.
+    """
+
+    def __init__(self, top: Path) -> None:
+        self._top = top if top.is_dir() else top.parent
+        self._python: dict[Path, Path] = {}
+        self._named: dict[tuple[Path, str], tuple[Path, str] | None] = {}
+
+    def import_path(self, path: Path) -> str:
+        """The path of a source file from its root; empty where nothing tells it."""
+        language = SUFFIXES.get(path.suffix.lower())
+        if language is None:
+            return ""
+        if language.family == "python":
+            root = self._python_root(path.parent)
+            return "" if root is None else path.relative_to(root).as_posix()
+        if language.family not in _MANIFESTS:
+            return ""
+        found = self._manifest(path.parent, language)
+        return "" if found is None else f"{found[1]}/{path.relative_to(found[0]).as_posix()}"
+
+    def _python_root(self, folder: Path) -> Path | None:
+        package = folder
+        while (package / "__init__.py").is_file() and package != package.parent:
+            package = package.parent
+        if package != folder:
+            return package
+        if folder not in self._python:
+            self._python[folder] = self._project_root(folder) or Path()
+        root = self._python[folder]
+        return root if root != Path() else None
+
+    def _project_root(self, folder: Path) -> Path | None:
+        """The nearest folder that looks like the root of a project, or its source folder."""
+        for root in (folder, *folder.parents):
+            if self._top not in (root, *root.parents):
+                break
+            if any((root / mark).exists() for mark in _PROJECT_MARKS):
+                first = folder.relative_to(root).parts[:1]
+                return root / first[0] if first and first[0] in _SOURCE_FOLDERS else root
+        return None
+
+    def _manifest(self, folder: Path, language: CodeLanguage) -> tuple[Path, str] | None:
+        """The nearest folder with a manifest that says a name, and that name."""
+        file, read = _MANIFESTS[language.family]
+        key = (folder, file)
+        if key not in self._named:
+            name = _said(folder / file, read)
+            if name:
+                self._named[key] = folder, name
+            elif self._top not in folder.parents:
+                self._named[key] = None
+            else:
+                self._named[key] = self._manifest(folder.parent, language)
+        return self._named[key]
+
+
+def _said(file: Path, read: Callable[[str], object]) -> str:
+    """The name a manifest says; empty when it is none, or says nothing usable."""
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(MANIFEST_BYTES_AT_MOST + 1)
+        name = read(text.decode()) if len(text) <= MANIFEST_BYTES_AT_MOST else None
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return ""
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else ""
+
+
+def _go_module(text: str) -> object:
+    found = _GO_MODULE.search(text)
+    return found and found[1]
+
+
+_MANIFESTS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "rust": ("Cargo.toml", lambda text: tomllib.loads(text).get("package", {}).get("name")),
+    "go": ("go.mod", _go_module),
+    "script": ("package.json", lambda text: json.loads(text).get("name")),
+}
