@@ -93,6 +93,7 @@ def postgres_server() -> Iterator[str]:
 
 
 _schemas = count()
+CITUS = os.environ.get("HADES_TEST_CITUS", "")
 
 
 @pytest.fixture
@@ -101,6 +102,19 @@ def postgres(postgres_server: str) -> str:
     schema = f"t{os.getpid()}_{next(_schemas)}"
     sign = "&" if "?" in postgres_server else "?"
     return f"{postgres_server}{sign}schema={schema}"
+
+
+@pytest.fixture
+def citus() -> str:
+    """The address of an empty memory that Citus placed on one of its workers."""
+    if not CITUS:
+        pytest.skip("HADES_TEST_CITUS names no coordinator of Citus")
+    from hades.store.postgres.distribute import distribute
+
+    address = f"{CITUS}?schema=t{os.getpid()}_{next(_schemas)}"
+    hades.open(address, clock=HeldClock()).close()
+    distribute(address)
+    return address
 
 
 CONTRACT = frozenset(
@@ -118,6 +132,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     embedded = metafunc.definition.get_closest_marker("embedded")
     assert embedded is None or embedded.args, "say why it holds for an embedded memory only"
     kinds = ["embedded"] if embedded else ["embedded", "postgres", "client"]
+    if not embedded and CITUS:
+        kinds.append("citus")
     metafunc.parametrize("memory", kinds, indirect=True)
 
 
@@ -125,6 +141,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def place(request: pytest.FixtureRequest, path: Path) -> str | Path:
     """Where the memory of a test lies: a file, or a database."""
     kind = getattr(request.node, "callspec", None) and request.node.callspec.params.get("memory")
+    if kind == "citus":
+        return str(request.getfixturevalue("citus"))
     return str(request.getfixturevalue("postgres")) if kind == "postgres" else path
 
 

@@ -68,8 +68,8 @@ WHERE t.space = :space AND {_there("p")} AND (r.name = :relation OR :relation IS
 # A symbol (whole), the name a text calls it by (called), the chunk of code that says so:
 # the bare name of a symbol is tied to its full name by coref or refers_to.
 _SYMBOLS = """
-WITH symbols (whole, called, chunk) AS (
-  SELECT e.id, e.id, m.chunk FROM entities e JOIN mentions m ON m.entity = e.id
+WITH symbols AS (
+  SELECT e.id AS whole, e.id AS called, m.chunk FROM entities e JOIN mentions m ON m.entity = e.id
   WHERE e.space = :space AND e.kind = 'code_symbol' AND m.introduces = 3 AND NOT EXISTS (
     SELECT 1 FROM derived_edges x JOIN relations r ON r.id = x.relation
     WHERE x.source = e.id << 3 | 1 AND x.chunk = m.chunk AND r.name IN ('coref', 'refers_to'))
