@@ -40,7 +40,7 @@ def module_name(path: Path, top: Path) -> str:
     while (folder / "__init__.py").exists():
         folder = folder.parent
     if folder == path.parent:
-        folder = top
+        folder = next((one for one in path.parents if (one / "pyproject.toml").exists()), top)
     parts = list(path.relative_to(folder).with_suffix("").parts)
     if parts[0] == "src" and len(parts) > 1:
         parts = parts[1:]
@@ -68,7 +68,6 @@ class Count:
             for node in ast.walk(tree):
                 if isinstance(node, ast.Import | ast.ImportFrom):
                     self._import(module, node, relative)
-            self.imports = {(file, _plain(name)) for file, name in self.imports}
         for module in self.modules.values():
             for parent, node in _defs(module.tree, module.name):
                 if isinstance(node, ast.ClassDef):
@@ -274,7 +273,8 @@ def main(folder: str, *, show: int = 0) -> None:
             if edge.source.name.endswith(".py")
         }
         # A module of one word and the same word in prose are one node, however it is spelled.
-        imports = {(file, _plain(name)) for file, name in imports}
+        imports = {(file, _plain(count.meant(name))) for file, name in imports}
+        count.imports = {(file, _plain(count.meant(name))) for file, name in count.imports}
     inside = {pair for pair in calls if pair[1] in count.defined}
     print(f"{top.name}: {len(files)} files")
     shares("calls", inside, count.calls)
