@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from platformdirs import user_data_path
 from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.abc import ConnDict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from hades.errors import InvalidInput
 
 DEFAULT_SCHEMA = "hades"
 DEFAULT_CONNECTIONS = 16
+_DEFAULTS: ConnDict = {"application_name": "hades", "connect_timeout": 10}
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
@@ -30,10 +34,17 @@ class ServerAddress:
     """So many at most, of one process."""
 
     @property
-    def file_name(self) -> str:
-        """What its indexes are called on this machine."""
-        mark = blake2b(self.shown.encode(), digest_size=6).hexdigest()
-        return f"{conninfo_to_dict(self.conninfo).get('dbname') or 'hades'}-{mark}"
+    def files(self) -> Path:
+        """The path beside which lie its indexes, uploads and keys on this machine.
+
+        Each user has their own: not everybody may see everything.
+        """
+        given = conninfo_to_dict(self.conninfo)
+        names = [str(given.get(one, "")) for one in ("host", "hostaddr", "port", "dbname", "user")]
+        mark = blake2b("\n".join([*names, self.schema]).encode(), digest_size=6).hexdigest()
+        folder = user_data_path("hades", appauthor=False) / "postgres"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder / f"{given.get('dbname') or 'hades'}-{mark}"
 
 
 def read_server_address(text: str) -> ServerAddress:
@@ -44,9 +55,12 @@ def read_server_address(text: str) -> ServerAddress:
         schema = given.pop("schema", DEFAULT_SCHEMA)
         connections = int(given.pop("connections", DEFAULT_CONNECTIONS))
         conninfo = urlunsplit(parts._replace(query=urlencode(given)))
-        conninfo_to_dict(conninfo)
+        conninfo = make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(conninfo)})
     except (ValueError, ProgrammingError) as error:
-        raise InvalidInput(f"{_hidden(text)} cannot be read as an address: {error}.") from error
+        # What the libraries say has all of the address in it, its password too.
+        raise InvalidInput(
+            f"{_hidden(text)} cannot be read as an address: write postgresql://user@host/database."
+        ) from error
     if not _NAME.fullmatch(schema) or schema.startswith("pg_"):
         raise InvalidInput(f"{schema!r} cannot be a schema: use small letters, digits and _.")
     if not 1 <= connections <= 1_000:
@@ -58,5 +72,5 @@ def read_server_address(text: str) -> ServerAddress:
 
 
 def _hidden(text: str) -> str:
-    """An address without the password in it."""
-    return re.sub(r"(?<=//)([^:@/]*):[^@/]*@", r"\1@", text)
+    """An address without the password in it, which may stand before the host or after `?`."""
+    return re.sub(r"(?<=//)([^:@/]*):.*@", r"\1@", re.sub(r"\?(?!schema=\w+$).*", "", text))

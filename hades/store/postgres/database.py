@@ -8,35 +8,49 @@ order, and what a write read is still true when it commits.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 from zlib import crc32
 
-from platformdirs import user_cache_path
+import psycopg
 from psycopg import Connection, sql
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from hades.domain.times import Clock
-from hades.errors import Unavailable
+from hades.errors import HadesError, Unavailable
 from hades.store.database import Database, Local
 from hades.store.drafts import leftovers
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.dialect import bound, said
-from hades.store.postgres.faults import FAULTS, is_lost, translated
+from hades.store.postgres.faults import FAULTS, translated
 from hades.store.purge import LEFTOVERS, LOG, REWRITE
 from hades.store.records import Problem
 from hades.store.schema import COLUMNS
 
 _CLOSED = "This memory is closed: open it again."
+_UNSURE = (
+    "The connection to {place} broke while a write was being committed: it may be stored or not; "
+    "look before you do it again, or do it under a key (`once`), which repeats nothing."
+)
+_UNDONE = (
+    "The connection to {place} broke before a write was committed: it is not stored; try again."
+)
+_FAILED = "An earlier statement of this write failed in {place}: nothing of it is stored."
+_TIMELINE = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
+"""A number that is another one after a standby took over from the server that was written to."""
 _NUMBERED = {table: next(iter(columns)) for table, columns in COLUMNS.items()}
 """By table: its first column, which is `id` or `row` where the server gives it out."""
 _KEYS = ("id", "row")
+# The pool logs every connection it loses; whoever does not look at logs is told by an error.
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 Found = TypeVar("Found")
 
@@ -46,11 +60,21 @@ def lock_number(schema: str) -> int:
     return crc32(f"hades {schema}".encode())
 
 
+def _configure(schema: str, read_only: bool, connection: Connection[Any]) -> None:
+    connection.adapters.register_dumper(int, Int8Dumper)
+    wanted = sql.SQL("SET search_path TO {}").format(sql.Identifier(schema))
+    if read_only:
+        wanted += sql.SQL("; SET default_transaction_read_only TO on")
+    connection.execute(wanted)
+
+
 class _Thread(Local):
     """What is under way in one thread, and the connection it has for that."""
 
     connection: Connection[Any] | None = None
     wait_s: float | None = None
+    written: Sequence[str] = ("", "")
+    """The number of the transaction that writes, and the timeline it is of."""
 
 
 class PostgresDatabase(Database):
@@ -73,49 +97,56 @@ class PostgresDatabase(Database):
     def _begin_process(self) -> None:
         self._pid = os.getpid()
         self._local = _Thread()
-        self._pool = ConnectionPool(
+        self._pool: ConnectionPool[Connection[Any]] = ConnectionPool(
             self.address.conninfo,
             kwargs={"autocommit": True},
             min_size=0,
             max_size=self.address.connections,
             timeout=max(1.0, self.busy_timeout_s),
-            configure=self._configure,
+            # A server that is away is looked for as long as somebody waits for a connection.
+            reconnect_timeout=max(1.0, self.busy_timeout_s),
+            configure=partial(_configure, self.address.schema, self.read_only),
             open=True,
         )
-
-    def _configure(self, connection: Connection[Any]) -> None:
-        connection.adapters.register_dumper(int, Int8Dumper)
-        connection.execute(
-            sql.SQL("SET search_path TO {}").format(sql.Identifier(self.address.schema))
-        )
-        if self.read_only:
-            connection.execute("SET default_transaction_read_only TO on")
 
     def _taken(self) -> Connection[Any]:
         if self._closed:
             raise Unavailable(_CLOSED)
         if self._pid != os.getpid():
             self._begin_process()
-        return self._pool.getconn()
+        try:
+            return self._pool.getconn()
+        except PoolClosed as error:
+            raise Unavailable(_CLOSED) from error
+        except PoolTimeout:
+            psycopg.connect(self.address.conninfo).close()  # says why, where none can be made
+            raise
+
+    def _tried(self, call: Callable[[Connection[Any]], Found]) -> tuple[Connection[Any], Found]:
+        """Call with a connection of the pool, which stays taken.
+
+        Those that waited there may all have been cut: then new ones are made, once.
+        """
+        for last in (False, True):
+            connection = self._taken()
+            try:
+                return connection, call(connection)
+            except BaseException:
+                lost = connection.closed
+                self._give_back(connection)
+                if last or not lost:
+                    raise
+                self._pool.drain()
+        raise AssertionError("never reached")
 
     def _with(self, call: Callable[[Connection[Any]], Found]) -> Found:
-        """Call with this thread's connection, or with one of the pool for this call alone.
-
-        One of the pool may have been cut while it waited there: then another is taken, once.
-        """
+        """Call with this thread's connection, or with one of the pool for this call alone."""
         with translated(self.place):
             if self._local.connection is not None:
                 return call(self._local.connection)
-            for last in (False, True):
-                connection = self._taken()
-                try:
-                    return call(connection)
-                except FAULTS as error:
-                    if last or not is_lost(error):
-                        raise
-                finally:
-                    self._pool.putconn(connection)
-        raise AssertionError("never reached")
+            connection, found = self._tried(call)
+            self._give_back(connection)
+            return found
 
     def close(self) -> None:
         """Close all connections; what was written stays written."""
@@ -174,36 +205,70 @@ class PostgresDatabase(Database):
         wait_s = self.busy_timeout_s if self._local.wait_s is None else self._local.wait_s
         begin = (
             f"BEGIN; SET LOCAL lock_timeout TO {max(1, int(wait_s * 1000))}; "
-            f"SELECT pg_advisory_xact_lock({lock_number(self.address.schema)})"
+            f"SELECT pg_advisory_xact_lock({lock_number(self.address.schema)}), "
+            f"CAST(pg_current_xact_id() AS text), {_TIMELINE}"
             if writing
             else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         )
         with translated(self.place):
-            for last in (False, True):
-                connection = self._taken()
-                try:
-                    connection.execute(begin)
-                except FAULTS as error:
-                    self._give_back(connection)
-                    if last or not is_lost(error):
-                        raise
-                else:
-                    self._local.connection = connection
-                    return
+            connection, cursor = self._tried(lambda connection: connection.execute(begin))
+            if writing:
+                self._local.written = cursor.set_result(-1).fetchall()[0][1:]
+            self._local.connection = connection
 
     def _end(self, word: str) -> None:
         connection = self._local.connection
         assert connection is not None
+        if word == "COMMIT":
+            self._commit(connection)
+            return
         try:
-            with translated(self.place):
-                connection.execute(word)
+            if not connection.closed:  # else the server has undone everything
+                with translated(self.place):
+                    connection.execute(word)
         finally:
-            if "SAVEPOINT" not in word:
-                self._local.connection = None
-                self._give_back(connection)
+            if word == "ROLLBACK":
+                self._leave(connection)
+
+    def _commit(self, connection: Connection[Any]) -> None:
+        if connection.closed:
+            raise Unavailable(_UNDONE.format(place=self.place))
+        if connection.info.transaction_status == TransactionStatus.INERROR:
+            raise Unavailable(_FAILED.format(place=self.place))  # a COMMIT would undo, silently
+        with translated(self.place):
+            try:
+                connection.execute("COMMIT")
+            except FAULTS:
+                if not connection.closed:
+                    raise
+                self._leave(connection)
+                self._settle()
+            else:
+                self._leave(connection)
+
+    def _settle(self) -> None:
+        """Find out whether a COMMIT was done whose answer was lost; raise when not, or unsure."""
+        number, timeline = self._local.written
+        status = None
+        with suppress(HadesError):
+            self._begin(writing=True)  # waits until that transaction is over
+            status = self.value(
+                f"SELECT pg_xact_status(CAST(? AS xid8)) WHERE {_TIMELINE} = ?", number, timeline
+            )
+            self._end("ROLLBACK")
+        if status != "committed":
+            for forget in self.on_undo:
+                forget()
+            raise Unavailable(
+                (_UNDONE if status == "aborted" else _UNSURE).format(place=self.place)
+            )
+
+    def _leave(self, connection: Connection[Any]) -> None:
+        self._local.connection = None
+        self._give_back(connection)
 
     def _give_back(self, connection: Connection[Any]) -> None:
-        if connection.info.transaction_status not in (TransactionStatus.IDLE,):
+        if connection.info.transaction_status != TransactionStatus.IDLE:
             connection.close()
         self._pool.putconn(connection)
 
@@ -221,9 +286,7 @@ class PostgresDatabase(Database):
     @property
     def files(self) -> Path:
         """The path beside which lie indexes, uploads and other files of this memory."""
-        folder = user_cache_path("hades") / "postgres"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder / self.address.file_name
+        return self.address.files
 
     def size(self) -> int:
         """The bytes of all tables and indexes."""

@@ -54,13 +54,6 @@ def translate(error: BaseException, place: str) -> HadesError:
     return Unavailable(f"{place} answered with an error ({said}): look into its log.")
 
 
-def is_lost(error: BaseException) -> bool:
-    """Whether the connection is gone, so that another one may do."""
-    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not (
-        isinstance(error, psycopg.errors.QueryCanceled | psycopg.errors.LockNotAvailable)
-    )
-
-
 class translated:
     """Let nothing but HadesErrors out for what the server does."""
 
