@@ -13,6 +13,7 @@ from psycopg import ProgrammingError
 from psycopg.abc import ConnDict
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from hades.domain.address import without_password
 from hades.errors import InvalidInput
 
 DEFAULT_SCHEMA = "hades"
@@ -59,18 +60,13 @@ def read_server_address(text: str) -> ServerAddress:
     except (ValueError, ProgrammingError) as error:
         # What the libraries say has all of the address in it, its password too.
         raise InvalidInput(
-            f"{_hidden(text)} cannot be read as an address: write postgresql://user@host/database."
+            f"{without_password(text)} cannot be read as an address: write postgresql://user@host/database."
         ) from error
     if not _NAME.fullmatch(schema) or schema.startswith("pg_"):
         raise InvalidInput(f"{schema!r} cannot be a schema: use small letters, digits and _.")
     if not 1 <= connections <= 1_000:
         raise InvalidInput("`connections` is a number from 1 to 1000.")
-    shown = _hidden(
+    shown = without_password(
         urlunsplit(parts._replace(query="" if schema == DEFAULT_SCHEMA else f"schema={schema}"))
     )
     return ServerAddress(conninfo, shown, schema, connections)
-
-
-def _hidden(text: str) -> str:
-    """An address without the password in it, which may stand before the host or after `?`."""
-    return re.sub(r"(?<=//)([^:@/]*):.*@", r"\1@", re.sub(r"\?(?!schema=\w+$).*", "", text))
