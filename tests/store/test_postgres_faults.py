@@ -266,6 +266,21 @@ def test_a_full_disk_is_told_and_nothing_is_written(own: OwnServer, tmp_path: Pa
         subprocess.run(["umount", "-l", place], check=True)
 
 
+def test_check_tells_that_a_server_keeps_no_checksums(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=checksums") as memory:
+        assert memory.check() == []
+        own.stop()
+        own.checksums("--disable")
+        own.start()
+        assert [problem.what for problem in memory.check()] == [
+            "the server keeps no checksums of its pages"
+        ]
+        own.stop()
+        own.checksums("--enable")
+        own.start()
+        assert memory.check() == []
+
+
 # Who may come in
 
 
@@ -329,6 +344,42 @@ def test_a_newer_and_an_older_schema(own: OwnServer) -> None:
     own.run("UPDATE versions.migrations SET number = number - 1")
     with pytest.raises(hades.Unavailable, match="older HADES"):
         hades.open(address, read_only=True)
+
+
+# Statements that run away
+
+
+def test_a_statement_is_stopped_at_the_limit_of_its_stage(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=limits") as memory:
+        database = _database(memory)
+        with memory.snapshot(), database.within(0.1):
+            assert database.value("SHOW statement_timeout") == "1s"
+            with database.within(None):
+                assert database.value("SHOW statement_timeout") == "10min"
+            with pytest.raises(hades.Unavailable, match="took too long"):
+                database.value("SELECT 1 FROM pg_sleep(60)")
+        assert database.value("SHOW statement_timeout") == "10min"
+
+
+def test_a_question_whose_statement_runs_away_is_given_up(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=runaway") as memory:
+        memory.remember("tram", "The tram stops at the harbour.")
+        assert memory.recall("Where does the tram stop?").passages
+        own.run("ALTER TABLE runaway.chunks RENAME TO chunks_kept")
+        own.run("CREATE VIEW runaway.chunks AS SELECT c.* FROM runaway.chunks_kept c, pg_sleep(60)")
+        memory._store.chunks.forget_contents()
+        with pytest.raises(hades.Unavailable, match="took too long"):
+            memory.recall("Where does the tram stop?")
+
+
+def test_an_address_may_limit_every_statement(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=short&statement_s=0.2") as memory:
+        with pytest.raises(hades.Unavailable, match="took too long"):
+            _database(memory).value("SELECT 1 FROM pg_sleep(60)")
+        assert memory.remember("a", "First.").version == 1
+        memory.purge("a")  # VACUUM takes its time all the same
+    with pytest.raises(hades.InvalidInput, match="statement_s"):
+        hades.open(f"{own.address}&statement_s=-1")
 
 
 # Threads, processes, clocks

@@ -18,6 +18,8 @@ from hades.errors import InvalidInput
 
 DEFAULT_SCHEMA = "hades"
 DEFAULT_CONNECTIONS = 16
+DEFAULT_STATEMENT_S = 600.0
+LIMIT_AT_MOST_S = 1_000_000
 _DEFAULTS: ConnDict = {"application_name": "hades", "connect_timeout": 10}
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
@@ -33,6 +35,8 @@ class ServerAddress:
     schema: str
     connections: int
     """So many at most, of one process."""
+    statement_s: float
+    """How long a statement may run, in seconds; 0: as long as the server lets it."""
 
     @property
     def files(self) -> Path:
@@ -55,6 +59,7 @@ def read_server_address(text: str) -> ServerAddress:
         given = dict(parse_qsl(parts.query, keep_blank_values=True))
         schema = given.pop("schema", DEFAULT_SCHEMA)
         connections = int(given.pop("connections", DEFAULT_CONNECTIONS))
+        statement_s = float(given.pop("statement_s", DEFAULT_STATEMENT_S))
         conninfo = urlunsplit(parts._replace(query=urlencode(given)))
         conninfo = make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(conninfo)})
     except (ValueError, ProgrammingError) as error:
@@ -66,7 +71,9 @@ def read_server_address(text: str) -> ServerAddress:
         raise InvalidInput(f"{schema!r} cannot be a schema: use small letters, digits and _.")
     if not 1 <= connections <= 1_000:
         raise InvalidInput("`connections` is a number from 1 to 1000.")
+    if not 0 <= statement_s <= LIMIT_AT_MOST_S:
+        raise InvalidInput(f"`statement_s` is a number of seconds, at most {LIMIT_AT_MOST_S}.")
     shown = without_password(
         urlunsplit(parts._replace(query="" if schema == DEFAULT_SCHEMA else f"schema={schema}"))
     )
-    return ServerAddress(conninfo, shown, schema, connections)
+    return ServerAddress(conninfo, shown, schema, connections, statement_s)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
+from math import ceil
 from pathlib import Path
 from typing import Any, TypeVar
 from zlib import crc32
@@ -60,9 +61,12 @@ def lock_number(schema: str) -> int:
     return crc32(f"hades {schema}".encode())
 
 
-def _configure(schema: str, read_only: bool, connection: Connection[Any]) -> None:
+def _configure(address: ServerAddress, read_only: bool, connection: Connection[Any]) -> None:
     connection.adapters.register_dumper(int, Int8Dumper)
-    wanted = sql.SQL("SET search_path TO {}").format(sql.Identifier(schema))
+    wanted = sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema))
+    if address.statement_s:
+        limit = sql.SQL("; SET statement_timeout TO {}")
+        wanted += limit.format(sql.Literal(int(address.statement_s * 1000)))
     if read_only:
         wanted += sql.SQL("; SET default_transaction_read_only TO on")
     connection.execute(wanted)
@@ -73,6 +77,10 @@ class _Thread(Local):
 
     connection: Connection[Any] | None = None
     wait_s: float | None = None
+    within_s: float | None = None
+    """How long a statement of the transaction should run at most."""
+    limit_s: float | None = None
+    """How long the server was told."""
     written: Sequence[str] = ("", "")
     """The number of the transaction that writes, and the timeline it is of."""
 
@@ -105,7 +113,7 @@ class PostgresDatabase(Database):
             timeout=max(1.0, self.busy_timeout_s),
             # A server that is away is looked for as long as somebody waits for a connection.
             reconnect_timeout=max(1.0, self.busy_timeout_s),
-            configure=partial(_configure, self.address.schema, self.read_only),
+            configure=partial(_configure, self.address, self.read_only),
             open=True,
         )
 
@@ -143,10 +151,19 @@ class PostgresDatabase(Database):
         """Call with this thread's connection, or with one of the pool for this call alone."""
         with translated(self.place):
             if self._local.connection is not None:
+                self._limit(self._local.connection)
                 return call(self._local.connection)
             connection, found = self._tried(call)
             self._give_back(connection)
             return found
+
+    def _limit(self, connection: Connection[Any]) -> None:
+        """Tell the server how long a statement may run, where that changed."""
+        wanted = self._local.within_s
+        if self._local.limit_s != wanted:
+            ms = int((self.address.statement_s if wanted is None else wanted) * 1000)
+            connection.execute(f"SET LOCAL statement_timeout TO {ms or 'DEFAULT'}".encode())
+            self._local.limit_s = wanted
 
     def close(self) -> None:
         """Close all connections; what was written stays written."""
@@ -165,6 +182,7 @@ class PostgresDatabase(Database):
         """The rows of a statement as they are read, so many at once."""
         with self.snapshot(), translated(self.place):
             assert self._local.connection is not None
+            self._limit(self._local.connection)
             name = f"rows_{next(self._cursors)}"
             with self._local.connection.cursor(name=name) as cursor:
                 cursor.execute(said(sql), bound(sql, values, {}))
@@ -214,7 +232,7 @@ class PostgresDatabase(Database):
             connection, cursor = self._tried(lambda connection: connection.execute(begin))
             if writing:
                 self._local.written = cursor.set_result(-1).fetchall()[0][1:]
-            self._local.connection = connection
+            self._local.connection, self._local.limit_s = connection, None
 
     def _end(self, word: str) -> None:
         connection = self._local.connection
@@ -281,6 +299,19 @@ class PostgresDatabase(Database):
         finally:
             self._local.wait_s = before
 
+    @contextmanager
+    def within(self, seconds: float | None) -> Iterator[None]:
+        """Inside, a statement of this thread's snapshot runs no longer; None: as long as any.
+
+        Whole seconds, so that the server need not be told anew for every stage.
+        """
+        before = self._local.within_s
+        self._local.within_s = None if seconds is None else ceil(seconds)
+        try:
+            yield
+        finally:
+            self._local.within_s = before
+
     # The database
 
     @property
@@ -314,6 +345,13 @@ class PostgresDatabase(Database):
         """Nothing to look for: PostgreSQL verifies checksums of its pages as it reads them."""
         return []
 
+    def risks(self) -> list[Problem]:
+        """Whether the server would notice a damaged page."""
+        if self.value("SHOW data_checksums") == "on":
+            return []
+        repair = "stop the server, run `pg_checksums --enable`, and start it"
+        return [Problem("the server keeps no checksums of its pages", self.place, repair)]
+
     def maintain(self) -> dict[str, Callable[[], object]]:
         """How what is owed after an erasure is done here; each says whether it was.
 
@@ -327,6 +365,11 @@ class PostgresDatabase(Database):
         }
 
     def _rewrite(self) -> bool:
-        for table in COLUMNS:
-            self.run(f"VACUUM (FULL, ANALYZE) {table}")
+        def rewrite(connection: Connection[Any]) -> None:
+            connection.execute("SET statement_timeout TO 0")
+            for table in COLUMNS:
+                connection.execute(f"VACUUM (FULL, ANALYZE) {table}".encode())
+            connection.close()  # with its setting
+
+        self._with(rewrite)
         return True
