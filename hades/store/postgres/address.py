@@ -19,6 +19,7 @@ from hades.errors import InvalidInput
 DEFAULT_SCHEMA = "hades"
 DEFAULT_CONNECTIONS = 16
 DEFAULT_STATEMENT_S = 600.0
+DEFAULT_STALENESS_S = 1.0
 LIMIT_AT_MOST_S = 1_000_000
 _DEFAULTS: ConnDict = {"application_name": "hades", "connect_timeout": 10}
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -37,6 +38,10 @@ class ServerAddress:
     """So many at most, of one process."""
     statement_s: float
     """How long a statement may run, in seconds; 0: as long as the server lets it."""
+    replica: str
+    """For libpq: a standby to read from; empty: there is none."""
+    staleness_s: float
+    """How many seconds what is read there may be behind."""
 
     @property
     def files(self) -> Path:
@@ -60,8 +65,14 @@ def read_server_address(text: str) -> ServerAddress:
         schema = given.pop("schema", DEFAULT_SCHEMA)
         connections = int(given.pop("connections", DEFAULT_CONNECTIONS))
         statement_s = float(given.pop("statement_s", DEFAULT_STATEMENT_S))
+        staleness_s = float(given.pop("staleness_s", DEFAULT_STALENESS_S))
+        replica = given.pop("replica", "")
         conninfo = urlunsplit(parts._replace(query=urlencode(given)))
         conninfo = make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(conninfo)})
+        if replica:
+            host, _, port = replica.partition(":")
+            elsewhere = {"host": host, "port": port or "5432", "target_session_attrs": "any"}
+            replica = make_conninfo(conninfo, hostaddr=None, **elsewhere)
     except (ValueError, ProgrammingError) as error:
         # What the libraries say has all of the address in it, its password too.
         raise InvalidInput(
@@ -71,9 +82,11 @@ def read_server_address(text: str) -> ServerAddress:
         raise InvalidInput(f"{schema!r} cannot be a schema: use small letters, digits and _.")
     if not 1 <= connections <= 1_000:
         raise InvalidInput("`connections` is a number from 1 to 1000.")
-    if not 0 <= statement_s <= LIMIT_AT_MOST_S:
-        raise InvalidInput(f"`statement_s` is a number of seconds, at most {LIMIT_AT_MOST_S}.")
+    if not 0 <= statement_s <= LIMIT_AT_MOST_S or not 0 < staleness_s <= LIMIT_AT_MOST_S:
+        raise InvalidInput(
+            f"`statement_s` and `staleness_s` are seconds, at most {LIMIT_AT_MOST_S}."
+        )
     shown = without_password(
         urlunsplit(parts._replace(query="" if schema == DEFAULT_SCHEMA else f"schema={schema}"))
     )
-    return ServerAddress(conninfo, shown, schema, connections, statement_s)
+    return ServerAddress(conninfo, shown, schema, connections, statement_s, replica, staleness_s)

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 import psycopg
-from psycopg import Connection, sql
+from psycopg import Connection, Cursor, sql
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
@@ -32,10 +32,12 @@ from hades.store.drafts import leftovers
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.dialect import bound, said
 from hades.store.postgres.faults import FAULTS, translated
+from hades.store.postgres.replica import POSITION, WAIT_S, Pool, Replica
 from hades.store.purge import LEFTOVERS, LOG, REWRITE
 from hades.store.records import Problem
 from hades.store.schema import COLUMNS
 
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _CLOSED = "This memory is closed: open it again."
 _UNSURE = (
     "The connection to {place} broke while a write was being committed: it may be stored or not; "
@@ -72,10 +74,18 @@ def _configure(address: ServerAddress, read_only: bool, connection: Connection[A
     connection.execute(wanted)
 
 
+def _give_back(connection: Connection[Any], pool: Pool) -> None:
+    if connection.info.transaction_status != TransactionStatus.IDLE:
+        connection.close()
+    pool.putconn(connection)
+
+
 class _Thread(Local):
     """What is under way in one thread, and the connection it has for that."""
 
     connection: Connection[Any] | None = None
+    pool: Pool
+    """Where it came from."""
     wait_s: float | None = None
     within_s: float | None = None
     """How long a statement of the transaction should run at most."""
@@ -83,6 +93,10 @@ class _Thread(Local):
     """How long the server was told."""
     written: Sequence[str] = ("", "")
     """The number of the transaction that writes, and the timeline it is of."""
+
+    def take(self, connection: Connection[Any], pool: Pool) -> None:
+        """A transaction begins."""
+        self.connection, self.pool, self.limit_s = connection, pool, None
 
 
 class PostgresDatabase(Database):
@@ -105,46 +119,61 @@ class PostgresDatabase(Database):
     def _begin_process(self) -> None:
         self._pid = os.getpid()
         self._local = _Thread()
-        self._pool: ConnectionPool[Connection[Any]] = ConnectionPool(
-            self.address.conninfo,
+        wait_s = max(1.0, self.busy_timeout_s)
+        self._pool = self._pool_of(self.address.conninfo, wait_s)
+        self._replica: Replica | None = None
+        self._seen = 0
+        """How far the log was when this process last wrote, or read from the primary."""
+        if self.address.replica:
+            replicas = self._pool_of(self.address.replica, WAIT_S)
+            self._replica = Replica(
+                replicas, self._pool, self.address.conninfo, self.address.staleness_s
+            )
+
+    def _pool_of(self, conninfo: str, wait_s: float) -> Pool:
+        return ConnectionPool(
+            conninfo,
             kwargs={"autocommit": True},
             min_size=0,
             max_size=self.address.connections,
-            timeout=max(1.0, self.busy_timeout_s),
-            # A server that is away is looked for as long as somebody waits for a connection.
-            reconnect_timeout=max(1.0, self.busy_timeout_s),
+            timeout=wait_s,
+            reconnect_timeout=wait_s,  # it is looked for as long as somebody waits
             configure=partial(_configure, self.address, self.read_only),
             open=True,
         )
 
-    def _taken(self) -> Connection[Any]:
+    def _require_open(self) -> None:
         if self._closed:
             raise Unavailable(_CLOSED)
         if self._pid != os.getpid():
             self._begin_process()
+
+    def _taken(self, pool: Pool) -> Connection[Any]:
         try:
-            return self._pool.getconn()
+            return pool.getconn()
         except PoolClosed as error:
             raise Unavailable(_CLOSED) from error
         except PoolTimeout:
-            psycopg.connect(self.address.conninfo).close()  # says why, where none can be made
+            psycopg.connect(str(pool.conninfo)).close()  # says why, where none can be made
             raise
 
-    def _tried(self, call: Callable[[Connection[Any]], Found]) -> tuple[Connection[Any], Found]:
+    def _tried(
+        self, pool: Pool, call: Callable[[Connection[Any]], Found]
+    ) -> tuple[Connection[Any], Found]:
         """Call with a connection of the pool, which stays taken.
 
         Those that waited there may all have been cut: then new ones are made, once.
         """
         for last in (False, True):
-            connection = self._taken()
+            connection = self._taken(pool)
             try:
                 return connection, call(connection)
             except BaseException:
                 lost = connection.closed
-                self._give_back(connection)
+                _give_back(connection, pool)
                 if last or not lost:
                     raise
-                self._pool.drain()
+                pool.drain()
         raise AssertionError("never reached")
 
     def _with(self, call: Callable[[Connection[Any]], Found]) -> Found:
@@ -153,8 +182,9 @@ class PostgresDatabase(Database):
             if self._local.connection is not None:
                 self._limit(self._local.connection)
                 return call(self._local.connection)
-            connection, found = self._tried(call)
-            self._give_back(connection)
+            self._require_open()
+            connection, found = self._tried(self._pool, call)
+            _give_back(connection, self._pool)
             return found
 
     def _limit(self, connection: Connection[Any]) -> None:
@@ -170,13 +200,30 @@ class PostgresDatabase(Database):
         self._closed = True
         if self._pid == os.getpid():
             self._pool.close()
+            if self._replica is not None:
+                self._replica.pool.close()
 
     # Statements
 
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """All rows of a statement, its values given in order or by name."""
         text, given = said(sql), bound(sql, values, named)
-        return self._with(lambda connection: connection.execute(text, given).fetchall())
+
+        def read(connection: Connection[Any]) -> list[Any]:
+            return connection.execute(text, given).fetchall()
+
+        if self._replica is None or self.in_transaction:
+            return self._with(read)
+        at_replica = False
+        try:
+            with self.snapshot():
+                at_replica = self._local.pool is not self._pool
+                return self._with(read)
+        except Unavailable:
+            if not at_replica:
+                raise
+            self._replica.leave()
+            return self._with(read)
 
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement as they are read, so many at once."""
@@ -226,13 +273,38 @@ class PostgresDatabase(Database):
             f"SELECT pg_advisory_xact_lock({lock_number(self.address.schema)}), "
             f"CAST(pg_current_xact_id() AS text), {_TIMELINE}"
             if writing
-            else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            else f"{_SNAPSHOT}; {POSITION}"
+            if self._replica
+            else _SNAPSHOT
         )
         with translated(self.place):
-            connection, cursor = self._tried(lambda connection: connection.execute(begin))
+            self._require_open()
+            if not writing and self._begin_at_replica():
+                return
+            pool = self._pool
+            connection, cursor = self._tried(pool, lambda connection: connection.execute(begin))
             if writing:
                 self._local.written = cursor.set_result(-1).fetchall()[0][1:]
-            self._local.connection, self._local.limit_s = connection, None
+            else:
+                self._note_position(cursor)
+            self._local.take(connection, pool)
+
+    def _begin_at_replica(self) -> bool:
+        """Begin a snapshot at the standby, where it is fresh and has all this process has seen."""
+        replica = self._replica
+        if replica is None or not replica.is_fresh() or not replica.has(self._seen):
+            return False
+        try:
+            connection, _ = self._tried(replica.pool, lambda found: found.execute(_SNAPSHOT))
+        except FAULTS:
+            replica.leave()
+            return False
+        self._local.take(connection, replica.pool)
+        return True
+
+    def _note_position(self, cursor: Cursor[Any]) -> None:
+        if self._replica is not None:
+            self._seen = max(self._seen, cursor.set_result(-1).fetchall()[0][0])
 
     def _end(self, word: str) -> None:
         connection = self._local.connection
@@ -255,7 +327,8 @@ class PostgresDatabase(Database):
             raise Unavailable(_FAILED.format(place=self.place))  # a COMMIT would undo, silently
         with translated(self.place):
             try:
-                connection.execute("COMMIT")
+                done = connection.execute(f"COMMIT; {POSITION}" if self._replica else "COMMIT")
+                self._note_position(done)
             except FAULTS:
                 if not connection.closed:
                     raise
@@ -283,12 +356,7 @@ class PostgresDatabase(Database):
 
     def _leave(self, connection: Connection[Any]) -> None:
         self._local.connection = None
-        self._give_back(connection)
-
-    def _give_back(self, connection: Connection[Any]) -> None:
-        if connection.info.transaction_status != TransactionStatus.IDLE:
-            connection.close()
-        self._pool.putconn(connection)
+        _give_back(connection, self._local.pool)
 
     @contextmanager
     def patient(self, seconds: float) -> Iterator[None]:
