@@ -1,12 +1,16 @@
-"""What processes do to one database: those of the tests, and of `bench.processes`."""
+"""What processes do to one database: the work of tests, and a load to run by hand."""
 
 from __future__ import annotations
 
 import random
-import threading
+import sys
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import hades
+
+COUNTERS = 32
 
 
 def introduce(address: str, number: int) -> None:
@@ -60,29 +64,61 @@ def count(address: str, times: int) -> None:
             _increment(memory, "counter")
 
 
-def mixed(address: str, seconds: float, threads: int, seed: int) -> dict[str, list[float]]:
-    """Read, and one time in ten add one; the milliseconds of each."""
-    spent: dict[str, list[float]] = {"write": [], "read": []}
+def mixed(
+    address: str, seconds: float, threads: int, seed: int, searching: float = 0.0
+) -> dict[str, list[float]]:
+    """Read or search, and one time in ten add one; the milliseconds of each."""
+    spent: dict[str, list[float]] = {"write": [], "read": [], "search": []}
     with hades.open(address) as memory:
 
         def work(seed: int) -> None:
             choose, ends = random.Random(seed), time.monotonic() + seconds
             while time.monotonic() < ends:
-                topic = f"counter/{choose.randrange(4)}"
-                kind = "write" if choose.random() < 0.1 else "read"
-                begun = time.perf_counter()
+                topic = f"counter/{choose.randrange(COUNTERS)}"
+                at, begun = choose.random(), time.perf_counter()
+                kind = "write" if at < 0.1 else "search" if at < 0.1 + searching else "read"
                 if kind == "write":
                     _increment(memory, topic)
+                elif kind == "search":
+                    memory.search(f"number {choose.randrange(100)}", limit=5)
                 else:
                     memory.get(topic)
                 spent[kind].append((time.perf_counter() - begun) * 1000)
 
-        workers = [
-            threading.Thread(target=work, args=(1_000 * seed + number,))
-            for number in range(threads)
-        ]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
+        with ThreadPoolExecutor(threads) as workers:
+            for one in [workers.submit(work, 1_000 * seed + n) for n in range(threads)]:
+                one.result()
     return spent
+
+
+def main() -> None:
+    """The long form of mixed load: `python postgres_work.py DATABASE SECONDS [ADDRESS …]`.
+
+    32 clients in four processes write to the database itself, or to the servers of it that
+    are named; then no update may be missing.
+    """
+    database, seconds, *servers = sys.argv[1:]
+    with hades.open(database) as memory:
+        for number in range(COUNTERS):
+            memory.remember(f"counter/{number}", "0", kind="document")
+        places = [(servers or [database])[n % max(1, len(servers))] for n in range(4)]
+        with ProcessPoolExecutor(4, get_context("spawn")) as processes:
+            started = [
+                processes.submit(mixed, place, float(seconds), 8, seed, 0.1 if servers else 0.0)
+                for seed, place in enumerate(places)
+            ]
+            found = [one.result() for one in started]
+        for kind in found[0]:
+            times = sorted(ms for one in found for ms in one[kind])
+            if times:
+                p50, p95 = times[len(times) // 2], times[int(len(times) * 0.95)]
+                rate = len(times) / float(seconds)
+                print(f"{kind}: {rate:.0f} a second, p50 {p50:.1f} ms, p95 {p95:.1f} ms")
+        written = sum(len(one["write"]) for one in found)
+        counted = sum(int(memory.get(f"counter/{number}").content) for number in range(COUNTERS))
+        print(f"{written} updates, {written - counted} lost")
+        assert written == counted
+
+
+if __name__ == "__main__":
+    main()

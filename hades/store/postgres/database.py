@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import count
 from math import ceil
@@ -47,7 +47,7 @@ _UNDONE = (
     "The connection to {place} broke before a write was committed: it is not stored; try again."
 )
 _FAILED = "An earlier statement of this write failed in {place}: nothing of it is stored."
-_TIMELINE = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
+TIMELINE = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
 """A number that is another one after a standby took over from the server that was written to."""
 _NUMBERED = {table: next(iter(columns)) for table, columns in COLUMNS.items()}
 """By table: its first column, which is `id` or `row` where the server gives it out."""
@@ -105,11 +105,18 @@ class PostgresDatabase(Database):
     _local: _Thread
 
     def __init__(
-        self, address: ServerAddress, *, read_only: bool, busy_timeout_s: float, clock: Clock
+        self,
+        address: ServerAddress,
+        *,
+        timeline: str,
+        read_only: bool,
+        busy_timeout_s: float,
+        clock: Clock,
     ) -> None:
         super().__init__(read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock)
         self.address = address
         self.place = address.shown
+        self._timeline = timeline
         self._closed = False
         self._cursors = count()
         self._begin_process()
@@ -124,11 +131,10 @@ class PostgresDatabase(Database):
         self._replica: Replica | None = None
         self._seen = 0
         """How far the log was when this process last wrote, or read from the primary."""
+        self._position = f"; {POSITION}" if self.address.replica else ""
         if self.address.replica:
             replicas = self._pool_of(self.address.replica, WAIT_S)
-            self._replica = Replica(
-                replicas, self._pool, self.address.conninfo, self.address.staleness_s
-            )
+            self._replica = Replica(replicas, self._pool, self.address.staleness_s)
 
     def _pool_of(self, conninfo: str, wait_s: float) -> Pool:
         return ConnectionPool(
@@ -208,22 +214,9 @@ class PostgresDatabase(Database):
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """All rows of a statement, its values given in order or by name."""
         text, given = said(sql), bound(sql, values, named)
-
-        def read(connection: Connection[Any]) -> list[Any]:
-            return connection.execute(text, given).fetchall()
-
-        if self._replica is None or self.in_transaction:
-            return self._with(read)
-        at_replica = False
-        try:
-            with self.snapshot():
-                at_replica = self._local.pool is not self._pool
-                return self._with(read)
-        except Unavailable:
-            if not at_replica:
-                raise
-            self._replica.leave()
-            return self._with(read)
+        as_it_is = self._replica is None or self.in_transaction
+        with nullcontext() if as_it_is else self.snapshot():
+            return self._with(lambda connection: connection.execute(text, given).fetchall())
 
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement as they are read, so many at once."""
@@ -271,11 +264,9 @@ class PostgresDatabase(Database):
         begin = (
             f"BEGIN; SET LOCAL lock_timeout TO {max(1, int(wait_s * 1000))}; "
             f"SELECT pg_advisory_xact_lock({lock_number(self.address.schema)}), "
-            f"CAST(pg_current_xact_id() AS text), {_TIMELINE}"
+            f"CAST(pg_current_xact_id() AS text), {self._timeline}"
             if writing
-            else f"{_SNAPSHOT}; {POSITION}"
-            if self._replica
-            else _SNAPSHOT
+            else f"{_SNAPSHOT}{self._position}"
         )
         with translated(self.place):
             self._require_open()
@@ -303,6 +294,7 @@ class PostgresDatabase(Database):
         return True
 
     def _note_position(self, cursor: Cursor[Any]) -> None:
+        """Remember how far the log was: a standby is read from once it is there, too."""
         if self._replica is not None:
             self._seen = max(self._seen, cursor.set_result(-1).fetchall()[0][0])
 
@@ -327,8 +319,7 @@ class PostgresDatabase(Database):
             raise Unavailable(_FAILED.format(place=self.place))  # a COMMIT would undo, silently
         with translated(self.place):
             try:
-                done = connection.execute(f"COMMIT; {POSITION}" if self._replica else "COMMIT")
-                self._note_position(done)
+                self._note_position(connection.execute(f"COMMIT{self._position}"))
             except FAULTS:
                 if not connection.closed:
                     raise
@@ -344,8 +335,12 @@ class PostgresDatabase(Database):
         with suppress(HadesError):
             self._begin(writing=True)  # waits until that transaction is over
             status = self.value(
-                f"SELECT pg_xact_status(CAST(? AS xid8)) WHERE {_TIMELINE} = ?", number, timeline
+                f"SELECT pg_xact_status(CAST(? AS xid8)) WHERE {self._timeline} = ?",
+                number,
+                timeline,
             )
+            if self._replica is not None:
+                self._seen = self.value(POSITION)
             self._end("ROLLBACK")
         if status != "committed":
             for forget in self.on_undo:

@@ -35,10 +35,9 @@ _AWAY_S = 5.0
 class Replica:
     """The connections to a standby, and how fresh it is."""
 
-    def __init__(self, pool: Pool, primary: Pool, primary_conninfo: str, staleness_s: float):
+    def __init__(self, pool: Pool, primary: Pool, staleness_s: float) -> None:
         self.pool = pool
         self._primary = primary
-        self._primary_conninfo = primary_conninfo
         self._staleness_s = staleness_s
         self._looking = threading.Lock()
         self._look_at = 0.0
@@ -68,9 +67,9 @@ class Replica:
     def _look(self) -> None:
         now = time.monotonic()
         self._look_at = now + self._staleness_s / _LOOKS
-        if self._mark is None or self._alone:
+        if self._mark is None or now - self._mark[0] > self._staleness_s:
             written = _position(self._primary)
-            self._alone = written is None and self._is_primary_gone()
+            self._alone = written is None and _is_gone(self._primary)
             self._mark = None if written is None else (now, written)
         replayed = self._ask()
         if replayed is None:
@@ -82,17 +81,8 @@ class Replica:
 
     def _ask(self) -> int | None:
         replayed = _position(self.pool)
-        if replayed is not None:
-            self._replayed = replayed
+        self._replayed = replayed or 0
         return replayed
-
-    def _is_primary_gone(self) -> bool:
-        """Whether it cannot be reached, rather than have no free connection."""
-        try:
-            psycopg.connect(self._primary_conninfo, connect_timeout=2).close()
-        except psycopg.Error:
-            return True
-        return False
 
 
 def _position(pool: Pool) -> int | None:
@@ -102,3 +92,12 @@ def _position(pool: Pool) -> int | None:
             return int(connection.execute(POSITION).fetchall()[0][0])
     except FAULTS:
         return None
+
+
+def _is_gone(pool: Pool) -> bool:
+    """Whether a server cannot be reached, rather than have no free connection."""
+    try:
+        psycopg.connect(str(pool.conninfo), connect_timeout=2).close()
+    except psycopg.Error:
+        return True
+    return False
