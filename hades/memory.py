@@ -17,12 +17,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 import hades.operations as op
-from hades.domain.address import is_address, is_socket
+from hades.domain.address import is_address, is_server, is_socket
 from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
 from hades.domain.topics import TOPIC_KINDS
 from hades.errors import InvalidInput, NotFound, Unavailable
-from hades.store.opening import is_server
 from hades.store.records import Progress, Write
 from hades.store.store import Store
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hades.domain.address import is_address
+from hades.domain.address import is_address, is_server
 from hades.errors import InvalidInput, Unavailable
 
 PREFIX = "HADES_"
@@ -29,8 +29,9 @@ class Settings(BaseModel):
 
     path: str | None = Field(
         None,
-        description="The memory file, or a server's address: http://host:8674, "
-        "unix:///run/hades/rw.sock. Default: default.hades in the user's data folder.",
+        description="The memory file, a database (postgresql://user@host/name), or a server's "
+        "address: http://host:8674, unix:///run/hades/rw.sock. Default: default.hades in the "
+        "user's data folder.",
     )
     key: str | None = Field(
         None, description="Who you are to a server on the network: `hades keys` makes one."
@@ -116,7 +117,8 @@ class Settings(BaseModel):
     def ready_path(self) -> Path | str:
         """The memory file, or address, to use; the folder of the default one is made."""
         if self.path is not None:
-            return self.path if is_address(self.path) else Path(self.path)
+            elsewhere = is_address(self.path) or is_server(self.path)
+            return self.path if elsewhere else Path(self.path)
         folder = Path(platformdirs.user_data_dir("hades", appauthor=False))
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)

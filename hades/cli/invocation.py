@@ -95,15 +95,15 @@ class Invocation:
         with memory:
             yield memory
 
-    def file(self) -> Path:
-        """The memory file the options name, for what is done beside it."""
+    def place(self) -> str | Path:
+        """The memory file or database the options name, for a server of it."""
         from hades.settings import load_settings
 
         path = self.memory or load_settings().ready_path()
         if is_address(path):
             where = read_address(str(path)).text
             raise InvalidInput(f"{where} is where another server listens: name a memory file.")
-        return Path(path).expanduser()
+        return path
 
     @contextmanager
     def viewed(self) -> Iterator[View]:

@@ -10,7 +10,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.invocation import Invocation, command
-from hades.domain.address import is_address, read_address
+from hades.domain.address import is_address, read_address, without_password
 from hades.domain.topics import Space
 from hades.errors import InvalidInput, NotFound
 from hades.store.records import Problem
@@ -130,8 +130,8 @@ def settings(invocation: Invocation) -> None:
 
     found = load_settings()
     path = str(invocation.memory or found.ready_path())
-    # An address may hold a key.
-    shown = read_address(path).text if is_address(path) else path
+    # An address may hold a key, or a password.
+    shown = read_address(path).text if is_address(path) else without_password(path)
     values = found.model_dump(mode="json") | {"path": shown}
     values["key"] = None if found.key is None else "(set)"
 

@@ -10,7 +10,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.invocation import Invocation, command, require_extra
-from hades.domain.address import is_address
+from hades.domain.address import is_address, is_server
 from hades.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -74,9 +74,8 @@ def _serve(invocation: Invocation, *, read_only: bool, core_only: bool) -> None:
     else:
         from hades.serve.mcp.stdio import serve_memory
 
-        serve_memory(
-            Path(memory).expanduser(), invocation.space, read_only=read_only, core_only=core_only
-        )
+        place = memory if is_server(memory) else Path(memory).expanduser()
+        serve_memory(place, invocation.space, read_only=read_only, core_only=core_only)
 
 
 def _install(
@@ -86,7 +85,7 @@ def _install(
     from hades.settings import load_settings
 
     memory = invocation.memory or load_settings().ready_path()
-    if not is_address(memory):
+    if not is_address(memory) and not is_server(memory):
         memory = Path(memory).expanduser().absolute()
     arguments = ["mcp", "--memory", str(memory)]
     if invocation.space is not None:

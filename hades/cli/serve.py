@@ -79,7 +79,7 @@ def serve(
         "admin": admin_socket or settings.admin_socket,
     }
     options = Options(
-        memory=invocation.file(),
+        memory=invocation.place(),
         executor={
             "read_only": read_only,
             "encoder": None if settings.encoder == "minilm" else settings.encoder,
@@ -143,8 +143,9 @@ def revoke_key(
 
 def _keys(invocation: Invocation) -> Keys:
     from hades.serve.auth.keys import Keys, keys_beside
+    from hades.store.opening import files_of
 
-    return Keys(keys_beside(invocation.file()))
+    return Keys(keys_beside(files_of(invocation.place())))
 
 
 def _show_keys(out: Console, found: list[dict[str, Any]]) -> None:

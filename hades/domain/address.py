@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from hades.errors import InvalidInput
 
 SCHEMES = ("http", "https", "unix")
+DATABASE_SCHEMES = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,23 @@ class Address:
 def is_address(path: object) -> bool:
     """Whether this names a server rather than a file."""
     return isinstance(path, str) and path.partition("://")[0].lower() in SCHEMES and "://" in path
+
+
+def is_server(place: object) -> bool:
+    """Whether this is the address of a database rather than a file."""
+    return str(place).startswith(DATABASE_SCHEMES)
+
+
+def without_password(place: str) -> str:
+    """The address of a database without the password, which may stand before the host or after `?`.
+
+    >>> without_password("postgresql://ann:secret@host/notes?schema=a&password=secret")
+    'postgresql://ann@host/notes'
+    """
+    if not is_server(place):
+        return place
+    shown = re.sub(r"\?(?!schema=\w+$).*", "", place)
+    return re.sub(r"(?<=//)([^:@/]*):.*@", r"\1@", shown)
 
 
 def is_socket(path: object) -> bool:

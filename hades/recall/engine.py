@@ -81,10 +81,10 @@ class RecallEngine:
         if budget is not None:
             room = {"budget": {"tokens": budget}} if plan else sized(made, budget)
             made, notes = make_plan(made, room)
-        run = Run(made, clock, list(notes))
+        run = Run(made, clock, self._store.within, list(notes))
         encoded = retrieve.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:
-            with run.stage("open") as stage:
+            with run.stage("open", reads_all=True) as stage:
                 query = moment.enter_context(self.query_context(where, on_progress))
                 stage.found = int(query.mask.sum())
                 if len(asked) < len(question):

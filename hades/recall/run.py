@@ -10,15 +10,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hades.domain.answer import Note, StageReport
 from hades.domain.graph import Reason
 from hades.recall.plan import Plan
 from hades.settings import cores
 
+STATEMENT_AT_LEAST_S = 1.0
+"""A question that has used up its time is still answered, with what is read quickly."""
 Result = TypeVar("Result")
 Clock = Callable[[], float]
 """Seconds that only grow."""
@@ -69,6 +71,8 @@ class Run:
 
     plan: Plan
     clock: Clock = time.perf_counter
+    within: Callable[[float | None], AbstractContextManager[Any]] = nullcontext
+    """What keeps statements of the store within so many seconds."""
     notes: list[Note] = field(default_factory=list)
     reports: list[StageReport] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
@@ -114,15 +118,22 @@ class Run:
         return (self.clock() - self.started) * 1000
 
     @contextmanager
-    def stage(self, name: str, timeout_ms: int | None = None) -> Iterator[Stage]:
-        """Run a stage within its own time and the question's."""
+    def stage(
+        self, name: str, timeout_ms: int | None = None, *, reads_all: bool = False
+    ) -> Iterator[Stage]:
+        """Run a stage within its own time and the question's.
+
+        One that may have to read the whole memory, to index it, may take longer.
+        """
         begun = self.clock()
         ends = self.started + self.plan.budget.latency_ms / 1000
         if timeout_ms is not None:
             ends = min(ends, begun + timeout_ms / 1000)
         stage = Stage(name, ends, self, max(0, round((ends - begun) * 1000)))
         before, reported = len(self.seen), len(self.reports)
-        yield stage
+        # What is late is cut short by the stages; a statement is stopped only when it runs away.
+        with self.within(None if reads_all else max(ends - begun, STATEMENT_AT_LEAST_S)):
+            yield stage
         inside = sum(report.reads for report in self.reports[reported:])
         stage.reads = len(self.seen) - before - inside
         self.reports.append(

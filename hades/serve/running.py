@@ -44,6 +44,7 @@ from hades.serve.executor import Executor
 from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import readiness_of
 from hades.serve.telemetry.traces import open_traces
+from hades.store.opening import files_of
 
 HOST = "127.0.0.1"
 PORT = 8674
@@ -61,7 +62,7 @@ _log = logging.getLogger(__name__)
 class Options:
     """The settings of a server."""
 
-    memory: Path
+    memory: str | Path
     executor: Mapping[str, Any]
     """How to open the memory: the named arguments of `Executor.open`."""
     host: str | None
@@ -153,9 +154,10 @@ def run(options: Options, say: Callable[[Started], object]) -> None:
         listeners = _listen(options, opened)
         executor = Executor.open(options.memory, **options.executor)
         opened.callback(_within, options.grace_s, executor.close, status=1)
-        keys = Keys(keys_beside(options.memory))
+        files = files_of(options.memory)
+        keys = Keys(keys_beside(files))
         opened.callback(keys.flush)
-        audit = Audit(audit_beside(options.memory))
+        audit = Audit(audit_beside(files))
         opened.callback(audit.close)
         sys.setswitchinterval(SWITCH_S)
         _server(options, executor, keys, audit, listeners, opened, say).run()
@@ -219,7 +221,7 @@ def _server(
     def ready() -> None:
         say(
             Started(
-                memory=str(options.memory),
+                memory=executor.memory._store.database.place,
                 listening=[{"listener": one.kind.name, "where": one.where} for one in listeners],
                 audit=str(audit.folder),
                 has_keys=keys.exist,

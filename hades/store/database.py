@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +237,19 @@ class Database(ABC):
         """The small number that stands for a type of edge."""
         found = self.value("SELECT id FROM relations WHERE name = ?", name)
         return found or self.insert("relations", name=name)
+
+    def risks(self) -> list[Problem]:
+        """What is not damaged, but may be one day without anybody noticing."""
+        return []
+
+    # Time
+
+    def within(self, seconds: float | None) -> AbstractContextManager[None]:
+        """Inside, a statement of this thread's snapshot runs no longer; None: as long as any.
+
+        An engine that cannot stop a statement sets no limit.
+        """
+        return nullcontext()
 
     # Facts about the memory
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hades.domain.address import is_server
 from hades.domain.times import Clock, checked_clock
 from hades.store.database import Database
 from hades.store.sqlite.opening import open_file
 
-SCHEMES = ("postgresql://", "postgres://")
 
+def files_of(place: str | Path) -> Path:
+    """The path beside which lie the keys, uploads and indexes of a memory."""
+    if not is_server(place):
+        return Path(place).expanduser()
+    from hades.store.postgres.address import read_server_address
 
-def is_server(place: object) -> bool:
-    """Whether this is the address of a database rather than a file."""
-    return str(place).startswith(SCHEMES)
+    return read_server_address(str(place)).files
 
 
 def open_database(

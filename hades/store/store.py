@@ -61,6 +61,7 @@ class Store:
         self.transaction = database.transaction
         self.snapshot = database.snapshot
         self.patient = database.patient
+        self.within = database.within
         self.afterwards = database.afterwards
         self.moment = database.moment
         self.now = database.now
@@ -113,7 +114,7 @@ class Store:
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """Everything that is not as it should be."""
         found = self.damage(on_progress) or clock_problems(self.database)
-        return found + check.find_left(self.database)
+        return found + check.find_left(self.database) + self.database.risks()
 
     def damage(self, on_progress: Progress | None = None) -> list[Problem]:
         """Everything stored that is not as it was written."""

@@ -50,12 +50,13 @@ class Process:
 
 
 @contextmanager
-def hades_serve(memory: Path, *options: str) -> Iterator[Process]:
+def hades_serve(memory: Path | str, *options: str, folder: Path | None = None) -> Iterator[Process]:
     """Run it at three unix sockets, and end it if the test did not."""
+    folder = folder or Path(memory).parent
     sockets = [
-        f"--{listener}-socket={memory.parent / listener}.sock" for listener in ("ro", "rw", "admin")
+        f"--{listener}-socket={folder / listener}.sock" for listener in ("ro", "rw", "admin")
     ]
-    with (memory.parent / "stderr").open("a") as log:
+    with (folder / "stderr").open("a") as log:
         process = subprocess.Popen(
             [*COMMAND, "serve", "--memory", str(memory), "--json", *sockets, *options],
             env=environment(),
@@ -66,7 +67,7 @@ def hades_serve(memory: Path, *options: str) -> Iterator[Process]:
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line, (memory.parent / "stderr").read_text()
+        assert line, (folder / "stderr").read_text()
         yield Process(process, json.loads(line))
     finally:
         process.kill()

@@ -24,7 +24,7 @@ from hades.settings import load_settings
 
 
 def serve_memory(
-    memory: Path, space: str | None, *, read_only: bool, core_only: bool = False
+    memory: str | Path, space: str | None, *, read_only: bool, core_only: bool = False
 ) -> None:
     """Serve a memory file, made when there is none; a named space is then the only one."""
     settings = load_settings()

@@ -5,15 +5,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from platformdirs import user_data_path
 from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.abc import ConnDict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from hades.domain.address import without_password
 from hades.errors import InvalidInput
 
 DEFAULT_SCHEMA = "hades"
 DEFAULT_CONNECTIONS = 16
+DEFAULT_STATEMENT_S = 600.0
+DEFAULT_STALENESS_S = 1.0
+LIMIT_AT_MOST_S = 1_000_000
+_DEFAULTS: ConnDict = {"application_name": "hades", "connect_timeout": 10}
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
@@ -28,12 +36,25 @@ class ServerAddress:
     schema: str
     connections: int
     """So many at most, of one process."""
+    statement_s: float
+    """How long a statement may run, in seconds; 0: as long as the server lets it."""
+    replica: str
+    """For libpq: a standby to read from; empty: there is none."""
+    staleness_s: float
+    """How many seconds what is read there may be behind."""
 
     @property
-    def file_name(self) -> str:
-        """What its indexes are called on this machine."""
-        mark = blake2b(self.shown.encode(), digest_size=6).hexdigest()
-        return f"{conninfo_to_dict(self.conninfo).get('dbname') or 'hades'}-{mark}"
+    def files(self) -> Path:
+        """The path beside which lie its indexes, uploads and keys on this machine.
+
+        Each user has their own: not everybody may see everything.
+        """
+        given = conninfo_to_dict(self.conninfo)
+        names = [str(given.get(one, "")) for one in ("host", "hostaddr", "port", "dbname", "user")]
+        mark = blake2b("\n".join([*names, self.schema]).encode(), digest_size=6).hexdigest()
+        folder = user_data_path("hades", appauthor=False) / "postgres"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder / f"{given.get('dbname') or 'hades'}-{mark}"
 
 
 def read_server_address(text: str) -> ServerAddress:
@@ -43,20 +64,29 @@ def read_server_address(text: str) -> ServerAddress:
         given = dict(parse_qsl(parts.query, keep_blank_values=True))
         schema = given.pop("schema", DEFAULT_SCHEMA)
         connections = int(given.pop("connections", DEFAULT_CONNECTIONS))
+        statement_s = float(given.pop("statement_s", DEFAULT_STATEMENT_S))
+        staleness_s = float(given.pop("staleness_s", DEFAULT_STALENESS_S))
+        replica = given.pop("replica", "")
         conninfo = urlunsplit(parts._replace(query=urlencode(given)))
-        conninfo_to_dict(conninfo)
+        conninfo = make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(conninfo)})
+        if replica:
+            host, _, port = replica.partition(":")
+            elsewhere = {"host": host, "port": port or "5432", "target_session_attrs": "any"}
+            replica = make_conninfo(conninfo, hostaddr=None, **elsewhere)
     except (ValueError, ProgrammingError) as error:
-        raise InvalidInput(f"{_hidden(text)} cannot be read as an address: {error}.") from error
+        # What the libraries say has all of the address in it, its password too.
+        raise InvalidInput(
+            f"{without_password(text)} cannot be read as an address: write postgresql://user@host/database."
+        ) from error
     if not _NAME.fullmatch(schema) or schema.startswith("pg_"):
         raise InvalidInput(f"{schema!r} cannot be a schema: use small letters, digits and _.")
     if not 1 <= connections <= 1_000:
         raise InvalidInput("`connections` is a number from 1 to 1000.")
-    shown = _hidden(
+    if not 0 <= statement_s <= LIMIT_AT_MOST_S or not 0 < staleness_s <= LIMIT_AT_MOST_S:
+        raise InvalidInput(
+            f"`statement_s` and `staleness_s` are seconds, at most {LIMIT_AT_MOST_S}."
+        )
+    shown = without_password(
         urlunsplit(parts._replace(query="" if schema == DEFAULT_SCHEMA else f"schema={schema}"))
     )
-    return ServerAddress(conninfo, shown, schema, connections)
-
-
-def _hidden(text: str) -> str:
-    """An address without the password in it."""
-    return re.sub(r"(?<=//)([^:@/]*):[^@/]*@", r"\1@", text)
+    return ServerAddress(conninfo, shown, schema, connections, statement_s, replica, staleness_s)

@@ -8,35 +8,52 @@ order, and what a write read is still true when it commits.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from itertools import count
+from math import ceil
 from pathlib import Path
 from typing import Any, TypeVar
 from zlib import crc32
 
-from platformdirs import user_cache_path
-from psycopg import Connection, sql
+import psycopg
+from psycopg import Connection, Cursor, sql
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from hades.domain.times import Clock
-from hades.errors import Unavailable
+from hades.errors import HadesError, Unavailable
 from hades.store.database import Database, Local
 from hades.store.drafts import leftovers
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.dialect import bound, said
-from hades.store.postgres.faults import FAULTS, is_lost, translated
+from hades.store.postgres.faults import FAULTS, translated
+from hades.store.postgres.replica import POSITION, WAIT_S, Pool, Replica
 from hades.store.purge import LEFTOVERS, LOG, REWRITE
 from hades.store.records import Problem
 from hades.store.schema import COLUMNS
 
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _CLOSED = "This memory is closed: open it again."
+_UNSURE = (
+    "The connection to {place} broke while a write was being committed: it may be stored or not; "
+    "look before you do it again, or do it under a key (`once`), which repeats nothing."
+)
+_UNDONE = (
+    "The connection to {place} broke before a write was committed: it is not stored; try again."
+)
+_FAILED = "An earlier statement of this write failed in {place}: nothing of it is stored."
+TIMELINE = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
+"""A number that is another one after a standby took over from the server that was written to."""
 _NUMBERED = {table: next(iter(columns)) for table, columns in COLUMNS.items()}
 """By table: its first column, which is `id` or `row` where the server gives it out."""
 _KEYS = ("id", "row")
+# The pool logs every connection it loses; whoever does not look at logs is told by an error.
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 Found = TypeVar("Found")
 
@@ -46,11 +63,40 @@ def lock_number(schema: str) -> int:
     return crc32(f"hades {schema}".encode())
 
 
+def _configure(address: ServerAddress, read_only: bool, connection: Connection[Any]) -> None:
+    connection.adapters.register_dumper(int, Int8Dumper)
+    wanted = sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema))
+    if address.statement_s:
+        limit = sql.SQL("; SET statement_timeout TO {}")
+        wanted += limit.format(sql.Literal(int(address.statement_s * 1000)))
+    if read_only:
+        wanted += sql.SQL("; SET default_transaction_read_only TO on")
+    connection.execute(wanted)
+
+
+def _give_back(connection: Connection[Any], pool: Pool) -> None:
+    if connection.info.transaction_status != TransactionStatus.IDLE:
+        connection.close()
+    pool.putconn(connection)
+
+
 class _Thread(Local):
     """What is under way in one thread, and the connection it has for that."""
 
     connection: Connection[Any] | None = None
+    pool: Pool
+    """Where it came from."""
     wait_s: float | None = None
+    within_s: float | None = None
+    """How long a statement of the transaction should run at most."""
+    limit_s: float | None = None
+    """How long the server was told."""
+    written: Sequence[str] = ("", "")
+    """The number of the transaction that writes, and the timeline it is of."""
+
+    def take(self, connection: Connection[Any], pool: Pool) -> None:
+        """A transaction begins."""
+        self.connection, self.pool, self.limit_s = connection, pool, None
 
 
 class PostgresDatabase(Database):
@@ -59,11 +105,18 @@ class PostgresDatabase(Database):
     _local: _Thread
 
     def __init__(
-        self, address: ServerAddress, *, read_only: bool, busy_timeout_s: float, clock: Clock
+        self,
+        address: ServerAddress,
+        *,
+        timeline: str,
+        read_only: bool,
+        busy_timeout_s: float,
+        clock: Clock,
     ) -> None:
         super().__init__(read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock)
         self.address = address
         self.place = address.shown
+        self._timeline = timeline
         self._closed = False
         self._cursors = count()
         self._begin_process()
@@ -73,67 +126,103 @@ class PostgresDatabase(Database):
     def _begin_process(self) -> None:
         self._pid = os.getpid()
         self._local = _Thread()
-        self._pool = ConnectionPool(
-            self.address.conninfo,
+        wait_s = max(1.0, self.busy_timeout_s)
+        self._pool = self._pool_of(self.address.conninfo, wait_s)
+        self._replica: Replica | None = None
+        self._seen = 0
+        """How far the log was when this process last wrote, or read from the primary."""
+        self._position = f"; {POSITION}" if self.address.replica else ""
+        if self.address.replica:
+            replicas = self._pool_of(self.address.replica, WAIT_S)
+            self._replica = Replica(replicas, self._pool, self.address.staleness_s)
+
+    def _pool_of(self, conninfo: str, wait_s: float) -> Pool:
+        return ConnectionPool(
+            conninfo,
             kwargs={"autocommit": True},
             min_size=0,
             max_size=self.address.connections,
-            timeout=max(1.0, self.busy_timeout_s),
-            configure=self._configure,
+            timeout=wait_s,
+            reconnect_timeout=wait_s,  # it is looked for as long as somebody waits
+            configure=partial(_configure, self.address, self.read_only),
             open=True,
         )
 
-    def _configure(self, connection: Connection[Any]) -> None:
-        connection.adapters.register_dumper(int, Int8Dumper)
-        connection.execute(
-            sql.SQL("SET search_path TO {}").format(sql.Identifier(self.address.schema))
-        )
-        if self.read_only:
-            connection.execute("SET default_transaction_read_only TO on")
-
-    def _taken(self) -> Connection[Any]:
+    def _require_open(self) -> None:
         if self._closed:
             raise Unavailable(_CLOSED)
         if self._pid != os.getpid():
             self._begin_process()
-        return self._pool.getconn()
+
+    def _taken(self, pool: Pool) -> Connection[Any]:
+        try:
+            return pool.getconn()
+        except PoolClosed as error:
+            raise Unavailable(_CLOSED) from error
+        except PoolTimeout:
+            psycopg.connect(str(pool.conninfo)).close()  # says why, where none can be made
+            raise
+
+    def _tried(
+        self, pool: Pool, call: Callable[[Connection[Any]], Found]
+    ) -> tuple[Connection[Any], Found]:
+        """Call with a connection of the pool, which stays taken.
+
+        Those that waited there may all have been cut: then new ones are made, once.
+        """
+        for last in (False, True):
+            connection = self._taken(pool)
+            try:
+                return connection, call(connection)
+            except BaseException:
+                lost = connection.closed
+                _give_back(connection, pool)
+                if last or not lost:
+                    raise
+                pool.drain()
+        raise AssertionError("never reached")
 
     def _with(self, call: Callable[[Connection[Any]], Found]) -> Found:
-        """Call with this thread's connection, or with one of the pool for this call alone.
-
-        One of the pool may have been cut while it waited there: then another is taken, once.
-        """
+        """Call with this thread's connection, or with one of the pool for this call alone."""
         with translated(self.place):
             if self._local.connection is not None:
+                self._limit(self._local.connection)
                 return call(self._local.connection)
-            for last in (False, True):
-                connection = self._taken()
-                try:
-                    return call(connection)
-                except FAULTS as error:
-                    if last or not is_lost(error):
-                        raise
-                finally:
-                    self._pool.putconn(connection)
-        raise AssertionError("never reached")
+            self._require_open()
+            connection, found = self._tried(self._pool, call)
+            _give_back(connection, self._pool)
+            return found
+
+    def _limit(self, connection: Connection[Any]) -> None:
+        """Tell the server how long a statement may run, where that changed."""
+        wanted = self._local.within_s
+        if self._local.limit_s != wanted:
+            ms = int((self.address.statement_s if wanted is None else wanted) * 1000)
+            connection.execute(f"SET LOCAL statement_timeout TO {ms or 'DEFAULT'}".encode())
+            self._local.limit_s = wanted
 
     def close(self) -> None:
         """Close all connections; what was written stays written."""
         self._closed = True
         if self._pid == os.getpid():
             self._pool.close()
+            if self._replica is not None:
+                self._replica.pool.close()
 
     # Statements
 
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """All rows of a statement, its values given in order or by name."""
         text, given = said(sql), bound(sql, values, named)
-        return self._with(lambda connection: connection.execute(text, given).fetchall())
+        as_it_is = self._replica is None or self.in_transaction
+        with nullcontext() if as_it_is else self.snapshot():
+            return self._with(lambda connection: connection.execute(text, given).fetchall())
 
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement as they are read, so many at once."""
         with self.snapshot(), translated(self.place):
             assert self._local.connection is not None
+            self._limit(self._local.connection)
             name = f"rows_{next(self._cursors)}"
             with self._local.connection.cursor(name=name) as cursor:
                 cursor.execute(said(sql), bound(sql, values, {}))
@@ -174,38 +263,95 @@ class PostgresDatabase(Database):
         wait_s = self.busy_timeout_s if self._local.wait_s is None else self._local.wait_s
         begin = (
             f"BEGIN; SET LOCAL lock_timeout TO {max(1, int(wait_s * 1000))}; "
-            f"SELECT pg_advisory_xact_lock({lock_number(self.address.schema)})"
+            f"SELECT pg_advisory_xact_lock({lock_number(self.address.schema)}), "
+            f"CAST(pg_current_xact_id() AS text), {self._timeline}"
             if writing
-            else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            else f"{_SNAPSHOT}{self._position}"
         )
         with translated(self.place):
-            for last in (False, True):
-                connection = self._taken()
-                try:
-                    connection.execute(begin)
-                except FAULTS as error:
-                    self._give_back(connection)
-                    if last or not is_lost(error):
-                        raise
-                else:
-                    self._local.connection = connection
-                    return
+            self._require_open()
+            if not writing and self._begin_at_replica():
+                return
+            pool = self._pool
+            connection, cursor = self._tried(pool, lambda connection: connection.execute(begin))
+            if writing:
+                self._local.written = cursor.set_result(-1).fetchall()[0][1:]
+            else:
+                self._note_position(cursor)
+            self._local.take(connection, pool)
+
+    def _begin_at_replica(self) -> bool:
+        """Begin a snapshot at the standby, where it is fresh and has all this process has seen."""
+        replica = self._replica
+        if replica is None or not replica.is_fresh() or not replica.has(self._seen):
+            return False
+        try:
+            connection, _ = self._tried(replica.pool, lambda found: found.execute(_SNAPSHOT))
+        except FAULTS:
+            replica.leave()
+            return False
+        self._local.take(connection, replica.pool)
+        return True
+
+    def _note_position(self, cursor: Cursor[Any]) -> None:
+        """Remember how far the log was: a standby is read from once it is there, too."""
+        if self._replica is not None:
+            self._seen = max(self._seen, cursor.set_result(-1).fetchall()[0][0])
 
     def _end(self, word: str) -> None:
         connection = self._local.connection
         assert connection is not None
+        if word == "COMMIT":
+            self._commit(connection)
+            return
         try:
-            with translated(self.place):
-                connection.execute(word)
+            if not connection.closed:  # else the server has undone everything
+                with translated(self.place):
+                    connection.execute(word)
         finally:
-            if "SAVEPOINT" not in word:
-                self._local.connection = None
-                self._give_back(connection)
+            if word == "ROLLBACK":
+                self._leave(connection)
 
-    def _give_back(self, connection: Connection[Any]) -> None:
-        if connection.info.transaction_status not in (TransactionStatus.IDLE,):
-            connection.close()
-        self._pool.putconn(connection)
+    def _commit(self, connection: Connection[Any]) -> None:
+        if connection.closed:
+            raise Unavailable(_UNDONE.format(place=self.place))
+        if connection.info.transaction_status == TransactionStatus.INERROR:
+            raise Unavailable(_FAILED.format(place=self.place))  # a COMMIT would undo, silently
+        with translated(self.place):
+            try:
+                self._note_position(connection.execute(f"COMMIT{self._position}"))
+            except FAULTS:
+                if not connection.closed:
+                    raise
+                self._leave(connection)
+                self._settle()
+            else:
+                self._leave(connection)
+
+    def _settle(self) -> None:
+        """Find out whether a COMMIT was done whose answer was lost; raise when not, or unsure."""
+        number, timeline = self._local.written
+        status = None
+        with suppress(HadesError):
+            self._begin(writing=True)  # waits until that transaction is over
+            status = self.value(
+                f"SELECT pg_xact_status(CAST(? AS xid8)) WHERE {self._timeline} = ?",
+                number,
+                timeline,
+            )
+            if self._replica is not None:
+                self._seen = self.value(POSITION)
+            self._end("ROLLBACK")
+        if status != "committed":
+            for forget in self.on_undo:
+                forget()
+            raise Unavailable(
+                (_UNDONE if status == "aborted" else _UNSURE).format(place=self.place)
+            )
+
+    def _leave(self, connection: Connection[Any]) -> None:
+        self._local.connection = None
+        _give_back(connection, self._local.pool)
 
     @contextmanager
     def patient(self, seconds: float) -> Iterator[None]:
@@ -216,14 +362,25 @@ class PostgresDatabase(Database):
         finally:
             self._local.wait_s = before
 
+    @contextmanager
+    def within(self, seconds: float | None) -> Iterator[None]:
+        """Inside, a statement of this thread's snapshot runs no longer; None: as long as any.
+
+        Whole seconds, so that the server need not be told anew for every stage.
+        """
+        before = self._local.within_s
+        self._local.within_s = None if seconds is None else ceil(seconds)
+        try:
+            yield
+        finally:
+            self._local.within_s = before
+
     # The database
 
     @property
     def files(self) -> Path:
         """The path beside which lie indexes, uploads and other files of this memory."""
-        folder = user_cache_path("hades") / "postgres"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder / self.address.file_name
+        return self.address.files
 
     def size(self) -> int:
         """The bytes of all tables and indexes."""
@@ -251,6 +408,13 @@ class PostgresDatabase(Database):
         """Nothing to look for: PostgreSQL verifies checksums of its pages as it reads them."""
         return []
 
+    def risks(self) -> list[Problem]:
+        """Whether the server would notice a damaged page."""
+        if self.value("SHOW data_checksums") == "on":
+            return []
+        repair = "stop the server, run `pg_checksums --enable`, and start it"
+        return [Problem("the server keeps no checksums of its pages", self.place, repair)]
+
     def maintain(self) -> dict[str, Callable[[], object]]:
         """How what is owed after an erasure is done here; each says whether it was.
 
@@ -264,6 +428,11 @@ class PostgresDatabase(Database):
         }
 
     def _rewrite(self) -> bool:
-        for table in COLUMNS:
-            self.run(f"VACUUM (FULL, ANALYZE) {table}")
+        def rewrite(connection: Connection[Any]) -> None:
+            connection.execute("SET statement_timeout TO 0")
+            for table in COLUMNS:
+                connection.execute(f"VACUUM (FULL, ANALYZE) {table}".encode())
+            connection.close()  # with its setting
+
+        self._with(rewrite)
         return True

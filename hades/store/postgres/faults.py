@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import psycopg
 from psycopg_pool import PoolTimeout
 
@@ -54,22 +57,10 @@ def translate(error: BaseException, place: str) -> HadesError:
     return Unavailable(f"{place} answered with an error ({said}): look into its log.")
 
 
-def is_lost(error: BaseException) -> bool:
-    """Whether the connection is gone, so that another one may do."""
-    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not (
-        isinstance(error, psycopg.errors.QueryCanceled | psycopg.errors.LockNotAvailable)
-    )
-
-
-class translated:
+@contextmanager
+def translated(place: str) -> Iterator[None]:
     """Let nothing but HadesErrors out for what the server does."""
-
-    def __init__(self, place: str) -> None:
-        self._place = place
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, FAULTS):
-            raise translate(error, self._place) from error
+    try:
+        yield
+    except FAULTS as error:
+        raise translate(error, place) from error

@@ -10,7 +10,7 @@ from psycopg import Connection, sql
 from hades.domain.times import Clock
 from hades.errors import NotFound, Unavailable
 from hades.store.postgres.address import ServerAddress, read_server_address
-from hades.store.postgres.database import PostgresDatabase, lock_number
+from hades.store.postgres.database import TIMELINE, PostgresDatabase, lock_number
 from hades.store.postgres.dialect import defined
 from hades.store.postgres.faults import translated
 from hades.store.schema import OLDEST, STEPS, statements
@@ -45,8 +45,10 @@ def open_server(
                     "`hades warm` does, which brings it up to date."
                 )
             migrate(connection, address, clock)
+        timeline = _timeline(connection)
     return PostgresDatabase(
         address,
+        timeline=timeline,
         read_only=read_only or not writable,
         busy_timeout_s=busy_timeout_s,
         clock=clock,
@@ -71,6 +73,15 @@ def _may_write(connection: Connection[tuple[object, ...]], schema: str) -> bool:
         [f'"{schema}".changes'],
     ).fetchone()
     return bool(found and found[0])
+
+
+def _timeline(connection: Connection[tuple[object, ...]]) -> str:
+    """How to ask for the timeline; some hosted servers do not tell, and a standby has none."""
+    try:
+        connection.execute(f"SELECT {TIMELINE}".encode())
+    except psycopg.Error:
+        return "''"
+    return TIMELINE
 
 
 def migrate(

@@ -1,0 +1,103 @@
+"""A read replica: a standby that answers reads while it is known to be hardly behind.
+
+The primary is asked how far its log is (a mark), the standby how far it has come: once it is
+past a mark, it has all that was written before the mark was taken. So how stale it is, at
+most, is known without comparing clocks. When the primary is gone, the standby goes on alone.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import psycopg
+from psycopg import Connection
+from psycopg_pool import ConnectionPool
+
+from hades.store.postgres.faults import FAULTS
+
+Pool = ConnectionPool[Connection[Any]]
+
+POSITION = (
+    "SELECT CAST(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() "
+    "ELSE pg_current_wal_lsn() END - '0/0'::pg_lsn AS bigint)"
+)
+"""Where a server is in its log: how much it has written, or a standby has replayed."""
+_LOOKS = 4
+"""How often, in the time it may be stale, it is looked at how stale it is."""
+WAIT_S = 1.0
+"""So long a connection is waited for: the other server can be asked instead."""
+_AWAY_S = 5.0
+"""After a server did not answer it is left alone for so long."""
+
+
+class Replica:
+    """The connections to a standby, and how fresh it is."""
+
+    def __init__(self, pool: Pool, primary: Pool, staleness_s: float) -> None:
+        self.pool = pool
+        self._primary = primary
+        self._staleness_s = staleness_s
+        self._looking = threading.Lock()
+        self._look_at = 0.0
+        self._mark: tuple[float, int] | None = None
+        self._replayed = 0
+        self._fresh_at = -1e9
+        self._alone = False
+
+    def is_fresh(self) -> bool:
+        """Whether it may be read from; one thread at a time looks, and not all the time."""
+        if time.monotonic() >= self._look_at and self._looking.acquire(blocking=False):
+            try:
+                self._look()
+            finally:
+                self._looking.release()
+        return self._alone or time.monotonic() - self._fresh_at <= self._staleness_s
+
+    def has(self, position: int) -> bool:
+        """Whether it has replayed the log up to there."""
+        return position <= self._replayed or position <= (self._ask() or 0)
+
+    def leave(self) -> None:
+        """It did not answer: read elsewhere for a while."""
+        self._alone, self._fresh_at = False, -1e9
+        self._look_at = time.monotonic() + _AWAY_S
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        self._look_at = now + self._staleness_s / _LOOKS
+        if self._mark is None or now - self._mark[0] > self._staleness_s:
+            written = _position(self._primary)
+            self._alone = written is None and _is_gone(self._primary)
+            self._mark = None if written is None else (now, written)
+        replayed = self._ask()
+        if replayed is None:
+            self.leave()
+        elif self._alone:
+            self._look_at = now + _AWAY_S
+        elif self._mark is not None and replayed >= self._mark[1]:
+            self._fresh_at, self._mark = self._mark[0], None
+
+    def _ask(self) -> int | None:
+        replayed = _position(self.pool)
+        self._replayed = replayed or 0
+        return replayed
+
+
+def _position(pool: Pool) -> int | None:
+    """Where a server is in its log; None when it does not say."""
+    try:
+        with pool.connection(WAIT_S) as connection:
+            return int(connection.execute(POSITION).fetchall()[0][0])
+    except FAULTS:
+        return None
+
+
+def _is_gone(pool: Pool) -> bool:
+    """Whether a server cannot be reached, rather than have no free connection."""
+    try:
+        psycopg.connect(str(pool.conninfo), connect_timeout=2).close()
+    except psycopg.Error:
+        return True
+    return False

