@@ -22,7 +22,6 @@ from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
 from hades.domain.topics import TOPIC_KINDS
 from hades.errors import InvalidInput, NotFound, Unavailable
-from hades.store.opening import is_server
 from hades.store.records import Progress, Write
 from hades.store.store import Store
 
@@ -435,10 +434,6 @@ def open(
             timeout_s=timeout_s,
             retries=retries,
             read_only=read_only,
-        )
-    if "://" in str(path) and not is_server(path):
-        raise InvalidInput(
-            f"{path} is not a file, nor an address: http://, https://, unix:// or postgresql://."
         )
     if key is not None or timeout_s is not None or retries is not None:
         raise InvalidInput("A file needs no key, timeout_s or retries: they are for a server.")

@@ -9,7 +9,7 @@ order, and what a write read is still true when it commits.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -163,6 +163,20 @@ class PostgresDatabase(Database):
         self.run(text, *values.values())
         return 0
 
+    def load(self, table: str, rows: list[tuple[Any, ...]]) -> None:
+        """Insert many whole rows by COPY."""
+        names = ", ".join(f'"{name}"' for name in COLUMNS[table])
+
+        def run(connection: Connection[Any]) -> None:
+            with (
+                connection.cursor() as cursor,
+                cursor.copy(f"COPY {table} ({names}) FROM STDIN".encode()) as copy,
+            ):
+                for row in rows:
+                    copy.write_row(row)
+
+        self._with(run)
+
     # Transactions
 
     @property
@@ -239,13 +253,12 @@ class PostgresDatabase(Database):
         given = self.value(f"SELECT last_value FROM {table}_{column}_seq")
         return max(int(given), self.value(f"SELECT max({column}) FROM {table}") or 0)
 
-    def keep_ids(self) -> None:
+    def keep_ids(self, given: Mapping[str, int] | None = None) -> None:
         """After rows came with numbers of their own: give none of these out again."""
         for table, column in _NUMBERED.items():
             if column in _KEYS:
-                self.rows(
-                    f"SELECT setval('{table}_{column}_seq', ?)", max(1, self.last_id(table, column))
-                )
+                last = max(1, self.last_id(table, column), (given or {}).get(table, 0))
+                self.rows(f"SELECT setval('{table}_{column}_seq', ?)", last)
 
     def damage(self) -> list[Problem]:
         """Nothing to look for: PostgreSQL verifies checksums of its pages as it reads them."""
