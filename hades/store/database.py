@@ -21,7 +21,7 @@ from typing import Any
 from hades.domain.times import FOREVER, AsOf, Clock, to_micros
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store.clocks import SET_THE_CLOCK, has_jumped, jump
-from hades.store.records import Problem, Write
+from hades.store.records import EMBEDDED, Problem, Write
 from hades.store.schema import COLUMNS
 
 NO_LIMIT = 1 << 40
@@ -53,6 +53,8 @@ class Database(ABC):
 
     place: str
     """How messages call it: a path, or an address without its password."""
+    embedded = EMBEDDED
+    """Where it is noted up to which row vectors were made; who sees less keeps notes of its own."""
 
     def __init__(self, *, read_only: bool, busy_timeout_s: float, clock: Clock) -> None:
         self.read_only = read_only

@@ -28,11 +28,13 @@ class ServerAddress:
     schema: str
     connections: int
     """So many at most, of one process."""
+    sees: str = ""
+    """Which spaces, where it is not all of them: what is derived from these is its own."""
 
     @property
     def file_name(self) -> str:
         """What its indexes are called on this machine."""
-        mark = blake2b(self.shown.encode(), digest_size=6).hexdigest()
+        mark = blake2b(f"{self.shown}{self.sees}".encode(), digest_size=6).hexdigest()
         return f"{conninfo_to_dict(self.conninfo).get('dbname') or 'hades'}-{mark}"
 
 
