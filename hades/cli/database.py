@@ -31,16 +31,16 @@ def init(
     """Make the tables of a memory in a database; nothing happens where they are."""
     if schema is not None:
         address += f"{'&' if '?' in address else '?'}schema={schema}"
+    made = False
     try:
-        _opened(address).close()
-        made = False
+        opened = _opened(address)
     except NotFound:
-        _opened(address, create=True).close()
-        made = True
-    with closing(_opened(address)) as database:
-        place, version = database.place, database.value("SELECT max(number) FROM migrations")
-    told = {"address": place, "schema_version": version, "made": made}
-    invocation.show(told, lambda out: out.print(f"{'made' if made else 'there is'} {place}"))
+        opened, made = _opened(address, create=True), True
+    with closing(opened) as database:
+        version = database.value("SELECT max(number) FROM migrations")
+        told = {"address": database.place, "schema_version": version, "made": made}
+    what = "made" if made else "there is a memory at"
+    invocation.show(told, lambda out: out.print(f"{what} {told['address']}", markup=False))
 
 
 @command(db_app, "status", spaced=False)

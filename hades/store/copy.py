@@ -8,8 +8,9 @@ it but a copy of the same memory, which goes on behind the rows that are there.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ _TABLES = [table for table in COLUMNS if table not in ("migrations", "owed")]
 _BUT_ITS_OWN = f"WHERE key NOT IN ('generation', 'schema', '{UNFINISHED}')"
 _AT_ONCE = 1_000
 _WAIT_S = 10.0
+_Tell = Callable[[str, int], None]
 
 
 def copy(
@@ -42,19 +44,10 @@ def copy(
     begins anew where the memory has changed meanwhile. A place that holds something is refused.
     """
 
-    def opened(place: str | Path, *, new: bool) -> Database:
-        return open_database(
-            place,
-            create=new,
-            read_only=not new,
-            busy_timeout_s=_WAIT_S,
-            clock=clock,
-            unfinished=new,
-        )
-
+    opened = partial(open_database, busy_timeout_s=_WAIT_S, clock=clock)
     with (
-        closing(opened(source, new=False)) as old,
-        closing(opened(target, new=True)) as new,
+        closing(opened(source, create=False, read_only=True)) as old,
+        closing(opened(target, create=True, read_only=False, unfinished=True)) as new,
         old.snapshot(),
     ):
         if damaged := old.damage():
@@ -62,45 +55,21 @@ def copy(
         if not _goes_on(old, new):
             _begin(old, new)
         counts = _count(old)
-        progress = _Progress(on_progress, sum(counts.values()))
-        _copy_rows(old, new, progress)
-        if not _finish(old, new, progress):
+        total = sum(counts.values())
+
+        def tell(what: str, done: int) -> None:
+            if on_progress is not None:
+                on_progress(what, done, total)
+
+        if not _copy_rows(old, new, tell):
             # Somebody wrote, to either of them, what no change number tells of.
             _begin(old, new)
-            _copy_rows(old, new, progress)
-            if not _finish(old, new, progress):
+            if not _copy_rows(old, new, tell):
                 raise Unavailable(
                     f"{new.place} is not what {old.place} is: let nobody write there, then copy "
                     "again."
                 )
     return {table: count for table, count in counts.items() if count}
-
-
-class _Progress:
-    """How many rows of all tables are done."""
-
-    def __init__(self, tell: Progress | None, total: int) -> None:
-        self._tell = tell
-        self._total = total
-
-    def rows(
-        self, what: str, database: Database, there: dict[str, int]
-    ) -> Iterator[tuple[str, list[Any]]]:
-        """(table, rows) behind those that are there already, told of as they are read.
-
-        No key has more than three columns, and they come first.
-        """
-        done = 0
-        for table in _TABLES:
-            columns = [f'"{name}"' for name in COLUMNS[table]]
-            sql = f"SELECT {', '.join(columns)} {_from(table)} ORDER BY {', '.join(columns[:3])} "
-            skipped = there.get(table, 0)
-            done += skipped
-            for rows in database.batches(_AT_ONCE, sql + "LIMIT ? OFFSET ?", NO_LIMIT, skipped):
-                yield table, rows
-                done += len(rows)
-                if self._tell is not None:
-                    self._tell(what, done, self._total)
 
 
 def _goes_on(old: Database, new: Database) -> bool:
@@ -126,31 +95,48 @@ def _begin(old: Database, new: Database) -> None:
         new.set_meta(UNFINISHED, _stand(old))
 
 
-def _copy_rows(old: Database, new: Database, progress: _Progress) -> None:
-    for table, rows in progress.rows("copying", old, _count(new)):
+def _copy_rows(old: Database, new: Database, tell: _Tell) -> bool:
+    """Copy what is not there yet, and take the mark away if all is the same; whether it is."""
+    for table, rows, done in _rows(old, _count(new)):
         with new.transaction():
             new.load(table, rows)
-
-
-def _finish(old: Database, new: Database, progress: _Progress) -> bool:
-    """Take the mark away if all rows are the same on both sides; whether they are."""
-    wanted = _digest(old, progress)
+        tell("copying", done)
+    wanted = _digest(old, tell)
     with new.transaction():  # nobody writes between the look and the end
-        if _digest(new, progress) != wanted:
+        if _digest(new, tell) != wanted:
             return False
         new.keep_ids({table: old.last_id(table, column) for table, column in COUNTED.items()})
         new.run("DELETE FROM meta WHERE key = ?", UNFINISHED)
     return True
 
 
-def _digest(database: Database, progress: _Progress) -> bytes:
+def _digest(database: Database, tell: _Tell) -> bytes:
     """A hash of every value of every row."""
     digest = blake2b(digest_size=32)
-    for table, rows in progress.rows("comparing", database, {}):
+    for table, rows, done in _rows(database, {}):
+        tell("comparing", done)
         digest.update(table.encode())
-        for row in rows:
-            digest.update(repr(tuple(row)).encode())
+        for row in rows:  # many bytes take long to be written as text
+            blobs = [value for value in row if isinstance(value, bytes)]
+            digest.update(repr([v for v in row if not isinstance(v, bytes)]).encode())
+            digest.update(b"".join([b"%d " % len(blob) + blob for blob in blobs]))
     return digest.digest()
+
+
+def _rows(database: Database, there: dict[str, int]) -> Iterator[tuple[str, list[Any], int]]:
+    """(table, rows, how many of all) behind those that are there already.
+
+    They are in the order of their keys: none has more than three columns, and they come first.
+    """
+    done = 0
+    for table in _TABLES:
+        columns = [f'"{name}"' for name in COLUMNS[table]]
+        sql = f"SELECT {', '.join(columns)} {_from(table)} ORDER BY {', '.join(columns[:3])} "
+        skipped = there.get(table, 0)
+        done += skipped
+        for rows in database.batches(_AT_ONCE, sql + "LIMIT ? OFFSET ?", NO_LIMIT, skipped):
+            done += len(rows)
+            yield table, rows, done
 
 
 def _stand(database: Database) -> str:

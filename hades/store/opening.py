@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from hades.domain.times import Clock, checked_clock
@@ -37,25 +39,14 @@ def open_database(
         raise InvalidInput(
             f"{place} is not a file, nor an address: http://, https://, unix:// or postgresql://."
         )
-    database: Database
+    opened: Callable[..., Database] = partial(open_file, Path(place))
     if is_server(place):
         from hades.store.postgres.opening import open_server
 
-        database = open_server(
-            str(place),
-            create=create,
-            read_only=read_only,
-            busy_timeout_s=busy_timeout_s,
-            clock=clock,
-        )
-    else:
-        database = open_file(
-            Path(place),
-            create=create,
-            read_only=read_only,
-            busy_timeout_s=busy_timeout_s,
-            clock=clock,
-        )
+        opened = partial(open_server, str(place))
+    database = opened(
+        create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock
+    )
     try:
         if not unfinished and database.meta(UNFINISHED):
             raise Unavailable(

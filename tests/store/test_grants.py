@@ -308,6 +308,14 @@ def test_rights_are_given_one_way_only(postgres: str, server: Callable[[str], st
             grant(address, *wrong)
     grant(address, role, "write", None)
     assert grant(address, role, "read", "ours") == ["ours"]  # no longer the whole memory
+    reader = server("two")
+    grant(address, _name(reader), "read", "ours")
+    with hades.open(reader, space="ours") as memory:
+        assert "ours rust" in str(memory.ask(QUESTION))
+        assert "closed_by_ours" in str(memory.edges())
+    for attack in ("SELECT number_of_actors('x')", "UPDATE topics SET name = 'x'"):
+        _refused(reader, attack)
+    assert _sql(reader, "SELECT count(*) FROM topics WHERE name = 'bridge'") == [(1,)]
     with pytest.raises(hades.Conflict, match="read only"):
         grant(address, role, "write", "theirs")
     assert grant(address, role, "none", None) == []

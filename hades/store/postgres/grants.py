@@ -173,6 +173,7 @@ _HELD = """
 SELECT c.relname, p.polname, p.polcmd = '*', pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p
 JOIN pg_class c ON c.oid = p.polrelid JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
 WHERE c.relnamespace = current_schema::text::regnamespace AND r.rolname = %s
+AND starts_with(p.polname::text, 'hades_')
 """
 _WAIT_MS = 10_000
 
@@ -264,7 +265,10 @@ class _Role:
         self._separate_spaces()
         self._run("GRANT USAGE ON SCHEMA {schema} TO {role}")
         self._run("GRANT SELECT ON last_change TO {role}")
-        self._run("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role}")
+        for signature in _FUNCTIONS:
+            if right == "write" or "BOOLEAN" in signature:
+                name = signature.partition(" RETURNS")[0]
+                self._run(f"GRANT EXECUTE ON FUNCTION {name} TO {{role}}")
         mine = f"ARRAY{spaces}::bigint[]"
         for table, policies in _POLICIES.items():
             for name, (using, check) in policies.items():
