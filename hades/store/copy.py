@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hades.domain.times import Clock, system_clock
-from hades.errors import Conflict, Corrupt, Unavailable
+from hades.errors import Conflict, Corrupt, InvalidInput, Unavailable
 from hades.store.database import NO_LIMIT, Database
 from hades.store.opening import UNFINISHED, open_database
 from hades.store.records import Progress
@@ -98,8 +98,11 @@ def _begin(old: Database, new: Database) -> None:
 def _copy_rows(old: Database, new: Database, tell: _Tell) -> bool:
     """Copy what is not there yet, and take the mark away if all is the same; whether it is."""
     for table, rows, done in _rows(old, _count(new)):
-        with new.transaction():
-            new.load(table, rows)
+        try:
+            with new.transaction():
+                new.load(table, rows)
+        except InvalidInput as error:
+            raise InvalidInput(f"{new.place} cannot hold a row of {table}: {error}") from error
         tell("copying", done)
     wanted = _digest(old, tell)
     with new.transaction():  # nobody writes between the look and the end

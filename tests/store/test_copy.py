@@ -110,6 +110,14 @@ def test_a_place_in_use_is_refused(memory: hades.Memory, path: Path, tmp_path: P
     assert not (tmp_path / "copy.hades").exists()
 
 
+def test_what_postgres_cannot_hold_is_named(
+    memory: hades.Memory, path: Path, postgres: str
+) -> None:
+    memory.relate("a", "leads_to", "b", evidence="a NUL: \0")
+    with pytest.raises(hades.InvalidInput, match="cannot hold a row of edges"):
+        hades.copy(path, postgres)
+
+
 def test_the_unfinished_copy_of_another_memory_is_refused(
     story: hades.Memory, path: Path, tmp_path: Path
 ) -> None:
