@@ -54,6 +54,7 @@ from hades.errors import (
     Unavailable,
 )
 from hades.memory import Memory, View, open
+from hades.store.copy import copy
 from hades.store.records import Problem
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ __all__ = [
     "Wants",
     "WorkingItem",
     "WorkingSet",
+    "copy",
     "open",
 ]
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 import hades.operations as op
-from hades.domain.address import is_address, is_server, is_socket
+from hades.domain.address import is_address, is_socket
 from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
 from hades.domain.topics import TOPIC_KINDS
@@ -434,10 +434,6 @@ def open(
             timeout_s=timeout_s,
             retries=retries,
             read_only=read_only,
-        )
-    if "://" in str(path) and not is_server(path):
-        raise InvalidInput(
-            f"{path} is not a file, nor an address: http://, https://, unix:// or postgresql://."
         )
     if key is not None or timeout_s is not None or retries is not None:
         raise InvalidInput("A file needs no key, timeout_s or retries: they are for a server.")

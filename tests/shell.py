@@ -25,6 +25,12 @@ class Shell:
         assert result.exit_code == 0, result.output
         return result.output
 
+    def alone(self, *words: str) -> str:
+        """A command that has no memory, or is given one by its own arguments."""
+        result = CliRunner().invoke(app, list(words))
+        assert result.exit_code == 0, result.output
+        return result.output
+
     def json(self, *words: str) -> Any:
         return json.loads(self(*words, "--json"))
 

@@ -36,7 +36,7 @@ def _options(
         raise typer.Exit
 
 
-for _module in ("states", "sources", "maintenance", "evals", "serve", "mcp"):
+for _module in ("states", "sources", "maintenance", "database", "evals", "serve", "mcp"):
     importlib.import_module(f"hades.cli.{_module}")  # each adds its commands
 commands.add_commands(app)
 

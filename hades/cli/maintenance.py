@@ -107,6 +107,20 @@ def restore(
     invocation.show({"restored": str(path)}, lambda out: out.print(f"restored {path}"))
 
 
+@command(app, "copy", of_memory=False)
+def copy(
+    invocation: Invocation,
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A file, or postgresql://…")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="A new file, or postgresql://…")],
+) -> None:
+    """Copy a whole memory between files and databases; what was stopped goes on."""
+    from hades.store.copy import copy as copy_memory
+
+    with invocation.progress() as progress:
+        counts = copy_memory(source, target, on_progress=progress)
+    invocation.show_result(counts, dict[str, int])
+
+
 @command(app, "check")
 def check(
     invocation: Invocation,

@@ -18,7 +18,7 @@ from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
 from hades.errors import Conflict, NotFound
 from hades.store.database import Database
-from hades.store.records import EMBEDDED, ChunkDraft, Pending, PlacedChunk, Write
+from hades.store.records import ChunkDraft, Pending, PlacedChunk, Write
 from hades.store.topics import NEXT, Topics
 
 _DIGEST_BYTES = 16
@@ -365,7 +365,7 @@ class Chunks:
 
     def embedded(self, encoder: str) -> int:
         """All chunks up to this one have a vector of an encoder."""
-        return int(self._database.meta(EMBEDDED + encoder) or 0)
+        return int(self._database.meta(self._database.embedded + encoder) or 0)
 
     def set_embedded(self, encoder: str) -> None:
         """Note how far vectors go now, so that nobody looks through older chunks again.
@@ -375,7 +375,7 @@ class Chunks:
         mark = self.embedded(encoder)
         last = self._database.value("SELECT coalesce(max(id), 0) FROM chunks")
         if last > mark and not self.unembedded(encoder, mark, 1):
-            self._database.set_meta(EMBEDDED + encoder, str(last))
+            self._database.set_meta(self._database.embedded + encoder, str(last))
 
     def put_vectors(
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]

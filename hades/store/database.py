@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from typing import Any
 from hades.domain.times import FOREVER, AsOf, Clock, to_micros
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.store.clocks import SET_THE_CLOCK, has_jumped, jump
-from hades.store.records import Problem, Write
+from hades.store.records import EMBEDDED, Problem, Write
+from hades.store.schema import COLUMNS
 
 NO_LIMIT = 1 << 40
 """A limit that none of our tables reaches."""
@@ -52,6 +53,8 @@ class Database(ABC):
 
     place: str
     """How messages call it: a path, or an address without its password."""
+    embedded = EMBEDDED
+    """Where it is noted up to which row vectors were made; who sees less keeps notes of its own."""
 
     def __init__(self, *, read_only: bool, busy_timeout_s: float, clock: Clock) -> None:
         self.read_only = read_only
@@ -109,8 +112,9 @@ class Database(ABC):
         """The highest number a table ever gave to a row."""
 
     @abstractmethod
-    def keep_ids(self) -> None:
-        """After rows came with numbers of their own: give none of these out again."""
+    def keep_ids(self, given: Mapping[str, int] | None = None) -> None:
+        """After rows came with numbers of their own: give none of these out again, nor those
+        up to the one `given` for a table."""
 
     @abstractmethod
     def size(self) -> int:
@@ -217,6 +221,12 @@ class Database(ABC):
                     )
         except _Cancelled:
             pass
+
+    def load(self, table: str, rows: list[tuple[Any, ...]]) -> None:
+        """Insert many whole rows, as fast as the engine can."""
+        names = [f'"{name}"' for name in COLUMNS[table]]
+        marks = ", ".join("?" * len(names))
+        self.run_many(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows)
 
     def upsert(self, table: str, keys: tuple[str, ...], **values: Any) -> None:
         """Insert a row, or where its keys are there already give it the other values."""

@@ -26,7 +26,7 @@ from hades.store.database import Database, Glob
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.faults import intact
 from hades.store.records import EMBEDDED, Write
-from hades.store.schema import COLUMNS
+from hades.store.schema import COLUMNS, COUNTED
 from hades.store.topics import WHOLE_EVERY, Topics, digest_of, unpacked
 
 
@@ -89,10 +89,6 @@ _REFERENCES = {
     "chunk": "chunks",
     "superseded_by": "edges",
 }
-_NUMBERED = (
-    *("topics", "entities", "names", "states", "chunks", "presences"),
-    *("derived_edges", "merges", "proposals"),
-)
 _AT_ONCE = 1_000
 _GAP = """
 SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
@@ -168,7 +164,7 @@ class Loader:
         """Whether everything, numbers included, is taken over as it is."""
         self._shift = {
             table: 0 if self._fresh else database.last_id(table, column)
-            for table, column in (*((table, "id") for table in _NUMBERED), ("edges", "row"))
+            for table, column in COUNTED.items()
         }
         self._latest = database.clock() + DAY_MICROSECONDS
         self._spaces: dict[int, int] = {}

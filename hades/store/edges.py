@@ -17,7 +17,7 @@ from hades.store.database import Database
 from hades.store.entities import Entities
 from hades.store.faults import intact
 from hades.store.identity import Identity
-from hades.store.records import EMBEDDED, EdgeDraft, EdgeFilter, Write
+from hades.store.records import EdgeDraft, EdgeFilter, Write
 from hades.store.topics import json_or_none
 
 
@@ -131,10 +131,10 @@ class Edges:
 
     def set_embedded(self, encoder: str, row: int) -> None:
         """Note that all edges up to a row have their vectors."""
-        self._database.set_meta(f"{EMBEDDED}edges:{encoder}", str(row))
+        self._database.set_meta(f"{self._database.embedded}edges:{encoder}", str(row))
 
     def _embedded(self, encoder: str) -> int:
-        return int(self._database.meta(f"{EMBEDDED}edges:{encoder}") or 0)
+        return int(self._database.meta(f"{self._database.embedded}edges:{encoder}") or 0)
 
     def _touching(
         self,

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from hades.domain.address import is_server
 from hades.domain.times import Clock, checked_clock
+from hades.errors import InvalidInput, Unavailable
 from hades.store.database import Database
 from hades.store.sqlite.opening import open_file
+
+UNFINISHED = "copying"
+"""The key under which a copy that is not whole yet notes what it is the copy of."""
 
 
 def files_of(place: str | Path) -> Path:
@@ -20,24 +26,37 @@ def files_of(place: str | Path) -> Path:
 
 
 def open_database(
-    place: str | Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
+    place: str | Path,
+    *,
+    create: bool,
+    read_only: bool,
+    busy_timeout_s: float,
+    clock: Clock,
+    unfinished: bool = False,
 ) -> Database:
-    """Open the memory at a path or address, making it when there is none and `create` says so."""
-    clock = checked_clock(clock)
-    if not is_server(place):
-        return open_file(
-            Path(place),
-            create=create,
-            read_only=read_only,
-            busy_timeout_s=busy_timeout_s,
-            clock=clock,
-        )
-    from hades.store.postgres.opening import open_server
+    """Open the memory at a path or address, making it when there is none and `create` says so.
 
-    return open_server(
-        str(place),
-        create=create,
-        read_only=read_only,
-        busy_timeout_s=busy_timeout_s,
-        clock=clock,
+    Only who goes on with it opens the `unfinished` copy of another.
+    """
+    clock = checked_clock(clock)
+    if "://" in str(place) and not is_server(place):
+        raise InvalidInput(
+            f"{place} is not a file, nor an address: http://, https://, unix:// or postgresql://."
+        )
+    opened: Callable[..., Database] = partial(open_file, Path(place))
+    if is_server(place):
+        from hades.store.postgres.opening import open_server
+
+        opened = partial(open_server, str(place))
+    database = opened(
+        create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock
     )
+    try:
+        if not unfinished and database.meta(UNFINISHED):
+            raise Unavailable(
+                f"{database.place} is an unfinished copy: run the same `hades copy` again."
+            )
+    except BaseException:
+        database.close()
+        raise
+    return database

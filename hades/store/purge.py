@@ -154,8 +154,8 @@ def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]
     for table in ("heads", "sources"):
         database.run(f"DELETE FROM {table} WHERE topic = ?", topic)
     states = database.run("DELETE FROM states WHERE topic = ?", topic)
-    database.run("DELETE FROM topics WHERE id = ?", topic)
     _erase_node(database, write, node)
+    database.run("DELETE FROM topics WHERE id = ?", topic)
     return {"topics": 1, "states": states, "chunks": len(chunks), "edges": edges}
 
 
@@ -168,8 +168,8 @@ def _erase_chunk(database: Database, write: Write, chunk: int, met: set[int]) ->
     edges = _erase_edges(database, write, node)
     for table in ("mentions", "derived_edges", "presences", "placements"):
         database.run(f"DELETE FROM {table} WHERE chunk = ?", chunk)
-    database.run("DELETE FROM chunks WHERE id = ?", chunk)
     _erase_node(database, write, node)
+    database.run("DELETE FROM chunks WHERE id = ?", chunk)
     return edges
 
 
@@ -192,13 +192,15 @@ def _erase_entity(database: Database, write: Write, entity: int) -> int:
     database.run("DELETE FROM merges WHERE entity = ?1 OR target = ?1", entity)
     database.run("DELETE FROM derived_edges WHERE source = ?1 OR target = ?1", node)
     database.run("UPDATE topics SET entity = NULL WHERE entity = ?", entity)
-    gone = database.run("DELETE FROM entities WHERE id = ?", entity)
     _erase_node(database, write, node)
-    return gone
+    return database.run("DELETE FROM entities WHERE id = ?", entity)
 
 
 def _erase_node(database: Database, write: Write, node: int) -> None:
-    """Erase the vectors of a node, and note for derived indexes that it is gone."""
+    """Erase the vectors of a node, and note for derived indexes that it is gone.
+
+    Before the node itself goes: whoever may see only some spaces knows by it whose they are.
+    """
     database.run("DELETE FROM embeddings WHERE node = ?", node)
     database.run("INSERT INTO purged VALUES (?, ?)", write.change, node)
 
@@ -210,8 +212,8 @@ def _erase_edges(database: Database, write: Write, node: int) -> int:
     )
     edges = {row[0] for row in rows}
     for edge in edges:
-        database.run("DELETE FROM edges WHERE id = ?", edge)
         _erase_node(database, write, edge << 3 | NodeKind.EDGE)
+        database.run("DELETE FROM edges WHERE id = ?", edge)
         database.run("UPDATE edges SET superseded_by = NULL WHERE superseded_by = ?", edge)
     for other in {end for row in rows for end in row[1:] if end != node}:
         if other & 7 == NodeKind.ENTITY and not database.row(_STILL_KNOWN, other, other >> 3):

@@ -335,3 +335,5 @@ def _columns() -> dict[str, dict[str, str]]:
 
 COLUMNS = _columns()
 """By table: its columns, and the type of each."""
+COUNTED = dict(re.findall(r"CREATE TABLE (\w+) \(\s+(\w+) INTEGER PRIMARY KEY AUTO", _TABLES))
+"""By table: its column of numbers that are given out once and never again."""

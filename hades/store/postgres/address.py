@@ -42,6 +42,8 @@ class ServerAddress:
     """For libpq: a standby to read from; empty: there is none."""
     staleness_s: float
     """How many seconds what is read there may be behind."""
+    sees: str = ""
+    """Which spaces, where it is not all of them: what is derived from these is its own."""
 
     @property
     def files(self) -> Path:
@@ -51,7 +53,8 @@ class ServerAddress:
         """
         given = conninfo_to_dict(self.conninfo)
         names = [str(given.get(one, "")) for one in ("host", "hostaddr", "port", "dbname", "user")]
-        mark = blake2b("\n".join([*names, self.schema]).encode(), digest_size=6).hexdigest()
+        known = "\n".join([*names, self.schema, self.sees])
+        mark = blake2b(known.encode(), digest_size=6).hexdigest()
         folder = user_data_path("hades", appauthor=False) / "postgres"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder / f"{given.get('dbname') or 'hades'}-{mark}"

@@ -15,6 +15,8 @@ _RULES = (
     (re.compile(r"CROSS JOIN (\w+ \w+) ON"), r"JOIN \1 ON"),
     (re.compile(r"INDEXED BY \w+"), ""),
     (re.compile(rf"GLOB {_MARK}"), r"~ \1"),
+    # Seen by those as well who do not see all changes.
+    (re.compile(r"FROM changes ORDER BY number DESC LIMIT 1"), "FROM last_change"),
     (
         re.compile(rf"json_has\(([\w.]+), {_MARK}\)"),
         r"CAST(\1 AS jsonb) @> to_jsonb(CAST(\2 AS text))",

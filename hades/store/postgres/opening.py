@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 
 import psycopg
 from psycopg import Connection, sql
@@ -46,6 +47,8 @@ def open_server(
                 )
             migrate(connection, address, clock)
         timeline = _timeline(connection)
+        if version is not None:
+            address = replace(address, sees=_sees(connection, address.schema))
     return PostgresDatabase(
         address,
         timeline=timeline,
@@ -84,6 +87,18 @@ def _timeline(connection: Connection[tuple[object, ...]]) -> str:
     return TIMELINE
 
 
+def _sees(connection: Connection[tuple[object, ...]], schema: str) -> str:
+    """Nothing, or where row-level security hides some spaces a mark of who sees which."""
+    found = connection.execute(
+        "SELECT md5(current_user) || ':' || md5(string_agg(rows, ' ' ORDER BY rows)) FROM ("
+        "SELECT pg_get_expr(polqual, polrelid) AS rows FROM pg_policy WHERE polrelid = %(table)s"
+        "::regclass AND EXISTS (SELECT FROM unnest(polroles) r WHERE pg_has_role(r, 'MEMBER'))) p "
+        "HAVING row_security_active(%(table)s) AND NOT coalesce(bool_or(rows = 'true'), FALSE)",
+        {"table": f'"{schema}".topics'},
+    ).fetchone()
+    return str(found[0]) if found and found[0] else ""
+
+
 def migrate(
     connection: Connection[tuple[object, ...]], address: ServerAddress, clock: Clock
 ) -> None:
@@ -104,6 +119,10 @@ def migrate(
                 "INSERT INTO migrations VALUES (%s, %s, %s)", [number, name, clock()]
             )
         if done is None:
+            connection.execute(
+                "CREATE VIEW last_change AS "
+                "SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
+            )
             connection.execute("INSERT INTO meta VALUES ('generation', %s)", [secrets.token_hex(8)])
             connection.execute(
                 "INSERT INTO spaces (name, created_at) VALUES ('default', %s)", [clock()]

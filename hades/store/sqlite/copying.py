@@ -72,10 +72,7 @@ def _continue_from(old: SqliteDatabase, new: SqliteDatabase, actor: str) -> None
     """
     top = max(old.change(), new.change()) + 1
     with new.transaction():
-        for name, seq in old.rows("SELECT name, seq FROM sqlite_sequence"):
-            known = new.value("SELECT seq FROM sqlite_sequence WHERE name = ?", name) or 0
-            new.run("DELETE FROM sqlite_sequence WHERE name = ?", name)
-            new.run("INSERT INTO sqlite_sequence VALUES (?, ?)", name, max(seq, known))
+        new.keep_ids(dict(old.rows("SELECT name, seq FROM sqlite_sequence")))
         new.run(
             "INSERT INTO changes VALUES (?, ?, ?, 'restore', NULL, NULL)",
             *(top, max(old.now(), new.now()) + 1, new.actor_id(actor)),

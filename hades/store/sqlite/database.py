@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -219,8 +219,12 @@ class SqliteDatabase(Database):
         top = self.value(f"SELECT max({column}) FROM {table}")
         return max(given or 0, top or 0)
 
-    def keep_ids(self) -> None:
-        """SQLite itself gives no number out again."""
+    def keep_ids(self, given: Mapping[str, int] | None = None) -> None:
+        """SQLite itself gives no number of a row out again, but those `given` elsewhere."""
+        for table, last in (given or {}).items():
+            known = self.value("SELECT seq FROM sqlite_sequence WHERE name = ?", table) or 0
+            self.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
+            self.run("INSERT INTO sqlite_sequence VALUES (?, ?)", table, max(last, known))
 
     def damage(self) -> list[Problem]:
         """What SQLite finds damaged, and rows that do not match their checksums."""

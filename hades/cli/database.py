@@ -1,0 +1,121 @@
+"""Commands about a memory in PostgreSQL: making it, looking at it, letting roles in."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hades.cli import app
+from hades.cli.invocation import Invocation, command
+from hades.domain.address import is_server
+from hades.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from hades.store.postgres.database import PostgresDatabase
+
+_WAIT_S = 10.0
+
+db_app = typer.Typer(help="A memory in PostgreSQL.", no_args_is_help=True)
+app.add_typer(db_app, name="db")
+
+
+@command(db_app, "init", of_memory=False)
+def init(
+    invocation: Invocation,
+    address: Annotated[str, typer.Argument(help="postgresql://user@host/database")],
+    schema: Annotated[
+        str | None, typer.Option("--schema", help="Where its tables lie (else hades).")
+    ] = None,
+) -> None:
+    """Make the tables of a memory in a database; nothing happens where they are."""
+    if schema is not None:
+        address += f"{'&' if '?' in address else '?'}schema={schema}"
+    made = False
+    try:
+        opened = _opened(address)
+    except NotFound:
+        opened, made = _opened(address, create=True), True
+    with closing(opened) as database:
+        version = database.value("SELECT max(number) FROM migrations")
+        told = {"address": database.place, "schema_version": version, "made": made}
+    what = "made" if made else "there is a memory at"
+    invocation.show(told, lambda out: out.print(f"{what} {told['address']}", markup=False))
+
+
+@command(db_app, "status", spaced=False)
+def status(invocation: Invocation) -> None:
+    """Show the server, its connections, the size of each table and how far indexing is."""
+    from hades.store.postgres.status import status as find_status
+
+    with closing(_opened(_address(invocation))) as database:
+        found = find_status(database)
+
+    def render(out: Any) -> None:
+        from hades.cli.render import clean, table
+
+        facts, sizes = table("", ""), table("table", "rows (about)", "bytes")
+        for name, value in found.items():
+            if name != "tables":
+                if isinstance(value, dict):
+                    value = ", ".join(f"{key}: {one}" for key, one in value.items())
+                facts.add_row(name, "–" if value in (None, "") else clean(str(value)))
+        for name, size in found["tables"].items():
+            sizes.add_row(clean(name), f"{size['rows']:,}", f"{size['bytes']:,}")
+        out.print(facts, "", sizes, sep="\n")
+
+    invocation.show(found, render)
+
+
+@command(db_app, "grant")
+def grant(
+    invocation: Invocation,
+    role: Annotated[str, typer.Argument(help="A role of the server that exists.")],
+    read: Annotated[bool, typer.Option("--read", help="It may read.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="It may read and write.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="It may nothing any more.")] = False,
+) -> None:
+    """Say what a role may: in the whole memory, or with --space in that space and those before."""
+    from hades.store.postgres.address import read_server_address
+    from hades.store.postgres.grants import grant as grant_right
+
+    rights = [one for one, given in {"read": read, "write": write, "none": none}.items() if given]
+    if len(rights) != 1 or (none and invocation.space):
+        raise InvalidInput("Say one of --read, --write and --none; the last one is for all spaces.")
+    address = read_server_address(_address(invocation))
+    spaces = grant_right(address, role, rights[0], invocation.space)
+    told = {"role": role, "may": rights[0], "spaces": spaces}
+    where = "" if none else " in " + (", ".join(spaces) if invocation.space else "all spaces")
+    what = "nothing" if none else rights[0]
+    invocation.show(told, lambda out: out.print(f"{role} may {what}{where}", markup=False))
+
+
+@command(db_app, "distribute", spaced=False)
+def distribute(invocation: Invocation) -> None:
+    """Let Citus place the memory on one of its workers; to do it again changes nothing."""
+    from hades.store.postgres.distribute import distribute as place_memory
+
+    address = _address(invocation)
+    told = {"worker": place_memory(address)}
+    invocation.show(told, lambda out: out.print(f"on {told['worker']}", markup=False))
+
+
+def _address(invocation: Invocation) -> str:
+    from hades.settings import load_settings
+
+    place = str(invocation.memory or load_settings().ready_path())
+    if not is_server(place):
+        raise InvalidInput(f"{place} is not in PostgreSQL: name it with -m postgresql://…")
+    return place
+
+
+def _opened(address: str, *, create: bool = False) -> PostgresDatabase:
+    from hades.domain.times import system_clock
+    from hades.store.postgres.opening import open_server
+
+    if not is_server(address):
+        raise InvalidInput(f"{address} is not the address of a database: postgresql://…")
+    return open_server(
+        address, create=create, read_only=not create, busy_timeout_s=_WAIT_S, clock=system_clock
+    )

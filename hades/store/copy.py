@@ -1,0 +1,154 @@
+"""Copying a whole memory to another place, whichever engines keep the two.
+
+Rows are copied table by table in the order of their keys, with the numbers they have, a batch
+a commit. Until all is there and compared, the copy is marked as unfinished: then nothing opens
+it but a copy of the same memory, which goes on behind the rows that are there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from hades.domain.times import Clock, system_clock
+from hades.errors import Conflict, Corrupt, InvalidInput, Unavailable
+from hades.store.database import NO_LIMIT, Database
+from hades.store.opening import UNFINISHED, open_database
+from hades.store.records import Progress
+from hades.store.schema import COLUMNS, COUNTED
+
+_TABLES = [table for table in COLUMNS if table not in ("migrations", "owed")]
+"""What is copied: how its tables came about and what it owes is each place's own matter."""
+_BUT_ITS_OWN = f"WHERE key NOT IN ('generation', 'schema', '{UNFINISHED}')"
+_AT_ONCE = 1_000
+_WAIT_S = 10.0
+_Tell = Callable[[str, int], None]
+
+
+def copy(
+    source: str | Path,
+    target: str | Path,
+    *,
+    clock: Clock = system_clock,
+    on_progress: Progress | None = None,
+) -> dict[str, int]:
+    """Copy a whole memory, as of one moment, to a new place; how many rows of each table.
+
+    Both are a file or an address of PostgreSQL. Numbers and times stay as they are, and all
+    rows are compared at the end. A copy that was stopped goes on when it is called again; it
+    begins anew where the memory has changed meanwhile. A place that holds something is refused.
+    """
+
+    opened = partial(open_database, busy_timeout_s=_WAIT_S, clock=clock)
+    with (
+        closing(opened(source, create=False, read_only=True)) as old,
+        closing(opened(target, create=True, read_only=False, unfinished=True)) as new,
+        old.snapshot(),
+    ):
+        if damaged := old.damage():
+            raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was copied.")
+        if not _goes_on(old, new):
+            _begin(old, new)
+        counts = _count(old)
+        total = sum(counts.values())
+
+        def tell(what: str, done: int) -> None:
+            if on_progress is not None:
+                on_progress(what, done, total)
+
+        if not _copy_rows(old, new, tell):
+            # Somebody wrote, to either of them, what no change number tells of.
+            _begin(old, new)
+            if not _copy_rows(old, new, tell):
+                raise Unavailable(
+                    f"{new.place} is not what {old.place} is: let nobody write there, then copy "
+                    "again."
+                )
+    return {table: count for table, count in counts.items() if count}
+
+
+def _goes_on(old: Database, new: Database) -> bool:
+    """Whether the copy of this memory, as it is, was begun there; Conflict where it cannot be."""
+    begun = new.meta(UNFINISHED)
+    if begun is None:
+        if new.change() or new.meta("generation") == old.meta("generation"):
+            raise Conflict(f"{new.place} holds a memory already: copy to a new place.")
+        return False
+    if begun.split()[0] != old.meta("generation"):
+        raise Conflict(
+            f"{new.place} is the unfinished copy of another memory: finish that one, or remove it."
+        )
+    return begun == _stand(old)
+
+
+def _begin(old: Database, new: Database) -> None:
+    """Empty the place, and mark it as the copy of this memory as it is."""
+    with new.transaction():
+        for table in _TABLES:
+            new.run(f"DELETE {_from(table)}")
+        new.set_meta("generation", secrets.token_hex(8))
+        new.set_meta(UNFINISHED, _stand(old))
+
+
+def _copy_rows(old: Database, new: Database, tell: _Tell) -> bool:
+    """Copy what is not there yet, and take the mark away if all is the same; whether it is."""
+    for table, rows, done in _rows(old, _count(new)):
+        try:
+            with new.transaction():
+                new.load(table, rows)
+        except InvalidInput as error:
+            raise InvalidInput(f"{new.place} cannot hold a row of {table}: {error}") from error
+        tell("copying", done)
+    wanted = _digest(old, tell)
+    with new.transaction():  # nobody writes between the look and the end
+        if _digest(new, tell) != wanted:
+            return False
+        new.keep_ids({table: old.last_id(table, column) for table, column in COUNTED.items()})
+        new.run("DELETE FROM meta WHERE key = ?", UNFINISHED)
+    return True
+
+
+def _digest(database: Database, tell: _Tell) -> bytes:
+    """A hash of every value of every row."""
+    digest = blake2b(digest_size=32)
+    for table, rows, done in _rows(database, {}):
+        tell("comparing", done)
+        digest.update(table.encode())
+        for row in rows:  # many bytes take long to be written as text
+            blobs = [value for value in row if isinstance(value, bytes)]
+            digest.update(repr([v for v in row if not isinstance(v, bytes)]).encode())
+            digest.update(b"".join([b"%d " % len(blob) + blob for blob in blobs]))
+    return digest.digest()
+
+
+def _rows(database: Database, there: dict[str, int]) -> Iterator[tuple[str, list[Any], int]]:
+    """(table, rows, how many of all) behind those that are there already.
+
+    They are in the order of their keys: none has more than three columns, and they come first.
+    """
+    done = 0
+    for table in _TABLES:
+        columns = [f'"{name}"' for name in COLUMNS[table]]
+        sql = f"SELECT {', '.join(columns)} {_from(table)} ORDER BY {', '.join(columns[:3])} "
+        skipped = there.get(table, 0)
+        done += skipped
+        for rows in database.batches(_AT_ONCE, sql + "LIMIT ? OFFSET ?", NO_LIMIT, skipped):
+            done += len(rows)
+            yield table, rows, done
+
+
+def _stand(database: Database) -> str:
+    return f"{database.meta('generation')} {database.change()}"
+
+
+def _from(table: str) -> str:
+    return f"FROM {table} {_BUT_ITS_OWN if table == 'meta' else ''}"
+
+
+def _count(database: Database) -> dict[str, int]:
+    return {table: database.value(f"SELECT count(*) {_from(table)}") for table in _TABLES}

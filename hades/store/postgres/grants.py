@@ -1,0 +1,303 @@
+"""Who may read and write a memory in PostgreSQL.
+
+A role of a whole memory has the privileges of its tables. One of some spaces has them as well,
+but row-level security keeps it to the rows of these spaces: rows that have a space by that,
+other rows by the row they belong to, which it must see. It sees of other spaces only numbers:
+that of the last change, and those of erased nodes. All rows it writes belong to what is its
+own, so that nobody else meets them.
+
+Actors and relations are known by numbers that all spaces share. A role sees those of its own
+rows, and writes no row with a number it does not see, unless it said the name first
+(`number_of_…`): else it could learn the names of others by trying numbers.
+"""
+
+from __future__ import annotations
+
+from hashlib import md5
+from typing import Any
+
+import psycopg
+from psycopg import Connection, sql
+
+from hades.domain.graph import NodeKind
+from hades.errors import Conflict, InvalidInput, NotFound
+from hades.store.postgres.address import ServerAddress
+from hades.store.postgres.database import lock_number
+from hades.store.postgres.faults import translated
+from hades.store.records import EMBEDDED
+
+_NODES = {
+    NodeKind.TOPIC: ("topics", "id"),
+    NodeKind.ENTITY: ("entities", "id"),
+    NodeKind.CHUNK: ("chunks", "id"),
+    NodeKind.EDGE: ("edges", "row"),
+}
+
+
+def _seen(table: str, column: str) -> str:
+    """Whether the row of another table, to which this one belongs, is one the role sees."""
+    return f"EXISTS (SELECT FROM {table} x WHERE x.id = {column})"
+
+
+def _node(column: str, *kinds: NodeKind) -> str:
+    """The same for a node."""
+    cases = (f"WHEN {kind} THEN {_seen(_NODES[kind][0], f'{column} >> 3')}" for kind in kinds)
+    return f"CASE {column} & 7 {' '.join(cases)} ELSE FALSE END"
+
+
+def _known(table: str, column: str) -> str:
+    """Whether the number of a name is one the role has, or got by saying the name."""
+    return f"(are_{table}_of({column}, %s) OR said_{table}({column}))"
+
+
+_ENDS = (NodeKind.TOPIC, NodeKind.ENTITY, NodeKind.CHUNK)
+_BOTH_ENDS = f"{_node('source', *_ENDS)} AND {_node('target', *_ENDS)}"
+_TOPIC, _CHUNK = _seen("topics", "topic"), _seen("chunks", "chunk")
+_STATE, _ENTITY = _seen("states", "state"), _seen("entities", "entity")
+_SPACE = "space = ANY(%s)"
+_NEXT = "= (SELECT coalesce(max(number), 0) + 1 FROM last_change)"
+_TOMORROW = "1000000 * (86400 + extract(epoch FROM now()))"
+_MARK = f"starts_with(key, '{EMBEDDED}@' || md5(current_user) || ':')"
+_HISTORY = r"substring(key, '^history:(\d+):')::bigint = ANY(%s)"
+_SHARED = f"NOT starts_with(key, 'history:') AND NOT starts_with(key, '{EMBEDDED}')"
+_ALL = "ALL"
+
+_POLICIES: dict[str, dict[str, tuple[str, str]]] = {
+    "migrations": {"SELECT": ("TRUE", "")},
+    "inverses": {"SELECT": ("TRUE", "")},
+    "encoders": {"SELECT": ("TRUE", ""), "INSERT": ("", "TRUE")},
+    "spaces": {"SELECT": ("id = ANY(%s)", "")},
+    "meta": {"SELECT": (_SHARED, ""), _ALL: (f"{_HISTORY} OR {_MARK}", "")},
+    "actors": {"SELECT": ("are_actors_of(id, %s)", "")},
+    "relations": {"SELECT": ("are_relations_of(id, %s)", "")},
+    "changes": {
+        "SELECT": (_SPACE, ""),
+        "INSERT": (
+            "",
+            f"{_SPACE} AND number {_NEXT} AND at > (SELECT coalesce(max(at), 0) FROM last_change) "
+            f"AND at < {_TOMORROW} AND {_known('actors', 'actor')} "
+            f"AND (subject IS NULL OR {_node('subject', *NodeKind)} OR is_erased(subject))",
+        ),
+    },
+    "topics": {
+        _ALL: (
+            _SPACE,
+            f"{_SPACE} AND (entity IS NULL OR {_ENTITY}) "
+            "AND (latest IS NULL OR is_state_of(latest, id))",
+        )
+    },
+    "sources": {_ALL: (_TOPIC, "")},
+    "states": {_ALL: (_TOPIC, "")},
+    "heads": {_ALL: (_TOPIC, "")},
+    "pending": {_ALL: (_STATE, "")},
+    "chunks": {_ALL: (_TOPIC, "")},
+    "placements": {_ALL: (f"{_STATE} AND {_CHUNK}", "")},
+    "presences": {_ALL: (_CHUNK, "")},
+    "entities": {_ALL: (_SPACE, "")},
+    "names": {_ALL: (_ENTITY, "")},
+    "merges": {_ALL: (_SPACE, f"{_SPACE} AND {_ENTITY} AND {_seen('entities', 'merges.target')}")},
+    "mentions": {_ALL: (f"{_CHUNK} AND {_ENTITY}", "")},
+    "matched": {_ALL: (_SPACE, "")},
+    # The beliefs of an edge share its id, which is the row of the first.
+    "edges": {
+        _ALL: (
+            _SPACE,
+            f"{_SPACE} AND {_BOTH_ENDS} AND {_known('relations', 'relation')} "
+            'AND (id IN (0, "row") OR is_edge_in(id, space))',
+        )
+    },
+    "derived_edges": {
+        _ALL: (_CHUNK, f"{_CHUNK} AND {_BOTH_ENDS} AND {_known('relations', 'relation')}")
+    },
+    "embeddings": {_ALL: (_node("node", *NodeKind), "")},
+    "purged": {
+        "SELECT": ("TRUE", ""),
+        "INSERT": ("", f"change {_NEXT} AND ({_node('node', *NodeKind)} OR is_erased(node))"),
+    },
+    "proposals": {_ALL: (_SPACE, "")},
+    "idempotency": {_ALL: (_SPACE, "")},
+    # That tables are to be written anew is taken back by who may do that.
+    "owed": {
+        "SELECT": ("TRUE", ""),
+        "INSERT": ("", "TRUE"),
+        "UPDATE": ("TRUE", ""),
+        "DELETE": ("what <> 'file'", ""),
+    },
+}
+"""By table and command: which rows a role of some spaces reads, and which it may write (the
+same ones where nothing is said). A table that is not here is none of its business."""
+
+_ERASED = " ".join(
+    f"WHEN {kind} THEN NOT EXISTS (SELECT FROM {table} WHERE {column} = $1 >> 3) "
+    f"AND $1 >> 3 <= (SELECT last_value FROM {table}_{column}_seq)"
+    for kind, (table, column) in _NODES.items()
+)
+_FUNCTIONS = {
+    "is_state_of(BIGINT, BIGINT) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
+    "(SELECT FROM states WHERE id = $1 AND topic = $2)",
+    "is_edge_in(BIGINT, BIGINT) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
+    '(SELECT FROM edges WHERE "row" = $1 AND space = $2)',
+    "is_erased(BIGINT) RETURNS BOOLEAN STABLE": f"SELECT CASE $1 & 7 {_ERASED} END",
+    "are_actors_of(BIGINT, BIGINT[]) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
+    "(SELECT FROM changes WHERE actor = $1 AND space = ANY($2))",
+    "are_relations_of(BIGINT, BIGINT[]) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
+    "(SELECT FROM edges WHERE relation = $1 AND space = ANY($2)) OR EXISTS "
+    "(SELECT FROM topics t JOIN chunks c ON c.topic = t.id JOIN derived_edges d ON d.chunk = c.id "
+    "WHERE t.space = ANY($2) AND d.relation = $1)",
+    **{
+        f"number_of_{table}(TEXT) RETURNS BIGINT": f"INSERT INTO {table} (name) SELECT $1 "
+        f"WHERE NOT EXISTS (SELECT FROM {table} WHERE name = $1); SELECT set_config("
+        f"'hades.{table}', concat_ws(chr(1), current_setting('hades.{table}', TRUE), $1), TRUE); "
+        f"SELECT id FROM {table} WHERE name = $1"
+        for table in ("actors", "relations")
+    },
+    **{
+        f"said_{table}(BIGINT) RETURNS BOOLEAN STABLE": f"SELECT EXISTS (SELECT FROM {table} "
+        f"WHERE id = $1 AND name = ANY(string_to_array(current_setting('hades.{table}', TRUE), "
+        "chr(1))))"
+        for table in ("actors", "relations")
+    },
+}
+"""What is asked or done with the owner's eyes; each tells of numbers only."""
+_INDEXES = {
+    "changes_space_actor": "changes (space, actor)",
+    "edges_space_relation": "edges (space, relation)",
+}
+_RIGHTS = {"ALL": "SELECT, INSERT, UPDATE, DELETE", "UPDATE": "UPDATE (mark)"}
+"""By command of a policy; the other ones are called like their privileges."""
+_MAY_PASS = """
+SELECT r.rolname FROM pg_roles r WHERE pg_has_role(%s, r.oid, 'MEMBER') AND (r.rolsuper
+OR r.rolbypassrls OR r.oid = (SELECT relowner FROM pg_class WHERE oid = 'topics'::regclass))
+"""
+_HELD = """
+SELECT c.relname, p.polname, p.polcmd = '*', pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p
+JOIN pg_class c ON c.oid = p.polrelid JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
+WHERE c.relnamespace = current_schema::text::regnamespace AND r.rolname = %s
+AND starts_with(p.polname::text, 'hades_')
+"""
+_WAIT_MS = 10_000
+
+
+def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:
+    """Let a role read or write the whole memory, or one space more; the spaces it has then.
+
+    `right` is "read", "write" or "none", which takes everything back. It says what the role
+    may from now on; only spaces add up.
+    """
+    with translated(address.shown), psycopg.connect(address.conninfo) as connection:
+        return _Role(connection, address.schema, role).grant(right, space)
+
+
+class _Role:
+    """A role and what it may do in one schema; everything in one transaction."""
+
+    def __init__(self, connection: Connection[Any], schema: str, role: str) -> None:
+        self._connection = connection
+        self._names = {"schema": sql.Identifier(schema), "role": sql.Identifier(role)}
+        self._role = role
+        self._run("SET LOCAL search_path TO {schema}")
+        connection.execute(f"SET LOCAL lock_timeout TO {_WAIT_MS}")
+        connection.execute(f"SELECT pg_advisory_xact_lock({lock_number(schema)})")
+
+    def grant(self, right: str, space: str | None) -> list[str]:
+        rows = self._connection.execute
+        if not rows("SELECT 1 FROM pg_roles WHERE rolname = %s", [self._role]).fetchone():
+            raise NotFound(f"There is no role {self._role!r}: make it with CREATE ROLE.")
+        held = rows(_HELD, [self._role]).fetchall()
+        spaces = [] if space is None else self._spaces(right, space, held)
+        self._take_back(held)
+        if right != "none" and space is None:
+            self._give_all(right)
+        elif right != "none":
+            self._give(right, spaces)
+        found = rows(
+            "SELECT name FROM spaces WHERE id = ANY(%s) OR %s ORDER BY name",
+            [spaces, space is None and right != "none"],
+        )
+        return [name for (name,) in found]
+
+    def _spaces(self, right: str, space: str, held: list[Any]) -> list[int]:
+        """The spaces the role had, and this one."""
+        rows = self._connection.execute
+        if over := rows(_MAY_PASS, [self._role]).fetchone():
+            raise InvalidInput(
+                f"Row-level security does not hold for {self._role!r}, which is or may become "
+                f"{over[0]!r}: give a role of its own to each space."
+            )
+        found = rows("SELECT id FROM spaces WHERE name = %s", [space]).fetchone()
+        if found is None:
+            raise NotFound(f"There is no space {space!r}: create it with `hades spaces create`.")
+        spaces = {found[0]}
+        for table, _, writes, which in held:
+            if table == "topics" and which != "true":
+                if writes != (right == "write"):
+                    raise Conflict(
+                        f"{self._role!r} has spaces to {'write' if writes else 'read'} only: take "
+                        "them back with --none first, or use another role."
+                    )
+                mine = f"SELECT id FROM (SELECT id, id AS space FROM spaces) s WHERE {which}"
+                spaces |= {number for (number,) in rows(mine.encode())}
+        return sorted(spaces)
+
+    def _take_back(self, held: list[Any]) -> None:
+        for table, name, _, _ in held:
+            self._run("DROP POLICY {name} ON {table}", table=table, name=name)
+        for things in ("TABLES", "SEQUENCES", "FUNCTIONS"):
+            self._run(f"REVOKE ALL ON ALL {things} IN SCHEMA {{schema}} FROM {{role}}")
+        self._run("REVOKE ALL ON SCHEMA {schema} FROM {role}")
+        self._run("ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} REVOKE ALL ON TABLES FROM {role}")
+
+    def _give_all(self, right: str) -> None:
+        """Privileges on all tables, those to come included, and all rows."""
+        rights = "SELECT, INSERT, UPDATE, DELETE" if right == "write" else "SELECT"
+        self._run("GRANT USAGE ON SCHEMA {schema} TO {role}")
+        self._run(f"GRANT {rights} ON ALL TABLES IN SCHEMA {{schema}} TO {{role}}")
+        self._run(
+            f"ALTER DEFAULT PRIVILEGES IN SCHEMA {{schema}} GRANT {rights} ON TABLES TO {{role}}"
+        )
+        if right == "write":
+            self._run("GRANT SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}")
+        for table in _POLICIES:
+            self._policy(table, "all", "ALL" if right == "write" else "SELECT", "TRUE", "")
+
+    def _give(self, right: str, spaces: list[int]) -> None:
+        """Privileges on the tables that have policies, and the rows of some spaces."""
+        self._separate_spaces()
+        self._run("GRANT USAGE ON SCHEMA {schema} TO {role}")
+        self._run("GRANT SELECT ON last_change TO {role}")
+        for signature in _FUNCTIONS:
+            if right == "write" or "BOOLEAN" in signature:
+                name = signature.partition(" RETURNS")[0]
+                self._run(f"GRANT EXECUTE ON FUNCTION {name} TO {{role}}")
+        mine = f"ARRAY{spaces}::bigint[]"
+        for table, policies in _POLICIES.items():
+            for name, (using, check) in policies.items():
+                if right == "write":
+                    rows = using.replace("%s", mine), check.replace("%s", mine)
+                    self._policy(table, name, name, *rows)
+                    self._run(f"GRANT {_RIGHTS.get(name, name)} ON {table} TO {{role}}")
+                elif using:
+                    self._policy(table, name, "SELECT", using.replace("%s", mine), "")
+            self._run(f"GRANT SELECT ON {table} TO {{role}}")
+
+    def _separate_spaces(self) -> None:
+        """What only roles of single spaces need, made with the first of them."""
+        for signature, body in _FUNCTIONS.items():
+            self._run(
+                f"CREATE OR REPLACE FUNCTION {signature} LANGUAGE sql SECURITY DEFINER "
+                f"SET search_path = {{schema}}, pg_temp AS $body${body}$body$"
+            )
+        self._run("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC")
+        for name, columns in _INDEXES.items():
+            self._run(f"CREATE INDEX IF NOT EXISTS {name} ON {columns}")
+        for table in _POLICIES:
+            self._run(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+
+    def _policy(self, table: str, name: str, command: str, using: str, check: str) -> None:
+        rows = (f"USING ({using})" if using else "") + (f" WITH CHECK ({check})" if check else "")
+        name = f"hades_{name}_{md5(self._role.encode()).hexdigest()}".lower()
+        self._run(f"CREATE POLICY {name} ON {table} FOR {command} TO {{role}} {rows}")
+
+    def _run(self, text: str, **names: str) -> None:
+        known = self._names | {name: sql.Identifier(value) for name, value in names.items()}
+        self._connection.execute(sql.SQL(text).format(**known))

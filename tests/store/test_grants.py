@@ -1,0 +1,322 @@
+"""Roles in PostgreSQL: what one may read and write, tried by HADES and by an attacker's SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+
+import hades
+from hades.store.postgres.address import read_server_address
+from hades.store.postgres.grants import _POLICIES, grant
+from hades.store.schema import COLUMNS
+
+psycopg = pytest.importorskip("psycopg")
+
+QUESTION = "Why was the bridge closed?"
+
+
+@pytest.fixture
+def server(postgres: str) -> Iterator[Callable[[str], str]]:
+    """A memory with two spaces; called with the name of a role, makes it and gives its address."""
+    with hades.open(postgres, actor="owner") as memory:
+        for space in ("ours", "theirs"):
+            memory.create_space(space)
+            inside = memory.in_space(space, actor=f"{space}_person")
+            inside.remember("bridge", f"The bridge was closed because of {space} rust.")
+            inside.relate("bridge", f"closed_by_{space}", f"{space} Office")
+            inside.recall(QUESTION)
+            inside.propose("bridge", content=f"{space}: open again")
+            inside.once("key", "request", f"{space} answer".upper)
+            inside.remember("secret", f"{space} secret")
+            inside.purge("secret")
+    made = []
+    with psycopg.connect(read_server_address(postgres).conninfo, autocommit=True) as admin:
+
+        def role(name: str) -> str:
+            name = f"{read_server_address(postgres).schema}_{name}"
+            admin.execute(f"CREATE ROLE {name} LOGIN")
+            made.append(name)
+            parts = urlsplit(postgres)
+            return urlunsplit(parts._replace(netloc=parts.netloc.replace("postgres:", f"{name}:")))
+
+        yield role
+        for name in made:
+            admin.execute(f"DROP OWNED BY {name}")
+            admin.execute(f"DROP ROLE {name}")
+
+
+def _name(address: str) -> str:
+    return urlsplit(address).username or ""
+
+
+def _sql(address: str, sql: str, *values: Any) -> list[Any]:
+    """What an attacker gets who talks to the server himself."""
+    found = read_server_address(address)
+    with psycopg.connect(found.conninfo) as connection:
+        connection.execute(f"SET search_path TO {found.schema}")
+        cursor = connection.execute(sql, values)
+        return list(cursor.fetchall()) if cursor.description else [cursor.rowcount]
+
+
+def test_a_role_that_may_read_is_enough_for_reading(
+    postgres: str, server: Callable[[str], str]
+) -> None:
+    reader = server("reader")
+    with pytest.raises(hades.Denied):
+        hades.open(reader)
+    grant(read_server_address(postgres), _name(reader), "read", None)
+    with hades.open(reader, space="ours") as memory:
+        assert memory.get("bridge").content == "The bridge was closed because of ours rust."
+        assert [topic.name for topic in memory.topics()] == ["bridge"]
+        assert len(memory.history("bridge")) == 1
+        assert memory.search("bridge rust")
+        assert "rust" in str(memory.recall(QUESTION))
+        assert "rust" in str(memory.ask(QUESTION))
+        assert memory.log()
+        with pytest.raises(hades.Denied, match="reading only"):
+            memory.remember("bridge", "mine now")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        _sql(reader, "DELETE FROM topics")
+
+
+def test_a_role_that_may_write_needs_nothing_else(
+    postgres: str, server: Callable[[str], str]
+) -> None:
+    writer = server("writer")
+    grant(read_server_address(postgres), _name(writer), "write", None)
+    for separated in (False, True):  # roles of single spaces change nothing for it
+        if separated:
+            grant(read_server_address(postgres), _name(server("other")), "write", "ours")
+        with hades.open(writer) as memory:
+            memory.create_space(f"new{separated}")
+            memory.remember("a note", "written by the writer")
+            assert "written" in str(memory.recall("who wrote a note?"))
+            assert memory.in_space("theirs").get("bridge")
+            assert memory.purge("a note")["wiped"] == 0  # the owner writes the tables anew
+    with hades.open(postgres) as memory:
+        assert not memory._store.owed()
+    grant(read_server_address(postgres), _name(writer), "none", None)
+    with pytest.raises(hades.Denied):
+        hades.open(writer)
+
+
+def test_hades_works_within_the_spaces_of_a_role(
+    postgres: str, server: Callable[[str], str]
+) -> None:
+    ours = server("ours")
+    assert grant(read_server_address(postgres), _name(ours), "write", "ours") == ["ours"]
+    with hades.open(ours, space="ours", actor="theirs_person") as memory:
+        assert [space.name for space in memory.spaces()] == ["ours"]
+        memory.remember("ferry", "The ferry runs since the bridge was closed.")
+        memory.relate("ferry", "closed_by_theirs", "bridge")
+        memory.relate("ferry", "replaces", "bridge")
+        memory.change_fact("ferry", "replaces", "bridge", new_relation="ran_beside")
+        memory.remember("ferry", "The ferry runs twice a day.")
+        assert len(memory.history("ferry")) == 2
+        assert "rust" in str(memory.ask(QUESTION))
+        assert "ferry" in str(memory.recall("What runs twice a day?"))
+        assert "theirs rust" not in str(memory.recall(QUESTION))
+        assert "theirs rust" not in str(memory.search("theirs rust"))
+        assert {edge.relation for edge in memory.edges("ferry")} >= {"closed_by_theirs"}
+        assert {change.actor for change in memory.log()} == {
+            "hades",
+            "ours_person",
+            "theirs_person",
+        }
+        assert memory.pending == 0
+        memory.approve(memory.propose("tunnel", content="A tunnel was planned.").id)
+        assert memory.purge("ferry")["topics"] == 1
+        left = (
+            "SELECT node FROM embeddings WHERE node & 7 = 2 AND node >> 3 NOT IN (SELECT id FROM "
+        )
+        assert not _sql(postgres, left + "chunks)")
+        for refused in (
+            lambda: memory.create_space("mine"),
+            lambda: memory.drop_space("ours"),
+            lambda: memory.set_inverse("a", "b"),
+            lambda: memory.reembed("other"),
+        ):
+            with pytest.raises(hades.HadesError):
+                refused()
+    with pytest.raises(hades.NotFound):
+        hades.open(ours, space="theirs")
+    with hades.open(postgres, space="theirs") as memory:
+        assert "theirs rust" in str(memory.ask(QUESTION))
+    # One space more.
+    assert grant(read_server_address(postgres), _name(ours), "write", "theirs") == [
+        "ours",
+        "theirs",
+    ]
+    with hades.open(ours, space="theirs") as memory:
+        assert "theirs rust" in str(memory.ask(QUESTION))
+
+
+# An attacker with a role of one space
+
+OF_ALL = {"migrations", "inverses", "encoders", "purged", "owed"}
+"""What is not of a space: settings of the whole memory, and bare numbers of erased nodes."""
+POINTS = {"space", "topic", "latest", "state", "chunk", "entity", "node", "source", "target"}
+"""Columns by which a row belongs to another one."""
+
+
+@pytest.fixture
+def attacker(postgres: str, server: Callable[[str], str]) -> str:
+    """The address of a role that may write the space `ours`; every table has rows of both."""
+    with hades.open(postgres) as memory:
+        for space in ("ours", "theirs"):
+            inside = memory.in_space(space)
+            for number in range(3):
+                inside.remember("long", f"{space} Water Works (WW{space[0]})\n" * 99 + str(number))
+            inside.relate("long", f"seen_by_{space}", f"{space} Clerk")
+            inside.merge(f"{space} Clerk", f"{space} Office")
+            inside.recall(QUESTION)
+            inside.remember("waits", f"{space} waits to be indexed")
+            with inside._write("test") as write:
+                number, topic = inside._space_id, inside._named_node("long")
+                chunk = memory._store.database.value(
+                    "SELECT id FROM chunks WHERE topic = ? LIMIT 1", topic >> 3
+                )
+                memory._store.derived_edges.add(
+                    *(write, chunk, topic, f"derived_{space}", topic),
+                    weight=1,
+                    evidence=space,
+                    components={},
+                )
+                memory._store.sources.put(number, "long", space, space.encode(), "note", "")
+                memory._store.set_meta(f"history:{number}:x", space)
+    address = server("attacker")
+    grant(read_server_address(postgres), _name(address), "write", "ours")
+    return address
+
+
+def _foreign(postgres: str, attacker: str, table: str) -> list[Any]:
+    seen = _sql(attacker, f"SELECT * FROM {table}")
+    return [row for row in _sql(postgres, f"SELECT * FROM {table}") if row not in seen]
+
+
+def _refused(address: str, sql: str, *values: Any) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        _sql(address, sql, *values)
+
+
+def test_no_row_of_another_space_is_read_changed_or_deleted(postgres: str, attacker: str) -> None:
+    assert set(_POLICIES) == set(COLUMNS)
+    before = {table: _sql(postgres, f"SELECT * FROM {table}") for table in COLUMNS}
+    for table, columns in COLUMNS.items():
+        foreign = _foreign(postgres, attacker, table)
+        assert bool(foreign) != (table in OF_ALL), table
+        assert "theirs" not in str(_sql(attacker, f"SELECT * FROM {table}")).lower(), table
+        first = next(iter(columns))
+        for attack in (
+            f'UPDATE {table} SET "{first}" = "{first}"',
+            f'UPDATE {table} SET "{first}" = "{first}" RETURNING *',
+            f"DELETE FROM {table}",
+            f"TRUNCATE {table}",
+            f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY",
+        ):
+            with suppress(psycopg.errors.InsufficientPrivilege):
+                _sql(attacker, attack)
+        assert not [row for row in foreign if row not in _sql(postgres, f"SELECT * FROM {table}")]
+    for table in OF_ALL - {"owed"}:
+        assert _sql(postgres, f"SELECT * FROM {table}") == before[table]
+
+
+def test_no_row_of_ones_own_points_at_another_space(postgres: str, attacker: str) -> None:
+    tried = set()
+    for table, columns in COLUMNS.items():
+        more = {"edges": {"relation", "id"}, "derived_edges": {"relation"}}.get(table, set())
+        less = {"matched": {"chunk"}}.get(table, set())  # how far, not which
+        for column in (columns.keys() & POINTS | more) - less:
+            index = list(columns).index(column)
+            own = [row for row in _sql(attacker, f"SELECT * FROM {table}") if row[index]]
+            theirs = [row[index] for row in _foreign(postgres, attacker, table) if row[index]]
+            theirs = [one for one in theirs if one not in {row[index] for row in own}]
+            if not own or not theirs:
+                continue
+            tried.add((table, column))
+            if table != "changes":
+                _refused(attacker, f"UPDATE {table} SET {column} = %s", theirs[0])
+            values = [theirs[0] if at == index else value for at, value in enumerate(own[0])]
+            kept = [at for at, name in enumerate(columns) if at or name not in ("id", "row")]
+            names = ", ".join(f'"{list(columns)[at]}"' for at in kept)
+            _refused(
+                attacker,
+                f"INSERT INTO {table} ({names}) VALUES ({', '.join(['%s'] * len(kept))})",
+                *(values[at] for at in kept),
+            )
+    assert len(tried) >= 31, sorted(tried)
+
+
+def test_what_all_spaces_share_cannot_be_spoilt(postgres: str, attacker: str) -> None:
+    ours, theirs = (
+        _sql(postgres, "SELECT id FROM spaces WHERE name = %s", name)[0][0]
+        for name in ("ours", "theirs")
+    )
+    number, at = _sql(attacker, "SELECT * FROM last_change")[0]
+    person = "SELECT id FROM actors WHERE name = %s"
+    me, other = (_sql(postgres, person, f"{one}_person")[0][0] for one in ("ours", "theirs"))
+    topic = _sql(postgres, "SELECT id FROM topics WHERE space = %s", theirs)[0][0]
+    log = "INSERT INTO changes VALUES (%s, %s, %s, 'x', %s, %s)"
+    for wrong in (
+        (number + 1, at + 1, other, ours, None),  # to learn the name of a number
+        (number + 1, at + 1, me, theirs, None),
+        (number + 1, at + 1, me, ours, topic << 3),
+        (number + 1, 1 << 55, me, ours, None),  # all later writes would be dated there
+        (number + 1, at - 1, me, ours, None),
+        (number + 9, at + 1, me, ours, None),
+    ):
+        _refused(attacker, log, *wrong)
+    assert _sql(attacker, log, number + 1, at + 1, me, ours, None) == [1]
+    for node in (topic << 3, 1 << 40):  # indexes would drop it, or what comes to be there
+        _refused(attacker, "INSERT INTO purged VALUES (%s, %s)", number + 2, node)
+    for key in ("encoder", "generation", "embedded:minilm", f"history:{theirs}:y"):
+        _refused(attacker, "INSERT INTO meta VALUES (%s, 'x')", key)
+    _sql(attacker, "UPDATE meta SET value = 'x'")
+    assert "x" not in dict(_sql(postgres, "SELECT key, value FROM meta WHERE key = 'generation'"))
+    _sql(postgres, "INSERT INTO owed VALUES ('file', 'm') ON CONFLICT DO NOTHING")
+    _sql(attacker, "DELETE FROM owed")
+    _refused(attacker, "UPDATE owed SET what = 'log'")
+    assert _sql(postgres, "SELECT what FROM owed") == [("file",)]
+    for attack in (
+        "INSERT INTO spaces (name, created_at) VALUES ('x', 1)",
+        "INSERT INTO actors (name) VALUES ('x')",
+        "INSERT INTO inverses VALUES ('a', 'b')",
+        "UPDATE encoders SET dims = 1",
+        "SELECT setval('topics_id_seq', 1)",
+        "CREATE TABLE mine (x INT)",
+        "CREATE OR REPLACE FUNCTION is_erased(BIGINT) RETURNS BOOLEAN RETURN TRUE",
+        "SET row_security TO off; SELECT * FROM topics",
+        "SET ROLE postgres",
+    ):
+        _refused(attacker, attack)
+    _sql(postgres, "ANALYZE")
+    assert not _sql(attacker, "SELECT * FROM pg_stats WHERE tablename = 'topics'")
+
+
+def test_rights_are_given_one_way_only(postgres: str, server: Callable[[str], str]) -> None:
+    address, role = read_server_address(postgres), _name(server("one"))
+    for wrong, kind in (
+        (("postgres", "read", "ours"), hades.InvalidInput),  # it passes by row-level security
+        (("nobody", "read", None), hades.NotFound),
+        ((role, "read", "nowhere"), hades.NotFound),
+    ):
+        with pytest.raises(kind):
+            grant(address, *wrong)
+    grant(address, role, "write", None)
+    assert grant(address, role, "read", "ours") == ["ours"]  # no longer the whole memory
+    reader = server("two")
+    grant(address, _name(reader), "read", "ours")
+    with hades.open(reader, space="ours") as memory:
+        assert "ours rust" in str(memory.ask(QUESTION))
+        assert "closed_by_ours" in str(memory.edges())
+    for attack in ("SELECT number_of_actors('x')", "UPDATE topics SET name = 'x'"):
+        _refused(reader, attack)
+    assert _sql(reader, "SELECT count(*) FROM topics WHERE name = 'bridge'") == [(1,)]
+    with pytest.raises(hades.Conflict, match="read only"):
+        grant(address, role, "write", "theirs")
+    assert grant(address, role, "none", None) == []
+    assert grant(address, role, "write", "theirs") == ["theirs"]

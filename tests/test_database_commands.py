@@ -1,0 +1,92 @@
+"""`hades db`: a memory in PostgreSQL is made, looked at, and roles are let in."""
+
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner
+
+import hades
+from hades.cli import app
+
+
+def _db(*words: str) -> str:
+    result = CliRunner().invoke(app, ["db", *words])
+    assert "Traceback" not in result.output
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def _refused(*words: str) -> str:
+    result = CliRunner().invoke(app, ["db", *words])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_init_makes_a_memory_once(postgres: str) -> None:
+    assert json.loads(_db("init", postgres, "--json"))["made"]
+    assert not json.loads(_db("init", postgres, "--json"))["made"]
+    assert "made" in _db("init", postgres, "--schema", postgres.rpartition("=")[2] + "_other")
+
+
+def test_init_says_what_is_wrong(postgres: str) -> None:
+    import psycopg
+
+    from hades.store.postgres.address import read_server_address
+
+    found = read_server_address(postgres)
+    role = f"{found.schema}_nobody"
+    with psycopg.connect(found.conninfo, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {role} LOGIN")
+        try:
+            told = _refused("init", postgres.replace("postgres:@", f"{role}:@"))
+        finally:
+            admin.execute(f"DROP ROLE {role}")
+    assert "permission denied" in told
+    assert "does not exist" in _refused("init", postgres.replace("/postgres?", "/nowhere?"))
+    assert "not the address" in _refused("init", "notes.hades")
+    assert "cannot be a schema" in _refused("init", postgres, "--schema", "pg_x")
+    assert "cannot be reached" in _refused("init", "postgresql://u@127.0.0.1:1/x")
+
+
+def test_status_tells_of_server_and_tables(postgres: str) -> None:
+    with hades.open(postgres) as memory:
+        memory.remember("a", "one")
+        memory.recall("one?")
+        memory.remember("b", "two")
+        found = json.loads(_db("status", "-m", postgres, "--json"))
+        assert found["replication"] == "primary"
+        assert found["pending"] == 1
+        assert list(found["without_vectors"].values()) == [0]
+        assert found["connections"] >= 2
+        assert found["writers_waiting"] == 0
+        assert found["change"] == memory.change
+        assert found["tables"]["topics"]["bytes"] > 0
+        assert "topics" in _db("status", "-m", postgres)
+
+
+def test_grant(postgres: str) -> None:
+    import psycopg
+
+    from hades.store.postgres.address import read_server_address
+
+    _db("init", postgres)
+    found = read_server_address(postgres)
+    role = f"{found.schema}_reader"
+    with psycopg.connect(found.conninfo, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {role} LOGIN")
+        try:
+            assert f"{role} may read in all spaces" in _db("grant", role, "--read", "-m", postgres)
+            of_it = ("-m", postgres)
+            told = json.loads(_db("grant", role, "--write", "-s", "default", "--json", *of_it))
+            assert told == {"role": role, "may": "write", "spaces": ["default"]}
+            assert json.loads(_db("status", "--json", *of_it))["granted"] == {
+                role: "write, some spaces"
+            }
+            assert "may nothing" in _db("grant", role, "--none", *of_it)
+            assert "one of --read" in _refused("grant", role, *of_it)
+            assert "no role" in _refused("grant", "nobody_of_that_name", "--read", *of_it)
+        finally:
+            admin.execute(f"DROP OWNED BY {role}")
+            admin.execute(f"DROP ROLE {role}")
