@@ -128,7 +128,10 @@ def _common_suffix(a: bytes, b: bytes, at_most: int) -> int:
 
 def _zip(encoding: int, body: bytes) -> tuple[int, bytes]:
     if len(body) >= ZIP_FROM_BYTES:
-        zipped = zlib.compress(body, _ZIP_LEVEL)
+        # For a short text zlib's full tables take longer to set up than to use.
+        window_bits, memory_level = (12, 4) if len(body) <= 1024 else (15, 8)
+        press = zlib.compressobj(_ZIP_LEVEL, zlib.DEFLATED, window_bits, memory_level)
+        zipped = press.compress(body) + press.flush()
         if len(zipped) < len(body) * 3 // 4:
             return encoding + 1, zipped
     return encoding, body

@@ -134,7 +134,9 @@ class Store:
         self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
     ) -> dict[str, int]:
         """Load what `dump` gave; how many records of each kind."""
-        return dump.load(self.database, self.topics, write, records, rename)
+        loaded = dump.load(self.database, self.topics, write, records, rename)
+        self.database.look_again()
+        return loaded
 
     def backup(self, target: str, on_progress: Progress | None = None) -> None:
         """Copy the memory, as of one moment, to a new file while others read and write it.

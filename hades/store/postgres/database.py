@@ -24,7 +24,7 @@ from psycopg_pool import ConnectionPool
 
 from hades.domain.times import Clock
 from hades.errors import Unavailable
-from hades.store.database import Database, Local
+from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.dialect import bound, said
@@ -156,8 +156,7 @@ class PostgresDatabase(Database):
 
     def insert(self, table: str, **values: Any) -> int:
         """Insert a row, its values given by column; its id, where the table gives one."""
-        names = ", ".join(f'"{name}"' for name in values)
-        text = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(values))})"
+        text = inserting(table, tuple(values))
         if _NUMBERED[table] in _KEYS:
             return int(self.value(f"{text} RETURNING {_NUMBERED[table]}", *values.values()))
         self.run(text, *values.values())
