@@ -103,7 +103,7 @@ class Phases:
         """What a state is cut into: made before anything is locked."""
         if self._store.chunks.is_forgotten(pending.state):
             return _Cut(pending.state)
-        content = self._store.topics.content(pending.state)
+        content = self._store.topics.contents([pending.state])[pending.state]
         document = _document(pending, content)
         found = chunk(document, count_tokens) if content.strip() else []
         # A note's name is often the best that it says.

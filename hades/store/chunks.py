@@ -8,8 +8,7 @@ changes the chunks of one stretch of valid time, from its own start to the next 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -65,7 +64,9 @@ class Chunks:
     def __init__(self, database: Database, topics: Topics) -> None:
         self._database = database
         self._topics = topics
-        self._content = lru_cache(_CONTENTS_KEPT)(topics.content)
+        self._kept: dict[int, str] = {}
+        self.content_uses = {"kept": 0, "made": 0}
+        """How often a content was found decoded (kept), or had to be (made)."""
         database.on_undo.append(self.forget_contents)
 
     # What still has to be done
@@ -260,12 +261,9 @@ class Chunks:
             *(space, topic, version),
         )
         return [
-            Chunk(
-                topic, version, ordinal, self._content(state)[start:end], start, end,
-                heading or "", tokens,
-            )
-            for state, ordinal, start, end, heading, tokens in rows
-        ]  # fmt: skip
+            Chunk(topic, version, ordinal, content[start:end], start, end, heading or "", tokens)
+            for (_, ordinal, start, end, heading, tokens), content in self._with_contents(rows, 0)
+        ]
 
     def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:
         """Chunks by id, each as it stands in the state that holds at that moment.
@@ -273,9 +271,9 @@ class Chunks:
         One that is gone by then stands in the last state that had it.
         """
         found = {}
-        for row in self._placed(chunks, *self._database.moment(as_of)):
-            chunk, state, ordinal, start, end, heading, tokens, topic, version, *times = row
-            content = self._content(state)
+        rows = self._placed(chunks, *self._database.moment(as_of))
+        for row, content in self._with_contents(rows, 1):
+            chunk, _, ordinal, start, end, heading, tokens, topic, version, *times = row
             found[chunk] = PlacedChunk(
                 Chunk(
                     topic, version, ordinal, content[start:end], start, end, heading or "", tokens
@@ -293,7 +291,7 @@ class Chunks:
     def texts(self, chunks: Sequence[int]) -> dict[int, str]:
         """The texts of chunks, whenever they were there."""
         rows = self._placed(chunks, FOREVER, FOREVER)
-        return {row[0]: self._content(row[1])[row[3] : row[4]] for row in rows}
+        return {row[0]: text[row[3] : row[4]] for row, text in self._with_contents(rows, 1)}
 
     def labels(self, chunks: Iterable[int], valid: int, known: int) -> dict[int, str]:
         """How chunks are cited at a moment: `docs/guide.md@3#0`."""
@@ -304,14 +302,30 @@ class Chunks:
         wanted = list(chunks)
         return self._database.rows(_PLACED, chunks=wanted, valid=valid, known=known)
 
-    def content_uses(self) -> dict[str, int]:
-        """Contents found unpacked (kept) and unpacked anew (made)."""
-        info = self._content.cache_info()
-        return {"kept": info.hits, "made": info.misses}
+    def _with_contents(self, rows: Sequence[Any], column: int) -> Iterator[tuple[Any, str]]:
+        """Rows, each with the content of the state in a column of it.
+
+        So many contents as are kept decoded are read in one statement, and held at once.
+        """
+        of_state: dict[int, list[Any]] = {}
+        for row in rows:
+            of_state.setdefault(row[column], []).append(row)
+        order = list(of_state)
+        while states := order[:_CONTENTS_KEPT]:
+            del order[:_CONTENTS_KEPT]
+            kept = self._kept  # another thread may put another in its place
+            found = {state: kept[state] for state in states if state in kept}
+            new = [state for state in states if state not in found]
+            self.content_uses["kept"] += len(found)
+            self.content_uses["made"] += len(new)
+            found |= self._topics.contents(new) if new else {}
+            others = [one for one in kept.items() if one[0] not in found]
+            self._kept = dict([*others, *found.items()][-_CONTENTS_KEPT:])
+            yield from ((row, found[state]) for state in states for row in of_state[state])
 
     def forget_contents(self) -> None:
         """Let go of decoded contents: something was purged."""
-        self._content.cache_clear()
+        self._kept = {}
 
     def headings(self, chunks: Sequence[int]) -> dict[int, str]:
         """The headings of chunks."""

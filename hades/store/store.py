@@ -89,7 +89,7 @@ class Store:
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often a text that is kept unpacked was read again, or had to be unpacked."""
-        return {"texts": self.chunks.content_uses()}
+        return {"texts": self.chunks.content_uses}
 
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""

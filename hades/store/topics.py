@@ -8,7 +8,7 @@ content lies whole in `heads`, so reading it rebuilds nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -84,8 +84,8 @@ WHERE s.topic = :topic AND s.version BETWEEN :first AND :last AND s.recorded_at 
 ORDER BY s.version
 """
 _BY_ID = f"""
-SELECT t.name, {_STATE}, NULL, 0, h.body FROM states s JOIN topics t ON t.id = s.topic
-LEFT JOIN heads h ON h.topic = t.id AND t.latest = s.id WHERE s.id = ?
+SELECT s.id, t.name, {_STATE}, NULL, 0, h.body FROM states s JOIN topics t ON t.id = s.topic
+LEFT JOIN heads h ON h.topic = t.id AND t.latest = s.id WHERE s.id = ANY(?)
 """
 _PARENT = f"""
 SELECT {_STATE}, NULL, 0, h.body FROM states s
@@ -204,13 +204,16 @@ class Topics:
         )
         return dict(rows)
 
-    def content(self, state: int) -> str:
-        """The content of a state by its row."""
-        found = self._database.row(_BY_ID, state)
-        if found is None:
-            raise NotFound(f"There is no state {state}.")
-        topic, row = found[0], _StateRow(*found[1:])
-        return "" if row.encoding is None else self._content(topic, row).decode()
+    def contents(self, states: Iterable[int]) -> dict[int, str]:
+        """The contents of states by their rows; NotFound when one of them is gone."""
+        found = {}
+        for state, topic, *values in self._database.rows(_BY_ID, wanted := sorted(states)):
+            row = _StateRow(*values)
+            content = b"" if row.encoding is None else self._content(topic, row)
+            found[state] = content.decode()
+        if len(found) < len(wanted):
+            raise NotFound(f"There is no state {min(set(wanted) - found.keys())}.")
+        return found
 
     def id(self, space: int, topic: str) -> int:
         """The number of a topic; NotFound when there is none."""
@@ -339,9 +342,7 @@ class Topics:
 
     def _put_before(self, row: _StateRow) -> int | None:
         """The new state begins before the latest one: it ends where the next begins."""
-        self._database.run(
-            "UPDATE topics SET versions = ? WHERE id = ?", row.version, row.topic
-        )
+        self._database.run("UPDATE topics SET versions = ? WHERE id = ?", row.version, row.topic)
         following: int | None = self._database.value(
             "SELECT min(valid_from) FROM states "
             "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",

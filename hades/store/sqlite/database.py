@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hades.domain.times import Clock
 from hades.errors import Unavailable
@@ -28,7 +28,9 @@ from hades.store.sqlite.faults import FAULTS, translate, translated
 from hades.store.sqlite.guards import file_damage, row_guard
 
 _STATEMENTS_CACHED = 256
-_ROW_COUNT, _ROW_ID = attrgetter("rowcount"), attrgetter("lastrowid")
+Taken = TypeVar("Taken")
+_ROW_COUNT: Callable[[sqlite3.Cursor], int] = attrgetter("rowcount")
+_ROW_ID: Callable[[sqlite3.Cursor], int | None] = attrgetter("lastrowid")
 _CLOSED = "This memory is closed: open it again."
 
 
@@ -170,7 +172,7 @@ class SqliteDatabase(Database):
         sql = inserting(table, tuple(values))
         return self._done(sql, tuple(values.values()), _ROW_ID) or 0
 
-    def _done(self, sql: str, values: Any, take: Callable[[sqlite3.Cursor], Any]) -> Any:
+    def _done(self, sql: str, values: Any, take: Callable[[sqlite3.Cursor], Taken]) -> Taken:
         """Do a statement, and take what is wanted of it."""
         text, has_lists = said(sql)
         if has_lists:
