@@ -191,7 +191,7 @@ class Introducer:
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
         nodes = [chunk << 3 | NodeKind.CHUNK for chunk in chunks]
-        packed = self._store.mentions.vectors(self._model(), nodes) if self._model else {}
+        packed = self._store.chunks.vectors(self._model(), nodes) if self._model else {}
         vectors = {node: np.frombuffer(raw, np.float16) for node, raw in packed.items()}
 
         def near(link: Link, at: int) -> float | None:

@@ -126,14 +126,14 @@ class Chunks:
         topic, valid_from = row
         before = set(self.placed(state))
         self._database.run("DELETE FROM placements WHERE state = ?", state)
-        placed = []
-        for ordinal, cut in enumerate(cuts):
-            chunk, is_new = self._chunk(write, topic, cut)
-            self._database.run(
-                "INSERT INTO placements VALUES (?, ?, ?, ?, ?)",
-                *(state, ordinal, chunk, cut.start, cut.end),
-            )
-            placed.append((chunk, is_new))
+        placed = [self._chunk(write, topic, cut) for cut in cuts]
+        self._database.run_many(
+            "INSERT INTO placements VALUES (?, ?, ?, ?, ?)",
+            [
+                (state, ordinal, chunk, cut.start, cut.end)
+                for ordinal, (cut, (chunk, _)) in enumerate(zip(cuts, placed, strict=True))
+            ],
+        )
         self._settle(write, state, valid_from, before, {chunk for chunk, _ in placed})
         return placed
 
@@ -177,8 +177,7 @@ class Chunks:
             before = before | set(order)
         for chunk in sorted(before - now_there):
             self._take_out(write, chunk, valid_from, valid_to, recorded_at)
-        for chunk in sorted(now_there - before):
-            self._presence(write, chunk, valid_from, valid_to, recorded_at)
+        self._put_presences(write, sorted(now_there - before), valid_from, valid_to, recorded_at)
 
     def _note_moves(
         self, write: Write, stayed: Sequence[int], state: int, before: set[int]
@@ -201,7 +200,7 @@ class Chunks:
     def _take_out(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
     ) -> None:
-        """ChunkDraft a stretch of valid time out of what is believed of a chunk."""
+        """Cut a stretch of valid time out of what is believed of a chunk."""
         rows = self._database.rows(
             "SELECT id, valid_from, valid_to FROM presences WHERE chunk = ? "
             "AND retired_at IS NULL AND (valid_to IS NULL OR valid_to > ?)",
@@ -215,20 +214,17 @@ class Chunks:
                 *(recorded_at, write.change, row),
             )
             if starts < valid_from:
-                self._presence(write, chunk, starts, valid_from, recorded_at)
+                self._put_presences(write, [chunk], starts, valid_from, recorded_at)
             if valid_to is not None and (ends is None or ends > valid_to):
-                self._presence(write, chunk, valid_to, ends, recorded_at)
+                self._put_presences(write, [chunk], valid_to, ends, recorded_at)
 
-    def _presence(
-        self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
+    def _put_presences(
+        self, write: Write, chunks: list[int], valid_from: int, valid_to: int | None, at: int
     ) -> None:
-        self._database.insert(
-            "presences",
-            chunk=chunk,
-            valid_from=valid_from,
-            valid_to=valid_to,
-            recorded_at=recorded_at,
-            change=write.change,
+        self._database.run_many(
+            "INSERT INTO presences (chunk, valid_from, valid_to, recorded_at, change) "
+            "VALUES (?, ?, ?, ?, ?)",
+            [(chunk, valid_from, valid_to, at, write.change) for chunk in chunks],
         )
 
     # Reading
@@ -359,12 +355,12 @@ class Chunks:
 
     # Vectors
 
-    def vectors(self, encoder: str, chunks: Sequence[int]) -> dict[int, bytes]:
-        """What an encoder made of chunks: the vector of the whole, then those of its sentences."""
+    def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]:
+        """What an encoder made of nodes; of a chunk the whole, then each of its sentences."""
         rows = self._database.rows(
-            "SELECT v.node >> 3, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
+            "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.node = ANY(?)",
-            *(encoder, [chunk << 3 | NodeKind.CHUNK for chunk in chunks]),
+            *(encoder, list(nodes)),
         )
         return dict(rows)
 
@@ -399,16 +395,15 @@ class Chunks:
         What was purged while it was encoded gets none.
         """
         number = encoder_id(self._database, encoder, dims)
-        for node, vector in vectors:
-            self._database.run(
-                "INSERT INTO embeddings SELECT ?1, ?2, ?3, ?4 WHERE CASE ?1 & 7 "
-                f"WHEN {NodeKind.CHUNK} THEN EXISTS (SELECT 1 FROM chunks WHERE id = ?1 >> 3) "
-                f"WHEN {NodeKind.EDGE} THEN EXISTS (SELECT 1 FROM edges WHERE id = ?1 >> 3) "
-                "ELSE EXISTS (SELECT 1 FROM entities WHERE id = ?1 >> 3) END "
-                "ON CONFLICT (node, encoder) DO UPDATE SET change = excluded.change, "
-                "vector = excluded.vector",
-                *(node, number, write.change, vector),
-            )
+        self._database.run_many(
+            "INSERT INTO embeddings SELECT ?1, ?2, ?3, ?4 WHERE CASE ?1 & 7 "
+            f"WHEN {NodeKind.CHUNK} THEN EXISTS (SELECT 1 FROM chunks WHERE id = ?1 >> 3) "
+            f"WHEN {NodeKind.EDGE} THEN EXISTS (SELECT 1 FROM edges WHERE id = ?1 >> 3) "
+            "ELSE EXISTS (SELECT 1 FROM entities WHERE id = ?1 >> 3) END "
+            "ON CONFLICT (node, encoder) DO UPDATE SET change = excluded.change, "
+            "vector = excluded.vector",
+            [(node, number, write.change, vector) for node, vector in vectors],
+        )
 
 
 def encoder_id(database: Database, encoder: str, dims: int) -> int:

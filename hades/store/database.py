@@ -29,6 +29,18 @@ NO_LIMIT = 1 << 40
 """A limit that none of our tables reaches."""
 
 
+def believed(row: str, known: str) -> str:
+    """That a row is believed at a known time: it was recorded, and not retired."""
+    return (
+        f"{row}.recorded_at <= {known} AND ({row}.retired_at IS NULL OR {row}.retired_at > {known})"
+    )
+
+
+def holds(row: str, valid: str) -> str:
+    """That what a row says is true at a valid time."""
+    return f"{row}.valid_from <= {valid} AND ({row}.valid_to IS NULL OR {row}.valid_to > {valid})"
+
+
 @lru_cache(maxsize=256)
 def inserting(table: str, columns: tuple[str, ...]) -> str:
     """The statement that inserts a row."""

@@ -17,7 +17,7 @@ from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
-from hades.store.database import NO_LIMIT, Database, Glob
+from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.faults import intact
 from hades.store.records import Draft, TopicFilter, Write
@@ -55,16 +55,14 @@ class _StateRow(NamedTuple):
 
 
 _STATE = ", ".join(f"s.{name}" for name in _StateRow._fields[:14])
-_KNOWN = "s.recorded_at <= :known AND (s.retired_at IS NULL OR s.retired_at > :known)"
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
-    "AND n.recorded_at <= :known AND (n.retired_at IS NULL OR n.retired_at > :known))"
+    f"AND {believed('n', ':known')})"
 )
 STATE_THEN = (
-    "(SELECT id FROM states WHERE topic = t.id AND valid_from <= :valid AND recorded_at <= :known "
-    "AND (retired_at IS NULL OR retired_at > :known) "
-    "ORDER BY valid_from DESC, version DESC LIMIT 1)"
+    f"(SELECT b.id FROM states b WHERE b.topic = t.id AND b.valid_from <= :valid "
+    f"AND {believed('b', ':known')} ORDER BY b.valid_from DESC, b.version DESC LIMIT 1)"
 )
 """The state of a topic `t` that holds at a moment."""
 _LATEST = f"""
@@ -75,7 +73,7 @@ WHERE t.space = ? AND t.name = ?
 _AS_OF = f"""
 SELECT {_STATE}, {NEXT} FROM states s
 WHERE s.topic = (SELECT id FROM topics WHERE space = :space AND name = :topic)
-  AND s.valid_from <= :valid AND {_KNOWN}
+  AND s.valid_from <= :valid AND {believed("s", ":known")}
 ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
 """
 _VERSIONS = f"""

@@ -150,7 +150,7 @@ class PostgresDatabase(Database):
 
         def run(connection: Connection[Any]) -> None:
             with connection.cursor() as cursor:
-                cursor.executemany(said(sql), values)
+                cursor.executemany(said(sql), [bound(sql, one, {}) for one in values])
 
         self._with(run)
 
