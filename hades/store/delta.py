@@ -81,7 +81,8 @@ def _matches(old: bytes, new: bytes) -> list[tuple[int, int, int]]:
     blocks = [(0, 0, prefix)] if prefix else []
     old_lines = old[prefix : len(old) - suffix].splitlines(keepends=True)
     new_lines = new[prefix : len(new) - suffix].splitlines(keepends=True)
-    if 1 < len(old_lines) + len(new_lines) <= LINES_COMPARED_AT_MOST and old_lines and new_lines:
+    # One line each cannot be the same: they would have been part of the common start.
+    if 2 < len(old_lines) + len(new_lines) <= LINES_COMPARED_AT_MOST and old_lines and new_lines:
         blocks += _line_blocks(old_lines, new_lines, prefix)
     blocks.append((len(old) - suffix, len(new) - suffix, suffix))
     return blocks

@@ -245,9 +245,8 @@ class Edges:
         """Which relation takes over when a fact changes."""
         return dict(self._database.rows("SELECT relation, inverse FROM inverses ORDER BY relation"))
 
-    def set_inverse(self, write: Write, relation: str, inverse: str) -> None:
-        """Add to that table, or change it."""
-        del write
+    def set_inverse(self, relation: str, inverse: str) -> None:
+        """Add to that table, or change it; inside a write."""
         self._database.upsert("inverses", ("relation",), relation=relation, inverse=inverse)
 
     def _current(self, space: int | None, edge: int) -> Any:

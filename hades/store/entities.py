@@ -9,6 +9,7 @@ names is read the same way (identity.py).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.names import exact_key, name_key
@@ -17,18 +18,16 @@ from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.identity import PRESENT, Identity
 from hades.store.records import Write
+from hades.store.topics import OWN_NAME
 
 USERS_WORD = 0
 """The origin of an entity that somebody named; others come and go with the texts."""
 
-_FIND = f"""
-SELECT id FROM entities WHERE space = ?1 AND key = ?4
-UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?2
+_FIND = f"""{OWN_NAME}
 UNION ALL SELECT entity FROM (
   SELECT a.entity FROM names a JOIN entities e ON e.id = a.entity
-  WHERE a.key = ?2 AND e.space = ?1 AND {believed("a", "?3")}
+  WHERE a.key = ?3 AND e.space = ?1 AND {believed("a", "?4")}
   ORDER BY e.origin, e.name LIMIT 1) AS other
-LIMIT 1
 """
 """By its very letters, by its key, by another name it goes by."""
 
@@ -67,9 +66,7 @@ class Entities:
 
     def node(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         """The node a name stands for: a topic of that name, else an entity."""
-        row = self._database.row(
-            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
-        )
+        row = self._topic(space, name)
         if row is not None and row[1] is None:
             return int(row[0]) << 3 | NodeKind.TOPIC
         entity = self._find(space, name, as_of) if row is None else int(row[1])
@@ -119,9 +116,7 @@ class Entities:
 
     def own_nodes(self, space: int, name: str) -> list[int]:
         """The nodes that bear a name themselves, whatever they were merged into."""
-        row = self._database.row(
-            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
-        )
+        row = self._topic(space, name)
         entity = self._find(space, name) if row is None else row[1]
         nodes = [] if row is None else [int(row[0]) << 3 | NodeKind.TOPIC]
         return nodes if entity is None else [*nodes, self._entity_node(entity)]
@@ -276,7 +271,7 @@ class Entities:
         entity = self._entity(space, name)
         if self._find(space, alias) not in (None, entity):
             raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
-        if self._database.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, alias):
+        if self._topic(space, alias):
             raise Conflict(f"{alias!r} is a topic already: choose another alias.")
         self.add_name(write, entity, name_key(alias), alias)
         write.subject = self._entity_node(entity)
@@ -303,11 +298,7 @@ class Entities:
     def split(self, write: Write, space: int, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
         key = name_key(name)
-        own = self._database.value(
-            "SELECT id FROM entities WHERE space = ? AND key IN (?, ?) "
-            "ORDER BY key = ? DESC LIMIT 1",
-            *(space, key, exact_key(name), exact_key(name)),
-        )
+        own = self._database.value(OWN_NAME, space, exact_key(name), key)
         if own is not None:
             done = self._database.run(
                 "UPDATE merges SET retired_at = ?, change = ? "
@@ -347,15 +338,21 @@ class Entities:
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
         found: int | None = self._database.value(
-            _FIND, space, name_key(name), known, exact_key(name)
+            _FIND, space, exact_key(name), name_key(name), known
         )
         return found
+
+    def _topic(self, space: int, name: str) -> Any:
+        """The number of a topic and the entity it is about, if there is such a topic."""
+        return self._database.row(
+            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
+        )
 
     def _entity(self, space: int, name: str) -> int:
         found = self._find(space, name)
         if found is not None:
             return found
-        if self._database.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, name):
+        if self._topic(space, name):
             raise InvalidInput(f"{name!r} is a topic: only entities can be merged or split.")
         raise NotFound(f"There is no entity {name!r} in this space.")
 

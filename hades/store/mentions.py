@@ -137,11 +137,8 @@ class Mentions:
             )
         return row
 
-    def add_alias(
-        self, write: Write, space: int, entity: int, alias: str, origin: int, chunk: int
-    ) -> None:
+    def add_alias(self, write: Write, entity: int, alias: str, origin: int, chunk: int) -> None:
         """A text says that an entity has another name."""
-        del space
         self._entities.add_name(write, entity, name_key(alias), alias)
         self._database.run(
             "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO NOTHING",

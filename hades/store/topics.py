@@ -26,6 +26,10 @@ WHOLE_EVERY = 64
 """At most so many deltas lie between a version and a whole copy of one."""
 
 DIGEST_BYTES = 16
+OWN_NAME = """
+SELECT id FROM entities WHERE space = ?1 AND key = ?2
+UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?3"""
+"""The entities that bear a name themselves: by its very letters, then by its key."""
 
 
 class _StateRow(NamedTuple):
@@ -318,11 +322,7 @@ class Topics:
 
     def _new_topic(self, space: int, topic: str) -> int:
         """A topic; an entity of that name, met before in an edge, becomes its subject."""
-        entity = self._database.value(
-            "SELECT id FROM entities WHERE space = ?1 AND key = ?2 "
-            "UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?3 LIMIT 1",
-            *(space, exact_key(topic), name_key(topic)),
-        )
+        entity = self._database.value(OWN_NAME, space, exact_key(topic), name_key(topic))
         return self._database.insert("topics", space=space, name=topic, entity=entity)
 
     def _point(
