@@ -133,10 +133,9 @@ def _copy_what_was_read(
 ) -> None:
     """The mentions of chunks, for their copies."""
     place = dict(zip(olds, news, strict=True))
-    rows = memory._store.database.rows(  # type: ignore[attr-defined]
-        "SELECT chunk, entity, positions, introduces FROM mentions "
-        "WHERE chunk IN (SELECT value FROM json_each(?))",
-        json.dumps(list(olds)),
+    rows = memory._store.database.rows(
+        "SELECT chunk, entity, positions, introduces FROM mentions WHERE chunk = ANY(?)",
+        list(olds),
     )
     found = [Mention(place[chunk], *rest) for chunk, *rest in rows]
     memory._store.mentions.put_mentions(write, found)

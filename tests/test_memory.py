@@ -190,6 +190,24 @@ def test_a_batch_is_one_commit_and_all_or_nothing(memory: hades.Memory) -> None:
 
 
 @pytest.mark.embedded("a client sends a batch when it ends")
+def test_what_a_batch_undoes_or_drops_is_looked_up_again(memory: hades.Memory) -> None:
+    memory.create_space("trial")
+    trial = memory.in_space("trial", actor="eve")
+    with memory.batch():
+        with pytest.raises(RuntimeError), memory.batch():  # noqa: PT012
+            trial.remember("a", "one")
+            raise RuntimeError
+        trial.remember("b", "two")
+        memory.drop_space("trial")
+        with pytest.raises(hades.NotFound):
+            trial.remember("c", "three")
+        memory.remember("d", "four")
+    done = [(change.number, change.actor, change.action) for change in memory.log()]
+    assert done[:2] == [(4, "ann", "remember"), (3, "ann", "drop_space")]
+    assert memory.check() == []
+
+
+@pytest.mark.embedded("a client sends a batch when it ends")
 def test_a_failed_part_of_a_batch_leaves_the_rest(memory: hades.Memory) -> None:
     with memory.batch():
         memory.remember("a", "one")

@@ -18,7 +18,8 @@ _DONE = (
     "fixed|resolved|solved|done(?! by)|closed|completed?|finished|shipped|released|merged|"
     "delivered|deployed|removed|withdrawn|cancell?ed|retired|decommissioned|approved|gone"
 )
-_CUE = re.compile(rf"\b(?:{_DONE}|no longer|left)\b", re.IGNORECASE)
+_CUE = re.compile(f"{_DONE}|no longer|left")
+"""Without one of these, in lower case, a text settles nothing: most are done with here."""
 _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{0,9}
     (?:(?:(?P<topic>TOPIC)|it|this|everything|(?:the|this)[ ](?:bug|issue|problem|task|ticket
         |blocker|defect|crash|incident|outage|error|work|job|request))[ ])?
@@ -66,7 +67,7 @@ def settled(topic: str, text: str) -> str:
 
     The note names it by the last part of its name, or not at all.
     """
-    if len(text) > NOTE_CHARACTERS_AT_MOST or not _CUE.search(text) or _BACK.search(text):
+    if len(text) > NOTE_CHARACTERS_AT_MOST or not _CUE.search(text.lower()) or _BACK.search(text):
         return ""
     says = clause_about(topic)
     for sentence in sentences(text):

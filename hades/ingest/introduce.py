@@ -90,7 +90,7 @@ class Introducer:
         )
         bare = without_parenthesis(name.text)
         if name.origin == Origin.TITLE and bare != name.text and is_name(name_key(bare)):
-            links.add_alias(write, self._space, entity, bare, Origin.ALIAS, chunks[0])
+            links.add_alias(write, entity, bare, Origin.ALIAS, chunks[0])
         return entity
 
     def _other_name(self, write: Write, entity: int, name: IntroducedName, chunk: int) -> None:
@@ -99,7 +99,7 @@ class Introducer:
         Others may speak of the id alone, before or after: what they mean is this document.
         """
         links = self._store.mentions
-        links.add_alias(write, self._space, entity, name.text, Origin.ALIAS, chunk)
+        links.add_alias(write, entity, name.text, Origin.ALIAS, chunk)
         other = links.entity(write, self._space, name.text, name.kind, Origin.EXTRACTED)
         self._same(write, chunk, other, entity)
 
@@ -126,7 +126,7 @@ class Introducer:
             links.introduce(write, space, name, kind, Origin.EXTRACTED, [chunk])
         for long, short in long_forms(text):
             entity = links.introduce(write, space, long, "concept", Origin.EXTRACTED, [chunk])
-            links.add_alias(write, space, entity, short, Origin.ALIAS, chunk)
+            links.add_alias(write, entity, short, Origin.ALIAS, chunk)
             if is_name(name_key(short)):
                 other = links.introduce(write, space, short, "concept", Origin.EXTRACTED, [chunk])
                 self._same(write, chunk, other, entity)
@@ -191,7 +191,7 @@ class Introducer:
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
         nodes = [chunk << 3 | NodeKind.CHUNK for chunk in chunks]
-        packed = self._store.mentions.vectors(self._model(), nodes) if self._model else {}
+        packed = self._store.chunks.vectors(self._model(), nodes) if self._model else {}
         vectors = {node: np.frombuffer(raw, np.float16) for node, raw in packed.items()}
 
         def near(link: Link, at: int) -> float | None:

@@ -112,7 +112,7 @@ class Phases:
     def _uncut(self, pending: Pending) -> _Uncut:
         if self._store.chunks.is_forgotten(pending.state):
             return _Uncut(pending, None)
-        return _Uncut(pending, self._store.topics.content(pending.state))
+        return _Uncut(pending, self._store.topics.contents([pending.state])[pending.state])
 
     # Embeddings
 

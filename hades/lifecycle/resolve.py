@@ -132,7 +132,7 @@ class EntityResolver:
     def _embed(self, chosen: Sequence[NamedEntity]) -> int:
         """Give names a vector, batch by batch: a run that is stopped goes on from there."""
         encoder = self.encoder()
-        known = self.store.mentions.vectors(encoder.model, [one.node for one in chosen])
+        known = self.store.chunks.vectors(encoder.model, [one.node for one in chosen])
         missing = [one for one in chosen if one.node not in known]
         if self.dry_run:
             return len(missing)
@@ -150,7 +150,7 @@ class EntityResolver:
     ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
         """Edges to write, as (pair, source, target), and edges of earlier runs to end."""
         encoder = self.encoder()
-        known = self.store.mentions.vectors(encoder.model, [one.node for one in chosen])
+        known = self.store.chunks.vectors(encoder.model, [one.node for one in chosen])
         named = [one for one in chosen if one.node in known]
         wanted: dict[tuple[str, str], tuple[Likeness, int, int]] = {}
         if named:

@@ -33,7 +33,8 @@ from hades.operations.parameters import (
     When,
     WhichWay,
 )
-from hades.store.edge_pages import FIRST, NO_LIMIT, Place, edge_place, edges_after
+from hades.store.database import NO_LIMIT
+from hades.store.edge_pages import FIRST, Place, edge_place, edges_after
 from hades.store.records import EdgeDraft, EdgeFilter
 
 if TYPE_CHECKING:
@@ -265,8 +266,8 @@ def set_inverse(
     """Say which relation takes over when a fact of this relation changes, in all spaces."""
     clean_name(relation, "relation")
     clean_name(inverse, "relation")
-    with memory._write("set_inverse") as write:
-        memory._store.edges.set_inverse(write, relation, inverse)
+    with memory._write("set_inverse"):
+        memory._store.edges.set_inverse(relation, inverse)
     return {relation: inverse}
 
 

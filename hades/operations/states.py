@@ -183,7 +183,7 @@ def remember(
         raise InvalidInput(f"What is remembered is {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
     with memory._write("remember") as write:
         state, appended = memory._store.topics.add(write, memory._space_id, topic, draft)
-        changed = memory._store.topics.set_kind(write, memory._space_id, topic, kind)
+        changed = kind and memory._store.topics.set_kind(write, memory._space_id, topic, kind)
         write.cancelled = not appended and not changed
         if appended:
             review.propose_ends(memory._store, write, memory._space_id, state, memory._actor)

@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from hades.domain.answer import TimeKind
+from hades.domain.graph import NodeKind
 from hades.domain.names import DIGITS, numberless
 from hades.domain.sentences import note_sentences
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
@@ -69,11 +70,12 @@ def read_notes(query: QueryContext, numbers: Ints) -> Notes:
     placed = query.store.chunks.find(ids, query.as_of)
     kept = np.array([one in placed for one in ids], np.bool_)
     numbers, ids = numbers[kept], [one for one in ids if one in placed]
-    rows = query.store.chunks.vectors(query.encoder, ids)
+    nodes = [one << 3 | NodeKind.CHUNK for one in ids]
+    rows = query.store.chunks.vectors(query.encoder, nodes)
     dims = query.indexes.vectors.dims
     sentences = []
-    for one in ids:
-        vectors = np.frombuffer(rows.get(one, b""), np.float16).astype(np.float32)
+    for node in nodes:
+        vectors = np.frombuffer(rows.get(node, b""), np.float16).astype(np.float32)
         vectors = vectors[: len(vectors) // dims * dims].reshape(-1, dims)
         sentences.append(vectors[1:] if len(vectors) > 1 else vectors)
     topic = query.indexes.chunks["topic"]

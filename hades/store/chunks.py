@@ -8,8 +8,7 @@ changes the chunks of one stretch of valid time, from its own start to the next 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -65,7 +64,9 @@ class Chunks:
     def __init__(self, database: Database, topics: Topics) -> None:
         self._database = database
         self._topics = topics
-        self._content = lru_cache(_CONTENTS_KEPT)(topics.content)
+        self._kept: dict[int, str] = {}
+        self.content_uses = {"kept": 0, "made": 0}
+        """How often a content was found decoded (kept), or had to be (made)."""
         database.on_undo.append(self.forget_contents)
 
     # What still has to be done
@@ -125,14 +126,14 @@ class Chunks:
         topic, valid_from = row
         before = set(self.placed(state))
         self._database.run("DELETE FROM placements WHERE state = ?", state)
-        placed = []
-        for ordinal, cut in enumerate(cuts):
-            chunk, is_new = self._chunk(write, topic, cut)
-            self._database.run(
-                "INSERT INTO placements VALUES (?, ?, ?, ?, ?)",
-                *(state, ordinal, chunk, cut.start, cut.end),
-            )
-            placed.append((chunk, is_new))
+        placed = [self._chunk(write, topic, cut) for cut in cuts]
+        self._database.run_many(
+            "INSERT INTO placements VALUES (?, ?, ?, ?, ?)",
+            [
+                (state, ordinal, chunk, cut.start, cut.end)
+                for ordinal, (cut, (chunk, _)) in enumerate(zip(cuts, placed, strict=True))
+            ],
+        )
         self._settle(write, state, valid_from, before, {chunk for chunk, _ in placed})
         return placed
 
@@ -176,8 +177,7 @@ class Chunks:
             before = before | set(order)
         for chunk in sorted(before - now_there):
             self._take_out(write, chunk, valid_from, valid_to, recorded_at)
-        for chunk in sorted(now_there - before):
-            self._presence(write, chunk, valid_from, valid_to, recorded_at)
+        self._put_presences(write, sorted(now_there - before), valid_from, valid_to, recorded_at)
 
     def _note_moves(
         self, write: Write, stayed: Sequence[int], state: int, before: set[int]
@@ -200,7 +200,7 @@ class Chunks:
     def _take_out(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
     ) -> None:
-        """ChunkDraft a stretch of valid time out of what is believed of a chunk."""
+        """Cut a stretch of valid time out of what is believed of a chunk."""
         rows = self._database.rows(
             "SELECT id, valid_from, valid_to FROM presences WHERE chunk = ? "
             "AND retired_at IS NULL AND (valid_to IS NULL OR valid_to > ?)",
@@ -214,20 +214,17 @@ class Chunks:
                 *(recorded_at, write.change, row),
             )
             if starts < valid_from:
-                self._presence(write, chunk, starts, valid_from, recorded_at)
+                self._put_presences(write, [chunk], starts, valid_from, recorded_at)
             if valid_to is not None and (ends is None or ends > valid_to):
-                self._presence(write, chunk, valid_to, ends, recorded_at)
+                self._put_presences(write, [chunk], valid_to, ends, recorded_at)
 
-    def _presence(
-        self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
+    def _put_presences(
+        self, write: Write, chunks: list[int], valid_from: int, valid_to: int | None, at: int
     ) -> None:
-        self._database.insert(
-            "presences",
-            chunk=chunk,
-            valid_from=valid_from,
-            valid_to=valid_to,
-            recorded_at=recorded_at,
-            change=write.change,
+        self._database.run_many(
+            "INSERT INTO presences (chunk, valid_from, valid_to, recorded_at, change) "
+            "VALUES (?, ?, ?, ?, ?)",
+            [(chunk, valid_from, valid_to, at, write.change) for chunk in chunks],
         )
 
     # Reading
@@ -260,12 +257,9 @@ class Chunks:
             *(space, topic, version),
         )
         return [
-            Chunk(
-                topic, version, ordinal, self._content(state)[start:end], start, end,
-                heading or "", tokens,
-            )
-            for state, ordinal, start, end, heading, tokens in rows
-        ]  # fmt: skip
+            Chunk(topic, version, ordinal, content[start:end], start, end, heading or "", tokens)
+            for (_, ordinal, start, end, heading, tokens), content in self._with_contents(rows, 0)
+        ]
 
     def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:
         """Chunks by id, each as it stands in the state that holds at that moment.
@@ -273,9 +267,9 @@ class Chunks:
         One that is gone by then stands in the last state that had it.
         """
         found = {}
-        for row in self._placed(chunks, *self._database.moment(as_of)):
-            chunk, state, ordinal, start, end, heading, tokens, topic, version, *times = row
-            content = self._content(state)
+        rows = self._placed(chunks, *self._database.moment(as_of))
+        for row, content in self._with_contents(rows, 1):
+            chunk, _, ordinal, start, end, heading, tokens, topic, version, *times = row
             found[chunk] = PlacedChunk(
                 Chunk(
                     topic, version, ordinal, content[start:end], start, end, heading or "", tokens
@@ -293,7 +287,7 @@ class Chunks:
     def texts(self, chunks: Sequence[int]) -> dict[int, str]:
         """The texts of chunks, whenever they were there."""
         rows = self._placed(chunks, FOREVER, FOREVER)
-        return {row[0]: self._content(row[1])[row[3] : row[4]] for row in rows}
+        return {row[0]: text[row[3] : row[4]] for row, text in self._with_contents(rows, 1)}
 
     def labels(self, chunks: Iterable[int], valid: int, known: int) -> dict[int, str]:
         """How chunks are cited at a moment: `docs/guide.md@3#0`."""
@@ -304,14 +298,30 @@ class Chunks:
         wanted = list(chunks)
         return self._database.rows(_PLACED, chunks=wanted, valid=valid, known=known)
 
-    def content_uses(self) -> dict[str, int]:
-        """Contents found unpacked (kept) and unpacked anew (made)."""
-        info = self._content.cache_info()
-        return {"kept": info.hits, "made": info.misses}
+    def _with_contents(self, rows: Sequence[Any], column: int) -> Iterator[tuple[Any, str]]:
+        """Rows, each with the content of the state in a column of it.
+
+        So many contents as are kept decoded are read in one statement, and held at once.
+        """
+        of_state: dict[int, list[Any]] = {}
+        for row in rows:
+            of_state.setdefault(row[column], []).append(row)
+        order = list(of_state)
+        while states := order[:_CONTENTS_KEPT]:
+            del order[:_CONTENTS_KEPT]
+            kept = self._kept  # another thread may put another in its place
+            found = {state: kept[state] for state in states if state in kept}
+            new = [state for state in states if state not in found]
+            self.content_uses["kept"] += len(found)
+            self.content_uses["made"] += len(new)
+            found |= self._topics.contents(new) if new else {}
+            others = [one for one in kept.items() if one[0] not in found]
+            self._kept = dict([*others, *found.items()][-_CONTENTS_KEPT:])
+            yield from ((row, found[state]) for state in states for row in of_state[state])
 
     def forget_contents(self) -> None:
         """Let go of decoded contents: something was purged."""
-        self._content.cache_clear()
+        self._kept = {}
 
     def headings(self, chunks: Sequence[int]) -> dict[int, str]:
         """The headings of chunks."""
@@ -345,12 +355,12 @@ class Chunks:
 
     # Vectors
 
-    def vectors(self, encoder: str, chunks: Sequence[int]) -> dict[int, bytes]:
-        """What an encoder made of chunks: the vector of the whole, then those of its sentences."""
+    def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]:
+        """What an encoder made of nodes; of a chunk the whole, then each of its sentences."""
         rows = self._database.rows(
-            "SELECT v.node >> 3, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
+            "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.node = ANY(?)",
-            *(encoder, [chunk << 3 | NodeKind.CHUNK for chunk in chunks]),
+            *(encoder, list(nodes)),
         )
         return dict(rows)
 
@@ -385,16 +395,15 @@ class Chunks:
         What was purged while it was encoded gets none.
         """
         number = encoder_id(self._database, encoder, dims)
-        for node, vector in vectors:
-            self._database.run(
-                "INSERT INTO embeddings SELECT ?1, ?2, ?3, ?4 WHERE CASE ?1 & 7 "
-                f"WHEN {NodeKind.CHUNK} THEN EXISTS (SELECT 1 FROM chunks WHERE id = ?1 >> 3) "
-                f"WHEN {NodeKind.EDGE} THEN EXISTS (SELECT 1 FROM edges WHERE id = ?1 >> 3) "
-                "ELSE EXISTS (SELECT 1 FROM entities WHERE id = ?1 >> 3) END "
-                "ON CONFLICT (node, encoder) DO UPDATE SET change = excluded.change, "
-                "vector = excluded.vector",
-                *(node, number, write.change, vector),
-            )
+        self._database.run_many(
+            "INSERT INTO embeddings SELECT ?1, ?2, ?3, ?4 WHERE CASE ?1 & 7 "
+            f"WHEN {NodeKind.CHUNK} THEN EXISTS (SELECT 1 FROM chunks WHERE id = ?1 >> 3) "
+            f"WHEN {NodeKind.EDGE} THEN EXISTS (SELECT 1 FROM edges WHERE id = ?1 >> 3) "
+            "ELSE EXISTS (SELECT 1 FROM entities WHERE id = ?1 >> 3) END "
+            "ON CONFLICT (node, encoder) DO UPDATE SET change = excluded.change, "
+            "vector = excluded.vector",
+            [(node, number, write.change, vector) for node, vector in vectors],
+        )
 
 
 def encoder_id(database: Database, encoder: str, dims: int) -> int:

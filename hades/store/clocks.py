@@ -58,6 +58,7 @@ def follow_clock(database: Database) -> None:
                 "SELECT max(number) + 1, ?, ?, 'repair', NULL, NULL FROM changes",
                 *(now, database.actor_id("hades")),
             )
+        database.look_again()
 
 
 def _last_write(database: Database) -> int:

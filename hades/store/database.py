@@ -15,6 +15,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,28 @@ from hades.store.clocks import SET_THE_CLOCK, has_jumped, jump
 from hades.store.records import EMBEDDED, Problem, Write
 from hades.store.schema import COLUMNS
 
+_LAST_CHANGE = "SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
 NO_LIMIT = 1 << 40
 """A limit that none of our tables reaches."""
+
+
+def believed(row: str, known: str) -> str:
+    """That a row is believed at a known time: it was recorded, and not retired."""
+    return (
+        f"{row}.recorded_at <= {known} AND ({row}.retired_at IS NULL OR {row}.retired_at > {known})"
+    )
+
+
+def holds(row: str, valid: str) -> str:
+    """That what a row says is true at a valid time."""
+    return f"{row}.valid_from <= {valid} AND ({row}.valid_to IS NULL OR {row}.valid_to > {valid})"
+
+
+@lru_cache(maxsize=256)
+def inserting(table: str, columns: tuple[str, ...]) -> str:
+    """The statement that inserts a row."""
+    names = ", ".join(f'"{name}"' for name in columns)
+    return f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
 
 
 class Glob(str):
@@ -43,8 +64,8 @@ class Local(threading.local):
 
     def __init__(self) -> None:
         self.reading = False
-        self.now: int | None = None
-        """The moment of a snapshot, once asked for."""
+        self.kept: dict[Any, Any] | None = None
+        """What was looked up in the transaction under way, where nobody else can change it."""
         self.afterwards: list[Callable[[], object]] = []
 
 
@@ -149,6 +170,20 @@ class Database(ABC):
         """The first value of every row."""
         return [row[0] for row in self.rows(sql, *values, **named)]
 
+    def once(self, sql: str, *values: Any) -> Any:
+        """The first row, read once in a transaction: nobody else can change it meanwhile."""
+        kept, key = self._local.kept, (sql, values)
+        if kept is None:
+            return self.row(sql, *values)
+        if kept.get(key) is None:
+            kept[key] = self.row(sql, *values)
+        return kept[key]
+
+    def look_again(self) -> None:
+        """Keep nothing of what was read `once`: this very transaction changed some of it."""
+        if self._local.kept is not None:
+            self._local.kept = {}
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Everything read inside sees the same moment, whoever writes meanwhile."""
@@ -156,11 +191,11 @@ class Database(ABC):
             yield
             return
         self._begin(writing=False)
-        self._local.reading, self._local.now = True, None
+        self._local.reading, self._local.kept = True, {}
         try:
             yield
         finally:
-            self._local.reading = False
+            self._local.reading, self._local.kept = False, None
             if self.in_transaction:
                 self._end("ROLLBACK")
 
@@ -178,18 +213,22 @@ class Database(ABC):
             self.run("SAVEPOINT part")
         else:
             self._begin(writing=True)
-            self._local.afterwards = []
+            self._local.afterwards, self._local.kept = [], {}
         try:
             yield
             self._end("RELEASE SAVEPOINT part" if nested else "COMMIT")
         except BaseException:
+            self.look_again()  # ids of what was undone are given anew
             if self.in_transaction:
                 self._end("ROLLBACK TO SAVEPOINT part" if nested else "ROLLBACK")
                 for forget in self.on_undo:
-                    forget()  # ids of what was undone are given anew
+                    forget()
                 if nested:
                     self._end("RELEASE SAVEPOINT part")
             raise
+        finally:
+            if not nested:
+                self._local.kept = None
         if not nested:
             calls, self._local.afterwards = self._local.afterwards, []
             for call in calls:
@@ -204,7 +243,7 @@ class Database(ABC):
         """One logged write: it happens whole, under one number, or not at all."""
         try:
             with self.transaction():
-                last = self.row("SELECT number, at FROM changes ORDER BY number DESC LIMIT 1")
+                last = self.once(_LAST_CHANGE)
                 write = Write(1, self.clock(), space)
                 if last:
                     if has_jumped(write.at, last[1]):
@@ -219,6 +258,8 @@ class Database(ABC):
                         *(write.change, write.at, self.actor_id(actor)),
                         *(action, write.space, write.subject),
                     )
+                    if self._local.kept is not None:
+                        self._local.kept[_LAST_CHANGE, ()] = write.change, write.at
         except _Cancelled:
             pass
 
@@ -232,21 +273,20 @@ class Database(ABC):
         """Insert a row, or where its keys are there already give it the other values."""
         others = [name for name in values if name not in keys]
         self.run(
-            f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))}) "
-            f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET "
+            f"{inserting(table, tuple(values))} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET "
             + ", ".join(f"{name} = excluded.{name}" for name in others),
             *values.values(),
         )
 
     def actor_id(self, name: str) -> int:
         """The small number that stands for who is writing."""
-        found = self.value("SELECT id FROM actors WHERE name = ?", name)
-        return found or self.insert("actors", name=name)
+        found = self.once("SELECT id FROM actors WHERE name = ?", name)
+        return found[0] if found else self.insert("actors", name=name)
 
     def relation_id(self, name: str) -> int:
         """The small number that stands for a type of edge."""
-        found = self.value("SELECT id FROM relations WHERE name = ?", name)
-        return found or self.insert("relations", name=name)
+        found = self.once("SELECT id FROM relations WHERE name = ?", name)
+        return found[0] if found else self.insert("relations", name=name)
 
     def risks(self) -> list[Problem]:
         """What is not damaged, but may be one day without anybody noticing."""
@@ -265,19 +305,19 @@ class Database(ABC):
 
     def change(self) -> int:
         """The number of the last committed write."""
-        return self.value("SELECT number FROM changes ORDER BY number DESC LIMIT 1") or 0
+        last = self.once(_LAST_CHANGE)
+        return last[0] if last else 0
 
     def now(self) -> int:
         """Now, and never before the last write: a clock set back hides nothing."""
-        if not self._local.reading:
-            return self._latest()
-        if self._local.now is None:  # one moment for all that is read in a snapshot
-            self._local.now = self._latest()
-        return self._local.now
-
-    def _latest(self) -> int:
-        last = self.value("SELECT at FROM changes ORDER BY number DESC LIMIT 1")
-        return self.clock() if last is None else max(self.clock(), last)
+        kept = self._local.kept if self._local.reading else None
+        if kept and "now" in kept:  # one moment for all that is read in a snapshot
+            return int(kept["now"])
+        last = self.once(_LAST_CHANGE)
+        now = max(self.clock(), last[1]) if last else self.clock()
+        if kept is not None:
+            kept["now"] = now
+        return now
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known) in microseconds; an open known axis sees everything."""

@@ -81,7 +81,8 @@ def _matches(old: bytes, new: bytes) -> list[tuple[int, int, int]]:
     blocks = [(0, 0, prefix)] if prefix else []
     old_lines = old[prefix : len(old) - suffix].splitlines(keepends=True)
     new_lines = new[prefix : len(new) - suffix].splitlines(keepends=True)
-    if 1 < len(old_lines) + len(new_lines) <= LINES_COMPARED_AT_MOST and old_lines and new_lines:
+    # One line each cannot be the same: they would have been part of the common start.
+    if 2 < len(old_lines) + len(new_lines) <= LINES_COMPARED_AT_MOST and old_lines and new_lines:
         blocks += _line_blocks(old_lines, new_lines, prefix)
     blocks.append((len(old) - suffix, len(new) - suffix, suffix))
     return blocks
@@ -128,7 +129,10 @@ def _common_suffix(a: bytes, b: bytes, at_most: int) -> int:
 
 def _zip(encoding: int, body: bytes) -> tuple[int, bytes]:
     if len(body) >= ZIP_FROM_BYTES:
-        zipped = zlib.compress(body, _ZIP_LEVEL)
+        # For a short text zlib's full tables take longer to set up than to use.
+        window_bits, memory_level = (12, 4) if len(body) <= 1024 else (15, 8)
+        press = zlib.compressobj(_ZIP_LEVEL, zlib.DEFLATED, window_bits, memory_level)
+        zipped = press.compress(body) + press.flush()
         if len(zipped) < len(body) * 3 // 4:
             return encoding + 1, zipped
     return encoding, body

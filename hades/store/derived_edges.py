@@ -18,7 +18,8 @@ from hades.domain.names import is_identifier, symbol_tail
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.weights import initial_weight
 from hades.store.chunks import Chunks
-from hades.store.database import Database
+from hades.store.database import Database, believed, holds
+from hades.store.edges import touching
 from hades.store.entities import Entities
 from hades.store.records import EdgeFilter, Write
 
@@ -43,20 +44,10 @@ def _times(alias: str) -> str:
 
 def _there(alias: str) -> str:
     """That a presence is believed, and holds unless any time will do."""
-    return (
-        f"{alias}.recorded_at <= :known "
-        f"AND ({alias}.retired_at IS NULL OR {alias}.retired_at > :known) "
-        f"AND (:any OR ({alias}.valid_from <= :valid "
-        f"AND ({alias}.valid_to IS NULL OR {alias}.valid_to > :valid)))"
-    )
+    return f"{believed(alias, ':known')} AND (:any OR ({holds(alias, ':valid')}))"
 
 
 _WANTED = "= ANY(:nodes)"
-_ENDS = {
-    "out": f"l.source {_WANTED}",
-    "in": f"l.target {_WANTED}",
-    "both": f"(l.source {_WANTED} OR l.target {_WANTED})",
-}
 _SELECT = f"""
 SELECT l.id, l.source, r.name, l.target, l.weight, l.evidence, l.components, l.chunk, {_times("p")}
 """
@@ -112,7 +103,7 @@ class DerivedEdges:
 
     def page(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> tuple[list[Edge], int | None]:
         """Those that stand in a text, and the last number read where there may be more."""
-        ends = "" if wanted.node is None else f" AND {_ENDS[wanted.direction]}"
+        ends = "" if wanted.node is None else f" AND {touching('l', wanted.direction)}"
         values = self._values(space, wanted, as_of)
         sql, keys = f"{_SELECT}{_FROM}{ends}", list[int]()
         if wanted.limit is not None:
@@ -186,15 +177,8 @@ class DerivedEdges:
         return [*nodes, *(topic << 3 | NodeKind.TOPIC for topic in topics)]
 
     def _edges(self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool) -> list[Edge]:
-        identity = self._entities.identity(space, as_of)
         ends = {end for row in rows for end in (row[1], row[3])}
-        identity.learn(end >> 3 for end in ends if end & 7 == NodeKind.ENTITY)
-        described: dict[int, Node] = {}
-        for end in ends:
-            meant = end
-            if end & 7 == NodeKind.ENTITY:
-                meant = identity.root_of(end >> 3) << 3 | NodeKind.ENTITY
-            described[end] = self._entities.describe(meant)
+        described = self._entities.meant(space, ends, as_of) if rows else {}
         labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
         edges = []
         for number, source, relation, target, weight, evidence, components, chunk, *times in rows:

@@ -18,7 +18,6 @@ from hades.store.store import Store
 Place = tuple[int, int, str]
 """Where an edge stands in the list: 0 written or 1 derived, its number, what it says."""
 FIRST: Place = (0, 0, "")
-NO_LIMIT = 1 << 40
 
 _MARK_BYTES = 12
 

@@ -7,17 +7,16 @@ retires that row and writes the next, so "what did we think then?" has an answer
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hades.domain.graph import Belief, Edge, Node, NodeKind
+from hades.domain.graph import Belief, Edge, Node
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.errors import NotFound
-from hades.store.database import Database
+from hades.store.database import Database, believed, holds
 from hades.store.entities import Entities
 from hades.store.faults import intact
-from hades.store.identity import Identity
-from hades.store.records import EdgeDraft, EdgeFilter, Write
+from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.topics import json_or_none
 
 
@@ -43,18 +42,16 @@ class _EdgeRow(NamedTuple):
     metadata: str | None
 
 
-_NAME = """
-CASE e.{end} & 7
-  WHEN 0 THEN (SELECT name FROM topics WHERE id = e.{end} >> 3)
-  WHEN 1 THEN (SELECT name FROM entities WHERE id = e.{end} >> 3)
-END"""
 _SELECT = (
-    f"SELECT {', '.join('e.' + name for name in _EdgeRow._fields)}, r.name, "
-    f"{_NAME.format(end='source')}, {_NAME.format(end='target')} "
-    "FROM edges e JOIN relations r ON r.id = e.relation "
+    f"SELECT {', '.join('e.' + name for name in _EdgeRow._fields)}, r.name "
+    "FROM edges e JOIN relations r ON r.id = e.relation"
 )
-_BELIEVED = "e.recorded_at <= ? AND (e.retired_at IS NULL OR e.retired_at > ?)"
-_HOLDS = "e.valid_from <= ? AND (e.valid_to IS NULL OR e.valid_to > ?)"
+
+
+def touching(row: str, direction: Direction) -> str:
+    """That an edge begins or ends at one of the nodes."""
+    ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}[direction]
+    return "(" + " OR ".join(f"{row}.{end} = ANY(:nodes)" for end in ends) + ")"
 
 
 class Edges:
@@ -71,20 +68,33 @@ class Edges:
         valid, known = self._database.moment(as_of)
         # The plus keeps an engine from reading a whole space to find the edges of one node.
         of_all = wanted.node is None and wanted.target is None
-        where = ["e.space = ?" if of_all else "+e.space = ?", _BELIEVED]
-        values: list[Any] = [space, known, known]
+        where = ["e.space = :space" if of_all else "+e.space = :space", believed("e", ":known")]
         if not wanted.any_time:
-            where.append(_HOLDS)
-            values += [valid, valid]
+            where.append(holds("e", ":valid"))
         if wanted.relation is not None:
-            where.append("e.relation = (SELECT id FROM relations WHERE name = ?)")
-            values.append(wanted.relation)
+            where.append("e.relation = (SELECT id FROM relations WHERE name = :relation)")
         if wanted.target is not None:
-            self._touching(("target",), space, wanted.target, wanted, as_of, where, values)
+            where.append("e.target = ANY(:targets)")
         if wanted.node is not None:
-            ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}
-            self._touching(ends[wanted.direction], space, wanted.node, wanted, as_of, where, values)
-        rows = self._database.rows(*_ordered(where, values, wanted))
+            where.append(touching("e", wanted.direction))
+        chosen = " AND ".join(where)
+        if wanted.limit is not None:
+            # The keys are sorted alone: names and evidence are read of the page only.
+            chosen = (
+                f"e.row IN (SELECT e.row FROM edges e WHERE {chosen} AND e.id > :beyond "
+                "ORDER BY e.id LIMIT :limit)"
+            )
+        rows = self._database.rows(
+            f"{_SELECT} WHERE {chosen} ORDER BY e.id",
+            space=space,
+            known=known,
+            valid=valid,
+            relation=wanted.relation,
+            targets=self._same(space, wanted.target, wanted, as_of),
+            nodes=self._same(space, wanted.node, wanted, as_of),
+            beyond=wanted.beyond,
+            limit=wanted.limit,
+        )
         return self._edges(space, rows, as_of)
 
     def there_are(self, space: int) -> bool:
@@ -110,19 +120,23 @@ class Edges:
         """Edges by id as they are believed at a moment, whether or not they hold then."""
         known = self._database.moment(as_of)[1]
         rows = self._database.rows(
-            f"{_SELECT} WHERE +e.space = ? AND {_BELIEVED} AND e.id = ANY(?)",
-            *(space, known, known, list(ids)),
+            f"{_SELECT} WHERE +e.space = ?1 AND {believed('e', '?2')} AND e.id = ANY(?3)",
+            *(space, known, list(ids)),
         )
         return {edge.id: edge for edge in self._edges(space, rows, as_of)}
 
     def unembedded(self, encoder: str, limit: int) -> list[tuple[int, int, str, str, str]]:
         """Told facts without a vector: row, id, source, relation, target, oldest first."""
-        return self._database.rows(
-            f"SELECT e.row, e.id, {_NAME.format(end='source')}, r.name, "
-            f"{_NAME.format(end='target')} FROM edges e JOIN relations r ON r.id = e.relation "
-            "WHERE e.row > ? ORDER BY e.row LIMIT ?",
+        rows = self._database.rows(
+            "SELECT e.row, e.id, e.source, r.name, e.target FROM edges e "
+            "JOIN relations r ON r.id = e.relation WHERE e.row > ? ORDER BY e.row LIMIT ?",
             *(self._embedded(encoder), limit),
         )
+        called = self._entities.described({end for row in rows for end in (row[2], row[4])})
+        return [
+            (row, id_, called[source].name, relation, called[target].name)
+            for row, id_, source, relation, target in rows
+        ]
 
     def waiting(self, encoder: str) -> int:
         """How many rows of edges are not looked at yet for vectors."""
@@ -136,40 +150,27 @@ class Edges:
     def _embedded(self, encoder: str) -> int:
         return int(self._database.meta(f"{self._database.embedded}edges:{encoder}") or 0)
 
-    def _touching(
-        self,
-        ends: tuple[str, ...],
-        space: int,
-        node: int,
-        wanted: EdgeFilter,
-        as_of: AsOf,
-        where: list[str],
-        values: list[Any],
-    ) -> None:
-        nodes = [node] if wanted.exact else self._entities.same_as(space, node, as_of)
-        marks = ", ".join("?" * len(nodes))
-        where.append("(" + " OR ".join(f"e.{end} IN ({marks})" for end in ends) + ")")
-        for _ in ends:
-            values += nodes
+    def _same(self, space: int, node: int | None, wanted: EdgeFilter, as_of: AsOf) -> list[int]:
+        if node is None or wanted.exact:
+            return [] if node is None else [node]
+        return self._entities.same_as(space, node, as_of)
 
     def _edges(self, space: int, rows: list[Any], as_of: AsOf) -> list[Edge]:
-        identity = self._entities.identity(space, as_of)
-        ends = [end for row in rows for end in (row[2], row[4])]
-        identity.learn(end >> 3 for end in ends if end & 7 == NodeKind.ENTITY)
+        ends = {end for row in rows for end in (row[2], row[4])}
+        meant = self._entities.meant(space, ends, as_of) if rows else {}
         known = self._database.moment(as_of)[1]
-        return [self._edge(row, identity, known) for row in rows]
+        return [self._edge(row, meant, known) for row in rows]
 
-    def _edge(self, found: Any, identity: Identity, known: int) -> Edge:
-        row = _EdgeRow._make(found[:-3])
+    def _edge(self, found: Any, meant: Mapping[int, Node], known: int) -> Edge:
+        row = _EdgeRow._make(found[:-1])
         if row.retired_at is not None and row.retired_at > known:
             row = row._replace(retired_at=None)  # not yet known then
-        relation, source, target = found[-3:]
         with intact(f"The edge {row.id}"):
             return Edge(
                 id=row.id,
-                source=self._end(row.source, source, identity),
-                relation=relation,
-                target=self._end(row.target, target, identity),
+                source=meant[row.source],
+                relation=found[-1],
+                target=meant[row.target],
                 weight=row.weight,
                 valid_from=from_micros(row.valid_from),
                 valid_to=from_micros_or_none(row.valid_to),
@@ -181,13 +182,6 @@ class Edges:
                 superseded_by=row.superseded_by,
                 metadata=json.loads(row.metadata) if row.metadata else {},
             )
-
-    def _end(self, node: int, name: str | None, identity: Identity) -> Node:
-        kind, row = node & 7, node >> 3
-        root = identity.root_of(row) if kind == NodeKind.ENTITY else row
-        if name is None or root != row:
-            return self._entities.describe(root << 3 | kind)
-        return Node(NodeKind(kind).label, name)
 
     # Writing
 
@@ -217,7 +211,7 @@ class Edges:
 
     def revise(self, write: Write, edge: int, **changed: Any) -> None:
         """Believe something else about an edge from now on; the old belief is kept."""
-        row = _EdgeRow._make(self._current(None, edge)[:-3])
+        row = _EdgeRow._make(self._current(None, edge)[:-1])
         for name, value in changed.items():
             if name in ("valid_from", "valid_to") and value is not None:
                 changed[name] = to_micros(value)
@@ -251,9 +245,8 @@ class Edges:
         """Which relation takes over when a fact changes."""
         return dict(self._database.rows("SELECT relation, inverse FROM inverses ORDER BY relation"))
 
-    def set_inverse(self, write: Write, relation: str, inverse: str) -> None:
-        """Add to that table, or change it."""
-        del write
+    def set_inverse(self, relation: str, inverse: str) -> None:
+        """Add to that table, or change it; inside a write."""
         self._database.upsert("inverses", ("relation",), relation=relation, inverse=inverse)
 
     def _current(self, space: int | None, edge: int) -> Any:
@@ -261,13 +254,3 @@ class Edges:
         if row is None or space not in (None, row[1]):
             raise NotFound(f"There is no edge {edge} in this space.")
         return row
-
-
-def _ordered(where: list[str], values: list[Any], wanted: EdgeFilter) -> tuple[Any, ...]:
-    """The statement that reads the edges wanted, and its values."""
-    if wanted.limit is None:
-        return f"{_SELECT} WHERE {' AND '.join(where)} ORDER BY e.id", *values
-    # The keys are sorted alone: names and evidence are read of the page only.
-    keys = f"SELECT e.row FROM edges e WHERE {' AND '.join([*where, 'e.id > ?'])} ORDER BY e.id"
-    sql = f"{_SELECT} WHERE e.row IN ({keys} LIMIT ?) ORDER BY e.id"
-    return sql, *values, wanted.beyond, wanted.limit

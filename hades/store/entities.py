@@ -8,35 +8,32 @@ names is read the same way (identity.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.store.database import NO_LIMIT, Database, Glob
+from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.identity import PRESENT, Identity
 from hades.store.records import Write
+from hades.store.topics import OWN_NAME
 
 USERS_WORD = 0
 """The origin of an entity that somebody named; others come and go with the texts."""
 
-_FIND = """
-SELECT id FROM entities WHERE space = ?1 AND key = ?4
-UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?2
+_FIND = f"""{OWN_NAME}
 UNION ALL SELECT entity FROM (
   SELECT a.entity FROM names a JOIN entities e ON e.id = a.entity
-  WHERE a.key = ?2 AND e.space = ?1 AND a.recorded_at <= ?3
-    AND (a.retired_at IS NULL OR a.retired_at > ?3)
+  WHERE a.key = ?3 AND e.space = ?1 AND {believed("a", "?4")}
   ORDER BY e.origin, e.name LIMIT 1) AS other
-LIMIT 1
 """
 """By its very letters, by its key, by another name it goes by."""
 
 OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
 """That a name `a` is not the one an entity `e` is known by."""
 _AMONG = "= ANY(?1)"
-_BELIEVED = "recorded_at <= ?2 AND (retired_at IS NULL OR retired_at > ?2)"
 _PAGE = """
 SELECT id, name, kind, summary FROM entities
 WHERE space = ?2 AND recorded_at <= ?3 AND (name GLOB ?4 OR ?4 IS NULL)
@@ -45,13 +42,12 @@ ORDER BY name, id LIMIT ?7
 """
 _ALIASES = f"""
 SELECT a.entity, a.name FROM names a JOIN entities e ON e.id = a.entity
-WHERE a.entity {_AMONG} AND {OTHER_NAME} AND a.recorded_at <= ?2
-  AND (a.retired_at IS NULL OR a.retired_at > ?2) ORDER BY a.name
+WHERE a.entity {_AMONG} AND {OTHER_NAME} AND {believed("a", "?2")} ORDER BY a.name
 """
 _DEGREES = f"""
 SELECT node >> 3, count(*) FROM (
-  SELECT source AS node FROM edges WHERE source {_AMONG} AND {_BELIEVED}
-  UNION ALL SELECT target FROM edges WHERE target {_AMONG} AND {_BELIEVED}) AS ends
+  SELECT e.source AS node FROM edges e WHERE e.source {_AMONG} AND {believed("e", "?2")}
+  UNION ALL SELECT e.target FROM edges e WHERE e.target {_AMONG} AND {believed("e", "?2")}) AS ends
 GROUP BY node
 """
 _PRESENT = f"""
@@ -70,9 +66,7 @@ class Entities:
 
     def node(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         """The node a name stands for: a topic of that name, else an entity."""
-        row = self._database.row(
-            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
-        )
+        row = self._topic(space, name)
         if row is not None and row[1] is None:
             return int(row[0]) << 3 | NodeKind.TOPIC
         entity = self._find(space, name, as_of) if row is None else int(row[1])
@@ -122,22 +116,36 @@ class Entities:
 
     def own_nodes(self, space: int, name: str) -> list[int]:
         """The nodes that bear a name themselves, whatever they were merged into."""
-        row = self._database.row(
-            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
-        )
+        row = self._topic(space, name)
         entity = self._find(space, name) if row is None else row[1]
         nodes = [] if row is None else [int(row[0]) << 3 | NodeKind.TOPIC]
         return nodes if entity is None else [*nodes, self._entity_node(entity)]
 
     def describe(self, node: int) -> Node:
         """A node by kind and name."""
-        kind = NodeKind(node & 7)
-        sql = {
-            NodeKind.TOPIC: "SELECT name FROM topics WHERE id = ?",
-            NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?",
-        }.get(kind)
-        name = self._database.value(sql, node >> 3) if sql else None
-        return Node(kind.label, name or f"({kind.label} {node >> 3} is gone)")
+        return self.described([node])[node]
+
+    def described(self, nodes: Collection[int]) -> dict[int, Node]:
+        """Nodes by kind and name."""
+        names: dict[int, str] = {}
+        for kind, table in ((NodeKind.TOPIC, "topics"), (NodeKind.ENTITY, "entities")):
+            if ids := sorted({node >> 3 for node in nodes if node & 7 == kind}):
+                sql = f"SELECT id << 3 | {kind}, name FROM {table} WHERE id = ANY(?)"
+                names |= dict(self._database.rows(sql, ids))
+        labels = {node: NodeKind(node & 7).label for node in nodes}
+        return {
+            node: Node(label, names.get(node) or f"({label} {node >> 3} is gone)")
+            for node, label in labels.items()
+        }
+
+    def meant(self, space: int, nodes: Collection[int], as_of: AsOf) -> dict[int, Node]:
+        """What nodes are called as of a moment: entities by what they stand for then."""
+        identity = self.identity(space, as_of)
+        entities = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
+        identity.learn(entities)
+        roots = {self._entity_node(e): self._entity_node(identity.root_of(e)) for e in entities}
+        described = self.described({roots.get(node, node) for node in nodes})
+        return {node: described[roots.get(node, node)] for node in nodes}
 
     def same_as(self, space: int, node: int, as_of: AsOf) -> list[int]:
         """All nodes that are one with this node as of a moment, itself first."""
@@ -158,9 +166,8 @@ class Entities:
         if not inside and kept is not None and kept[0] == key:
             return kept[1]
         rows = self._database.rows(
-            "SELECT entity, target FROM merges WHERE space = ? AND recorded_at <= ? "
-            "AND (retired_at IS NULL OR retired_at > ?)",
-            *(space, known, known),
+            f"SELECT m.entity, m.target FROM merges m WHERE m.space = ?1 AND {believed('m', '?2')}",
+            *(space, known),
         )
         into = dict(rows)
         roots = {entity: _root(into, entity) for entity in into}
@@ -264,7 +271,7 @@ class Entities:
         entity = self._entity(space, name)
         if self._find(space, alias) not in (None, entity):
             raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
-        if self._database.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, alias):
+        if self._topic(space, alias):
             raise Conflict(f"{alias!r} is a topic already: choose another alias.")
         self.add_name(write, entity, name_key(alias), alias)
         write.subject = self._entity_node(entity)
@@ -291,11 +298,7 @@ class Entities:
     def split(self, write: Write, space: int, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
         key = name_key(name)
-        own = self._database.value(
-            "SELECT id FROM entities WHERE space = ? AND key IN (?, ?) "
-            "ORDER BY key = ? DESC LIMIT 1",
-            *(space, key, exact_key(name), exact_key(name)),
-        )
+        own = self._database.value(OWN_NAME, space, exact_key(name), key)
         if own is not None:
             done = self._database.run(
                 "UPDATE merges SET retired_at = ?, change = ? "
@@ -335,15 +338,21 @@ class Entities:
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
         found: int | None = self._database.value(
-            _FIND, space, name_key(name), known, exact_key(name)
+            _FIND, space, exact_key(name), name_key(name), known
         )
         return found
+
+    def _topic(self, space: int, name: str) -> Any:
+        """The number of a topic and the entity it is about, if there is such a topic."""
+        return self._database.row(
+            "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
+        )
 
     def _entity(self, space: int, name: str) -> int:
         found = self._find(space, name)
         if found is not None:
             return found
-        if self._database.row("SELECT 1 FROM topics WHERE space = ? AND name = ?", space, name):
+        if self._topic(space, name):
             raise InvalidInput(f"{name!r} is a topic: only entities can be merged or split.")
         raise NotFound(f"There is no entity {name!r} in this space.")
 

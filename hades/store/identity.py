@@ -12,15 +12,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from hades.domain.graph import NodeKind
-from hades.store.database import Database
+from hades.store.database import Database, believed, holds
 
 STEPS_AT_MOST = 4
 """An acronym of a merged long form of … ends somewhere."""
 
-PRESENT = (
-    "p.valid_from <= ?2 AND (p.valid_to IS NULL OR p.valid_to > ?2) "
-    "AND p.recorded_at <= ?3 AND (p.retired_at IS NULL OR p.retired_at > ?3)"
-)
+PRESENT = f"{holds('p', '?2')} AND {believed('p', '?3')}"
 """That a row `p` of presences holds at the moment (?2 valid, ?3 known)."""
 _COREFERENCES = """
 SELECT DISTINCT l.source >> 3, l.target >> 3

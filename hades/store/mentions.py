@@ -12,7 +12,7 @@ from typing import Any
 from hades.domain.graph import NodeKind
 from hades.domain.names import entity_key, name_key
 from hades.domain.times import AsOf
-from hades.store.database import Database
+from hades.store.database import Database, believed
 from hades.store.entities import USERS_WORD, Entities
 from hades.store.identity import PRESENT
 from hades.store.records import Mention, NamedEntity, Write
@@ -85,14 +85,13 @@ class Mentions:
     ) -> int:
         """A text brings in a name: its entity, made when there is none, lives in these chunks."""
         entity = self.entity(write, space, name, kind, origin, symbol=symbol)
-        for chunk in chunks:
-            self._database.run(
-                "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) "
-                "ON CONFLICT (chunk, entity) DO UPDATE SET change = excluded.change, introduces = "
-                "CASE WHEN mentions.introduces < excluded.introduces "
-                "THEN mentions.introduces ELSE excluded.introduces END",
-                *(chunk, entity, origin, write.change),
-            )
+        self._database.run_many(
+            "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) "
+            "ON CONFLICT (chunk, entity) DO UPDATE SET change = excluded.change, introduces = "
+            "CASE WHEN mentions.introduces < excluded.introduces "
+            "THEN mentions.introduces ELSE excluded.introduces END",
+            [(chunk, entity, origin, write.change) for chunk in chunks],
+        )
         return entity
 
     def entity(
@@ -138,11 +137,8 @@ class Mentions:
             )
         return row
 
-    def add_alias(
-        self, write: Write, space: int, entity: int, alias: str, origin: int, chunk: int
-    ) -> None:
+    def add_alias(self, write: Write, entity: int, alias: str, origin: int, chunk: int) -> None:
         """A text says that an entity has another name."""
-        del space
         self._entities.add_name(write, entity, name_key(alias), alias)
         self._database.run(
             "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO NOTHING",
@@ -169,8 +165,7 @@ class Mentions:
         """(entity, chunk) of every mention of an entity that went by one of these keys then."""
         return self._database.rows(
             f"SELECT DISTINCT m.entity, m.chunk {_BY_KEYS} "
-            f"CROSS JOIN mentions m ON m.entity = e.id {_OF_KEYS} AND n.recorded_at <= ?3 "
-            "AND (n.retired_at IS NULL OR n.retired_at > ?3)",
+            f"CROSS JOIN mentions m ON m.entity = e.id {_OF_KEYS} AND {believed('n', '?3')}",
             *(space, list(keys), known),
         )
 
@@ -187,8 +182,7 @@ class Mentions:
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
         """(key, entity) of every entity that went by one of these keys then."""
         return self._database.rows(
-            f"SELECT DISTINCT n.key, n.entity {_BY_KEYS} "
-            f"{_OF_KEYS} AND n.recorded_at <= ?3 AND (n.retired_at IS NULL OR n.retired_at > ?3)",
+            f"SELECT DISTINCT n.key, n.entity {_BY_KEYS} {_OF_KEYS} AND {believed('n', '?3')}",
             *(space, list(keys), known),
         )
 
@@ -251,19 +245,18 @@ class Mentions:
 
     def put_mentions(self, write: Write, mentions: Iterable[Mention]) -> int:
         """Write where names stand; how many. In what was purged meanwhile nothing does."""
-        count = 0
-        for mention in mentions:
-            self._database.run(
-                "INSERT INTO mentions SELECT ?1, ?2, ?3, ?4, ?5 "
-                "WHERE EXISTS (SELECT 1 FROM chunks WHERE id = ?1) "
-                "AND EXISTS (SELECT 1 FROM entities WHERE id = ?2) "
-                "ON CONFLICT (chunk, entity) DO UPDATE SET "
-                "positions = excluded.positions, change = excluded.change",
-                *(mention.chunk, mention.entity, mention.introduces),
-                *(mention.positions, write.change),
-            )
-            count += 1
-        return count
+        rows = [
+            (one.chunk, one.entity, one.introduces, one.positions, write.change) for one in mentions
+        ]
+        self._database.run_many(
+            "INSERT INTO mentions SELECT ?1, ?2, ?3, ?4, ?5 "
+            "WHERE EXISTS (SELECT 1 FROM chunks WHERE id = ?1) "
+            "AND EXISTS (SELECT 1 FROM entities WHERE id = ?2) "
+            "ON CONFLICT (chunk, entity) DO UPDATE SET "
+            "positions = excluded.positions, change = excluded.change",
+            rows,
+        )
+        return len(rows)
 
     def positions(self, chunks: Sequence[int]) -> dict[tuple[int, int], bytes]:
         """Where names stand in these chunks already: (chunk, entity) to positions."""
@@ -273,15 +266,6 @@ class Mentions:
             list(chunks),
         )
         return {(chunk, entity): positions for chunk, entity, positions in rows}
-
-    def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]:
-        """The vectors an encoder made of nodes, where it did."""
-        rows = self._database.rows(
-            "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
-            "WHERE e.name = ? AND v.node = ANY(?)",
-            *(encoder, list(nodes)),
-        )
-        return dict(rows)
 
     def topic_node(self, space: int, topic: str) -> int:
         """The node of a topic; one nothing was said of yet gets its place all the same."""

@@ -30,10 +30,10 @@ class Spaces:
 
     def id(self, name: str) -> int:
         """The number of a space; NotFound when there is no such space."""
-        found: int | None = self._database.value("SELECT id FROM spaces WHERE name = ?", name)
+        found = self._database.once("SELECT id FROM spaces WHERE name = ?", name)
         if found is None:
             raise NotFound(f"There is no space {name!r}: create it with `hades spaces create`.")
-        return found
+        return int(found[0])
 
     def create(self, write: Write, name: str) -> Space:
         """A new, empty space."""
@@ -49,6 +49,7 @@ class Spaces:
             raise InvalidInput("The default space cannot be dropped: purge its topics instead.")
         erase_space(self._database, write, space)
         self._database.run("DELETE FROM spaces WHERE id = ?", space)
+        self._database.look_again()
 
 
 def read_log(database: Database, entities: Entities, space: int | None, limit: int) -> list[Change]:

@@ -90,7 +90,7 @@ class Store:
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often a text that is kept unpacked was read again, or had to be unpacked."""
-        return {"texts": self.chunks.content_uses()}
+        return {"texts": self.chunks.content_uses}
 
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""
@@ -135,7 +135,9 @@ class Store:
         self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
     ) -> dict[str, int]:
         """Load what `dump` gave; how many records of each kind."""
-        return dump.load(self.database, self.topics, write, records, rename)
+        loaded = dump.load(self.database, self.topics, write, records, rename)
+        self.database.look_again()
+        return loaded
 
     def backup(self, target: str, on_progress: Progress | None = None) -> None:
         """Copy the memory, as of one moment, to a new file while others read and write it.

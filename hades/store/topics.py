@@ -8,8 +8,7 @@ content lies whole in `heads`, so reading it rebuilds nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
-from hades.store.database import NO_LIMIT, Database, Glob
+from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.faults import intact
 from hades.store.records import Draft, TopicFilter, Write
@@ -27,6 +26,10 @@ WHOLE_EVERY = 64
 """At most so many deltas lie between a version and a whole copy of one."""
 
 DIGEST_BYTES = 16
+OWN_NAME = """
+SELECT id FROM entities WHERE space = ?1 AND key = ?2
+UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?3"""
+"""The entities that bear a name themselves: by its very letters, then by its key."""
 
 
 class _StateRow(NamedTuple):
@@ -56,27 +59,25 @@ class _StateRow(NamedTuple):
 
 
 _STATE = ", ".join(f"s.{name}" for name in _StateRow._fields[:14])
-_KNOWN = "s.recorded_at <= :known AND (s.retired_at IS NULL OR s.retired_at > :known)"
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
-    "AND n.recorded_at <= :known AND (n.retired_at IS NULL OR n.retired_at > :known))"
+    f"AND {believed('n', ':known')})"
 )
 STATE_THEN = (
-    "(SELECT id FROM states WHERE topic = t.id AND valid_from <= :valid AND recorded_at <= :known "
-    "AND (retired_at IS NULL OR retired_at > :known) "
-    "ORDER BY valid_from DESC, version DESC LIMIT 1)"
+    f"(SELECT b.id FROM states b WHERE b.topic = t.id AND b.valid_from <= :valid "
+    f"AND {believed('b', ':known')} ORDER BY b.valid_from DESC, b.version DESC LIMIT 1)"
 )
 """The state of a topic `t` that holds at a moment."""
 _LATEST = f"""
-SELECT {_STATE}, NULL, t.planned, h.body
-FROM topics t JOIN states s ON s.id = t.latest LEFT JOIN heads h ON h.topic = t.id
+SELECT {_STATE}, NULL, t.planned, h.body, t.id, t.versions
+FROM topics t LEFT JOIN states s ON s.id = t.latest LEFT JOIN heads h ON h.topic = t.id
 WHERE t.space = ? AND t.name = ?
 """
 _AS_OF = f"""
 SELECT {_STATE}, {NEXT} FROM states s
 WHERE s.topic = (SELECT id FROM topics WHERE space = :space AND name = :topic)
-  AND s.valid_from <= :valid AND {_KNOWN}
+  AND s.valid_from <= :valid AND {believed("s", ":known")}
 ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
 """
 _VERSIONS = f"""
@@ -85,8 +86,8 @@ WHERE s.topic = :topic AND s.version BETWEEN :first AND :last AND s.recorded_at 
 ORDER BY s.version
 """
 _BY_ID = f"""
-SELECT t.name, {_STATE}, NULL, 0, h.body FROM states s JOIN topics t ON t.id = s.topic
-LEFT JOIN heads h ON h.topic = t.id AND t.latest = s.id WHERE s.id = ?
+SELECT s.id, t.name, {_STATE}, NULL, 0, h.body FROM states s JOIN topics t ON t.id = s.topic
+LEFT JOIN heads h ON h.topic = t.id AND t.latest = s.id WHERE s.id = ANY(?)
 """
 _PARENT = f"""
 SELECT {_STATE}, NULL, 0, h.body FROM states s
@@ -114,7 +115,7 @@ class Topics:
         """The state of a topic as of a moment; NotFound when there was none."""
         row = None
         if as_of.valid is None and as_of.known is None:
-            row = self._row(_LATEST, space, topic)
+            row, _, _ = self._latest(space, topic)
             if row is None:
                 raise self._missing(space, topic)
             if row.planned:
@@ -205,13 +206,16 @@ class Topics:
         )
         return dict(rows)
 
-    def content(self, state: int) -> str:
-        """The content of a state by its row."""
-        found = self._database.row(_BY_ID, state)
-        if found is None:
-            raise NotFound(f"There is no state {state}.")
-        topic, row = found[0], _StateRow(*found[1:])
-        return "" if row.encoding is None else self._content(topic, row).decode()
+    def contents(self, states: Iterable[int]) -> dict[int, str]:
+        """The contents of states by their rows; NotFound when one of them is gone."""
+        found = {}
+        for state, topic, *values in self._database.rows(_BY_ID, wanted := sorted(states)):
+            row = _StateRow(*values)
+            content = b"" if row.encoding is None else self._content(topic, row)
+            found[state] = content.decode()
+        if len(found) < len(wanted):
+            raise NotFound(f"There is no state {min(set(wanted) - found.keys())}.")
+        return found
 
     def id(self, space: int, topic: str) -> int:
         """The number of a topic; NotFound when there is none."""
@@ -231,39 +235,72 @@ class Topics:
 
         A new state is pending: it still has to be cut into chunks, embedded and linked.
         """
-        row = self._database.row(
-            "SELECT id, latest, versions FROM topics WHERE space = ? AND name = ?", space, topic
-        )
-        topic_id, latest, versions = row or (0, None, 0)
+        latest, topic_id, versions = self._latest(space, topic)
         if draft.expect_version is not None and draft.expect_version != versions:
             raise Conflict(
                 f"The topic {topic!r} is at version {versions}, not {draft.expect_version}: "
                 "read it again, then write."
             )
         valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
-        current = self._current_at(space, topic, valid_from) if versions else None
-        if draft.content is None:
+        current = latest
+        if latest is not None and latest.valid_from > valid_from:
+            current = self._row(_AS_OF, space=space, topic=topic, valid=valid_from, known=FOREVER)
+        if current is not None and current.encoding is None:
+            current = None  # forgotten
+        content = None if draft.content is None else draft.content.encode()
+        before = None
+        is_latest = latest is None or valid_from >= latest.valid_from
+        if content is None:
             # Forgetting now also withdraws what is planned; forgetting as of a day in the
             # past says nothing of what came after it.
             plans = 0
             if draft.valid_from is None:
-                plans = self._withdraw_plans(write, topic_id, valid_from)
-                latest = self._latest(topic_id)
+                plans, is_latest = self._withdraw_plans(write, topic_id, valid_from), True
             if current is None and not plans:
                 raise self._missing(space, topic)
-        if draft.content is not None and current is not None:
-            if _says_nothing_new(current, draft):
-                return current, False
-            draft = _inherit(draft, current)
+        elif current is not None:
+            before = self._content(topic, current)
+            if before == content:
+                state = _state(topic, current, before)
+                if _says_nothing_new(state, draft):
+                    return state, False
         topic_id = topic_id or self._new_topic(space, topic)
-        state_id, row = self._insert(write, topic, topic_id, versions, valid_from, draft)
-        content = b"" if draft.content is None else draft.content.encode()
-        valid_to = self._point(write, topic_id, state_id, latest, row, content)
+        parent = latest
+        if latest is not None and latest.version != versions:
+            parent = self._row(_PARENT, topic_id, versions)
+        old = before if parent is current else None
+        encoding, depth, body = self._encode(topic, content, parent, old)
+        row = _StateRow(
+            topic=topic_id,
+            version=versions + 1,
+            valid_from=valid_from,
+            recorded_at=write.at,
+            retired_at=None,
+            depth=depth,
+            encoding=encoding,
+            level=draft.level,
+            confidence=1.0 if draft.confidence is None else draft.confidence,
+            importance=None if draft.importance == DEFAULT_IMPORTANCE else draft.importance,
+            tags=json_or_none(draft.tags),
+            metadata=json_or_none(draft.metadata),
+            digest=b"" if content is None else digest_of(topic, versions + 1, content),
+            body=body,
+            valid_to=None,
+        )
+        if content is not None and current is not None:
+            row = _inherit(row, draft, current)
+        values = dict(zip(_StateRow._fields[:14], row, strict=False))
+        state_id = self._database.insert("states", **values, change=write.change)
         self._database.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
         write.subject = topic_id << 3 | NodeKind.TOPIC
-        return _state(topic, row._replace(valid_to=valid_to), content), True
+        if is_latest:
+            had_head = latest is not None and latest.head is not None
+            self._point(write, state_id, row, content, had_head=had_head)
+        else:
+            row = row._replace(valid_to=self._put_before(row))
+        return _state(topic, row, content or b""), True
 
-    def set_kind(self, write: Write, space: int, topic: str, kind: str | None) -> bool:
+    def set_kind(self, write: Write, space: int, topic: str, kind: str) -> bool:
         """Say what a topic is; whether that is news. Indexes hear of its chunks again."""
         done = self._database.run(
             "UPDATE topics SET kind = ?1 WHERE space = ?2 AND name = ?3 AND kind <> ?1",
@@ -283,97 +320,44 @@ class Topics:
             *(write.at, topic_id, after),
         )
 
-    def _latest(self, topic_id: int) -> int | None:
-        latest: int | None = self._database.value(
-            "SELECT id FROM states WHERE topic = ? AND retired_at IS NULL "
-            "ORDER BY valid_from DESC, version DESC LIMIT 1",
-            topic_id,
-        )
-        return latest
-
     def _new_topic(self, space: int, topic: str) -> int:
         """A topic; an entity of that name, met before in an edge, becomes its subject."""
-        entity = self._database.value(
-            "SELECT id FROM entities WHERE space = ?1 AND key IN (?2, ?3) "
-            "ORDER BY key = ?3 DESC LIMIT 1",
-            *(space, name_key(topic), exact_key(topic)),
-        )
+        entity = self._database.value(OWN_NAME, space, exact_key(topic), name_key(topic))
         return self._database.insert("topics", space=space, name=topic, entity=entity)
 
-    def _insert(
-        self,
-        write: Write,
-        topic: str,
-        topic_id: int,
-        versions: int,
-        valid_from: int,
-        draft: Draft,
-    ) -> tuple[int, _StateRow]:
-        content = None if draft.content is None else draft.content.encode()
-        encoding, depth, body = self._encode(topic, topic_id, versions, content)
-        row = _StateRow(
-            topic=topic_id,
-            version=versions + 1,
-            valid_from=valid_from,
-            recorded_at=write.at,
-            retired_at=None,
-            depth=depth,
-            encoding=encoding,
-            level=draft.level,
-            confidence=1.0 if draft.confidence is None else draft.confidence,
-            importance=None if draft.importance == DEFAULT_IMPORTANCE else draft.importance,
-            tags=json_or_none(draft.tags),
-            metadata=json_or_none(draft.metadata),
-            digest=b"" if content is None else digest_of(topic, versions + 1, content),
-            body=body,
-            valid_to=None,
-        )
-        values = dict(zip(_StateRow._fields[:14], row, strict=False))
-        return self._database.insert("states", **values, change=write.change), row
-
     def _point(
-        self,
-        write: Write,
-        topic_id: int,
-        state_id: int,
-        latest: int | None,
-        row: _StateRow,
-        content: bytes,
-    ) -> int | None:
-        """Move the topic's pointer to the new state if it is the latest; its valid_to."""
-        run = self._database.run
-        newest = None
-        if latest is not None:
-            newest = self._database.value("SELECT valid_from FROM states WHERE id = ?", latest)
-        if newest is not None and row.valid_from < newest:
-            run("UPDATE topics SET versions = ? WHERE id = ?", row.version, topic_id)
-            following: int = self._database.value(
-                "SELECT min(valid_from) FROM states "
-                "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
-                *(topic_id, row.valid_from),
-            )
-            return following
-        run(
+        self, write: Write, state_id: int, row: _StateRow, content: bytes | None, *, had_head: bool
+    ) -> None:
+        """Let the new state be the topic's latest."""
+        self._database.run(
             "UPDATE topics SET versions = ?, planned = ?, latest = ? WHERE id = ?",
-            *(row.version, int(row.valid_from > write.at), state_id, topic_id),
+            *(row.version, int(row.valid_from > write.at), state_id, row.topic),
         )
         if row.is_delta:
-            self._database.upsert("heads", ("topic",), topic=topic_id, body=content)
-        elif row.version > 1:
-            run("DELETE FROM heads WHERE topic = ?", topic_id)
-        return None
+            self._database.upsert("heads", ("topic",), topic=row.topic, body=content)
+        elif had_head:
+            self._database.run("DELETE FROM heads WHERE topic = ?", row.topic)
+
+    def _put_before(self, row: _StateRow) -> int | None:
+        """The new state begins before the latest one: it ends where the next begins."""
+        self._database.run("UPDATE topics SET versions = ? WHERE id = ?", row.version, row.topic)
+        following: int | None = self._database.value(
+            "SELECT min(valid_from) FROM states "
+            "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
+            *(row.topic, row.valid_from),
+        )
+        return following
 
     def _encode(
-        self, topic: str, topic_id: int, versions: int, content: bytes | None
+        self, topic: str, content: bytes | None, parent: _StateRow | None, old: bytes | None
     ) -> tuple[int | None, int, bytes | None]:
-        """How to store a content: (encoding, depth, body)."""
+        """How to store a content: (encoding, depth, body). `old` is the parent's, if known."""
         if content is None:
             return None, 0, None
-        parent = self._row(_PARENT, topic_id, versions)
         if parent is None or parent.encoding is None or parent.depth + 1 >= WHOLE_EVERY:
             encoding, body = pack(content, None)
             return encoding, 0, body
-        encoding, body = pack(content, self._content(topic, parent))
+        encoding, body = pack(content, self._content(topic, parent) if old is None else old)
         return encoding, parent.depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0, body
 
     # Inside
@@ -382,11 +366,10 @@ class Topics:
         found = self._database.row(sql, *values, **named)
         return None if found is None else _StateRow(*found)
 
-    def _current_at(self, space: int, topic: str, valid_from: int) -> State | None:
-        row = self._row(_AS_OF, space=space, topic=topic, valid=valid_from, known=FOREVER)
-        if row is None or row.encoding is None:
-            return None
-        return _state(topic, row, self._content(topic, row))
+    def _latest(self, space: int, topic: str) -> tuple[_StateRow | None, int, int]:
+        """A topic's latest state, the topic's number and how many versions it has."""
+        *found, topic_id, versions = self._database.row(_LATEST, space, topic) or (None, 0, 0)
+        return None if found[0] is None else _StateRow(*found), topic_id, versions
 
     def _content(self, topic: str, row: _StateRow) -> bytes:
         """The content of a state's row: from the head, or rebuilt from a whole copy on."""
@@ -429,13 +412,12 @@ def _says_nothing_new(current: State, draft: Draft) -> bool:
     )
 
 
-def _inherit(draft: Draft, current: State) -> Draft:
+def _inherit(row: _StateRow, draft: Draft, current: _StateRow) -> _StateRow:
     """Tags, metadata and importance carry over unless the writer said otherwise."""
-    return replace(
-        draft,
-        tags=current.tags if draft.tags is None else draft.tags,
-        metadata=current.metadata if draft.metadata is None else draft.metadata,
-        importance=current.importance if draft.importance is None else draft.importance,
+    return row._replace(
+        tags=current.tags if draft.tags is None else row.tags,
+        metadata=current.metadata if draft.metadata is None else row.metadata,
+        importance=current.importance if draft.importance is None else row.importance,
     )
 
 

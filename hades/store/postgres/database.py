@@ -27,7 +27,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from hades.domain.times import Clock
 from hades.errors import HadesError, Unavailable
-from hades.store.database import Database, Local
+from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.dialect import bound, said
@@ -240,7 +240,7 @@ class PostgresDatabase(Database):
 
         def run(connection: Connection[Any]) -> None:
             with connection.cursor() as cursor:
-                cursor.executemany(said(sql), values)
+                cursor.executemany(said(sql), [bound(sql, one, {}) for one in values])
 
         self._with(run)
 
@@ -248,8 +248,7 @@ class PostgresDatabase(Database):
         """Insert a row, its values given by column; its id, where the table gives one."""
         if self.address.sees and table in ("actors", "relations"):  # shared with other spaces
             return int(self.value(f"SELECT number_of_{table}(?)", values["name"]))
-        names = ", ".join(f'"{name}"' for name in values)
-        text = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(values))})"
+        text = inserting(table, tuple(values))
         if _NUMBERED[table] in _KEYS:
             return int(self.value(f"{text} RETURNING {_NUMBERED[table]}", *values.values()))
         self.run(text, *values.values())

@@ -11,22 +11,26 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hades.domain.times import Clock
 from hades.errors import Unavailable
-from hades.store.database import Database, Local
+from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
 from hades.store.purge import LEFTOVERS, LOG, REWRITE
 from hades.store.records import Problem
 from hades.store.sqlite.dialect import bound, said
-from hades.store.sqlite.faults import translated
+from hades.store.sqlite.faults import FAULTS, translate, translated
 from hades.store.sqlite.guards import file_damage, row_guard
 
 _STATEMENTS_CACHED = 256
+Taken = TypeVar("Taken")
+_ROW_COUNT: Callable[[sqlite3.Cursor], int] = attrgetter("rowcount")
+_ROW_ID: Callable[[sqlite3.Cursor], int | None] = attrgetter("lastrowid")
 _CLOSED = "This memory is closed: open it again."
 
 
@@ -142,42 +146,41 @@ class SqliteDatabase(Database):
 
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """All rows of a statement, its values given in order or by name."""
-        with translated(self.path):
-            return self._execute(sql, values, named).fetchall()
+        return self._done(sql, named or values, sqlite3.Cursor.fetchall)
 
     def row(self, sql: str, *values: Any, **named: Any) -> Any:
         """The first row, or None; the others are not read."""
-        with translated(self.path):
-            return self._execute(sql, values, named).fetchone()
+        return self._done(sql, named or values, sqlite3.Cursor.fetchone)
 
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement as they are read, so many at once."""
-        with translated(self.path), closing(self._execute(sql, values, {})) as cursor:
+        with closing(self._done(sql, values, iter)) as cursor, translated(self.path):
             while rows := cursor.fetchmany(at_once):
                 yield rows
 
     def run(self, sql: str, *values: Any) -> int:
         """A statement that changes something, inside a transaction; how many rows."""
-        with translated(self.path):
-            return self._execute(sql, values, {}).rowcount
+        return self._done(sql, values, _ROW_COUNT)
 
     def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
         """The same statement with many values."""
         with translated(self.path):
-            self.connection.executemany(said(sql), values)
+            self.connection.executemany(said(sql)[0], values)
 
     def insert(self, table: str, **values: Any) -> int:
         """Insert a row, its values given by column; its id, where the table gives one."""
-        names = ", ".join(f'"{name}"' for name in values)
-        sql = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(values))})"
-        with translated(self.path):
-            return self._execute(sql, values.values(), {}).lastrowid or 0
+        sql = inserting(table, tuple(values))
+        return self._done(sql, tuple(values.values()), _ROW_ID) or 0
 
-    def _execute(self, sql: str, values: Iterable[Any], named: dict[str, Any]) -> sqlite3.Cursor:
-        if named:
-            by_name = dict(zip(named, bound(named.values()), strict=True))
-            return self.connection.execute(said(sql), by_name)
-        return self.connection.execute(said(sql), bound(values))
+    def _done(self, sql: str, values: Any, take: Callable[[sqlite3.Cursor], Taken]) -> Taken:
+        """Do a statement, and take what is wanted of it."""
+        text, has_lists = said(sql)
+        if has_lists:
+            values = bound(values)
+        try:
+            return take(self.connection.execute(text, values))
+        except FAULTS as error:
+            raise translate(error, self.path) from error
 
     # Transactions
 

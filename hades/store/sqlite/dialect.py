@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -20,13 +19,16 @@ _RULES = (
 
 
 @lru_cache(maxsize=1_024)
-def said(sql: str) -> str:
-    """A statement as SQLite understands it."""
+def said(sql: str) -> tuple[str, bool]:
+    """A statement as SQLite understands it, and whether it takes a list."""
+    text = sql
     for pattern, form in _RULES:
-        sql = pattern.sub(form, sql)
-    return sql
+        text = pattern.sub(form, text)
+    return text, "json_each" in text
 
 
-def bound(values: Iterable[Any]) -> list[Any]:
-    """Values as SQLite takes them."""
+def bound(values: Any) -> Any:
+    """Values as SQLite takes them, in order or by name."""
+    if isinstance(values, dict):
+        return dict(zip(values, bound(values.values()), strict=True))
     return [json.dumps(value) if type(value) is list else value for value in values]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hades.errors import Corrupt, Denied, HadesError, InvalidInput, Unavailable
 from hades.store.faults import Busy
 
-_FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
-"""What SQLite raises; damaged text inside an error message cannot even be decoded."""
+FAULTS = (sqlite3.Error, UnicodeError, OverflowError, OSError)
+"""What SQLite and the disk raise; damaged text inside an error message cannot be decoded."""
 
 _BUSY = "Another process is writing to {path} and did not finish in time: try again."
 _FULL = "There is no room left on the disk of {path}: nothing was written; free some space."
@@ -53,18 +55,10 @@ def translate(error: Exception, path: Path) -> HadesError:
     return Corrupt(_DAMAGED.format(path=path, error=error))
 
 
-class translated:
-    """Let nothing but HadesErrors out for what the file or the disk does.
-
-    A class, since it guards every statement: a generator would take four times as long.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, (*_FAULTS, OSError)):
-            raise translate(error, self._path) from error
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Let nothing but HadesErrors out for what the file or the disk does."""
+    try:
+        yield
+    except FAULTS as error:
+        raise translate(error, path) from error
