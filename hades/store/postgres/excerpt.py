@@ -1,0 +1,161 @@
+"""An excerpt: the rows around one question, of a memory that is larger than a process may hold.
+
+It begins with what meaning, words and names find, and goes on along the graph: a round trip a
+hop, in which the database itself adds up what each passage is worth to its neighbours. What was
+chosen is read like a small memory: an excerpt is a changefeed of some chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hades.domain.graph import NodeKind
+from hades.domain.times import FOREVER
+from hades.store.changefeed import SINCE, Changefeed
+from hades.store.database import Database
+from hades.store.topics import STATE_THEN
+
+HUB_MENTIONS = 200
+"""A name with more mentions leads nowhere: no more of them are read."""
+COUNTED_AT_MOST = 10_000
+"""Mentions of one name, to tell how rare it is."""
+EDGES_AT_MOST = 5_000
+_TITLE_WORTH = 3.0
+"""Weights of arcs to a title and to another name (see `hades.index.graph_build`)."""
+_HOP = f"""
+WITH names AS (
+  SELECT entity, sum(worth) AS worth FROM (
+    SELECT m.entity, CAST(1 AS float8) AS worth FROM mentions m WHERE m.chunk = ANY(?1)
+    UNION ALL SELECT entity, CAST(?4 AS float8) FROM unnest(CAST(?2 AS bigint[])) AS named (entity)) s GROUP BY entity
+), reached AS (
+  SELECT m.chunk, n.worth * CASE WHEN m.introduces = 1 THEN {_TITLE_WORTH} ELSE 1.0 END AS worth,
+    count(*) OVER (PARTITION BY n.entity) AS mentions
+  FROM names n CROSS JOIN LATERAL (SELECT chunk, introduces FROM mentions
+    WHERE entity = n.entity LIMIT {HUB_MENTIONS} + 1) m
+)
+SELECT chunk FROM reached WHERE mentions <= {HUB_MENTIONS} AND chunk <> ALL(?1)
+GROUP BY chunk ORDER BY sum(worth / mentions) DESC, chunk LIMIT ?3
+"""
+_BESIDE = """
+SELECT q.chunk FROM placements p JOIN placements q
+  ON q.state = p.state AND q.ordinal BETWEEN p.ordinal - 2 AND p.ordinal + 2 WHERE p.chunk = ANY(?1)
+UNION SELECT o.id FROM chunks c JOIN topics t ON t.id = c.topic AND t.kind = 'note'
+  JOIN chunks o ON o.topic = t.id WHERE c.id = ANY(?1)
+UNION SELECT p.chunk FROM edges e JOIN topics t ON t.id = e.target >> 3
+  JOIN placements p ON p.state = t.latest WHERE e.source = ANY(?2) AND e.target & 7 = 0
+UNION SELECT p.chunk FROM edges e JOIN topics t ON t.id = e.source >> 3
+  JOIN placements p ON p.state = t.latest WHERE e.target = ANY(?2) AND e.source & 7 = 0
+LIMIT ?3
+"""
+_ORDER = (
+    "SELECT p.chunk, t.id, min(p.ordinal), t.kind = 'conversation' FROM topics t "
+    "JOIN placements p ON p.state = {state} WHERE t.id = ANY(:topics) AND p.chunk = ANY(:chunks) "
+    "GROUP BY p.chunk, t.id, t.kind"
+)
+_WHICH = {
+    "chunks": ("c.id = ANY(?)", "chunks"),
+    "presences": ("chunk = ANY(?)", "chunks"),
+    "derived_edges": ("chunk = ANY(?)", "chunks"),
+    "entities": ("id = ANY(?)", "entities"),
+    "merges": ("entity = ANY(?)", "entities"),
+    "edges": ("row = ANY(?)", "edges"),
+}
+"""Which rows of a table are read, and of what."""
+
+
+def hop(
+    database: Database, chunks: Sequence[int], named: Sequence[int], limit: int, worth: float
+) -> list[int]:
+    """Other chunks that say the same names as some chunks, best first; `named` are worth more."""
+    return database.column(_HOP, list(chunks), list(named), limit, worth)
+
+
+def beside(
+    database: Database, chunks: Sequence[int], nodes: Sequence[int], limit: int
+) -> list[int]:
+    """What stands next to chunks, what their notes said earlier, what is joined with nodes."""
+    return database.column(_BESIDE, list(chunks), list(nodes), limit)
+
+
+class Excerpt(Changefeed):
+    """Some chunks with all that is known of them; `facts` are edges that are read, too."""
+
+    def __init__(self, database: Database, chunks: Sequence[int], facts: Sequence[int]) -> None:
+        super().__init__(database)
+        self._chunks = sorted(set(chunks))
+        self._topics = database.column(
+            "SELECT DISTINCT topic FROM chunks WHERE id = ANY(?)", self._chunks
+        )
+        self._mentions = database.rows(
+            "SELECT chunk, entity, introduces, positions FROM mentions "
+            "WHERE chunk = ANY(?) ORDER BY chunk, entity",
+            self._chunks,
+        )
+        entities = {row[1] for row in self._mentions}
+        nodes = [one << 3 | NodeKind.ENTITY for one in entities] + [one << 3 for one in self._topics]
+        self._edges = database.column(
+            "SELECT row FROM edges WHERE source = ANY(?1) OR target = ANY(?1) "
+            "OR id = ANY(?2) ORDER BY row DESC LIMIT ?3",
+            *(nodes, list(facts), EDGES_AT_MOST),
+        )
+        ends = database.rows(
+            "SELECT id, source, target FROM edges WHERE row = ANY(?1) UNION SELECT NULL, "
+            "target << 3 | 1, entity << 3 | 1 FROM merges WHERE entity = ANY(?2)",
+            *(self._edges, list(entities)),
+        )
+        entities |= {end >> 3 for row in ends for end in row[1:] if end & 7 == NodeKind.ENTITY}
+        self._entities = sorted(entities)
+        self._embedded = [one << 3 | NodeKind.CHUNK for one in self._chunks]
+        self._embedded += [one << 3 | NodeKind.EDGE for one, *_ in ends if one is not None]
+        self._vectors: dict[str, list[tuple[int, bytes]]] = {}
+
+    def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
+        """The rows of a kind that belong to it; they never change."""
+        if change or what == "purged":
+            return []
+        if what == "subjects":
+            return self._database.rows(
+                "SELECT id, entity FROM topics WHERE entity IS NOT NULL AND id = ANY(?)",
+                self._topics,
+            )
+        if what == "order":
+            return self._ordered("t.latest")
+        which, of = _WHICH[what]
+        return self._database.rows(
+            SINCE[what].format(end=FOREVER, by="", which=which), getattr(self, f"_{of}")
+        )
+
+    def mentions(
+        self, change: int, after: tuple[int, int], limit: int
+    ) -> list[tuple[int, int, int | None, bytes | None]]:
+        """All mentions in its chunks, at once."""
+        return self._mentions if after == (0, 0) and not change else []
+
+    def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int, int]]:
+        """(chunk, topic, ordinal, is a turn) of the states that hold at a moment."""
+        return self._ordered(STATE_THEN, valid=valid, known=known)
+
+    def _ordered(self, state: str, **moment: int) -> list[Any]:
+        return self._database.rows(
+            _ORDER.format(state=state), topics=self._topics, chunks=self._chunks, **moment
+        )
+
+    def vectors(self, encoder: str, change: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
+        """(node, vector) of its chunks and edges."""
+        if encoder not in self._vectors:
+            self._vectors[encoder] = self._database.rows(
+                "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
+                "WHERE e.name = ? AND v.node = ANY(?)",
+                *(encoder, self._embedded),
+            )
+        return iter([self._vectors[encoder]])
+
+    def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
+        """By entity how many mentions it has in the whole memory; and how many chunks that has."""
+        rows = self._database.rows(
+            "SELECT e.id, m.mentions FROM unnest(CAST(?1 AS bigint[])) AS e (id) CROSS JOIN LATERAL (SELECT count(*) "
+            "AS mentions FROM (SELECT 1 FROM mentions WHERE entity = e.id LIMIT ?2) s) m",
+            *(list(entities), COUNTED_AT_MOST),
+        )
+        return dict(rows), self._database.last_id("chunks", "id")
