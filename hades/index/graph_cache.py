@@ -157,5 +157,5 @@ def _read(arrays: Mapping[str, Array], space: int) -> GraphView:
         names=EntityNames(*(arrays[name] for name in EntityNames._fields)),
         stated=StatedArcs(*(arrays[f"stated.{name}"] for name in StatedArcs._fields)),
         adjacency=Adjacency(*(arrays[name] for name in _ARCS)),
-        **{name: arrays[name] for name in _OWN},
+        **{name: arrays[name] for name in _OWN},  # type: ignore[arg-type]
     )

@@ -87,6 +87,9 @@ class RecallEngine:
             with run.stage("open") as stage:
                 query = moment.enter_context(self.query_context(where, on_progress, asked))
                 stage.found = int(query.mask.sum())
+                if not query.indexes.is_whole:
+                    read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
+                    stage.note(Reason.FALLBACK, f"{read} were read: memory_mb is less than all")
                 if len(asked) < len(question):
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
                 if encoded is not None:

@@ -8,7 +8,6 @@ through the graph. The same recall then runs over these some thousand passages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import zip_longest
 
 from hades.domain.graph import NodeKind
@@ -22,10 +21,10 @@ from hades.store.store import Store
 BYTES_A_CHUNK = 6_500
 """What all arrays of a memory take while they are made; afterwards it is half of it, mapped
 (MuSiQue: 25 mentions a chunk)."""
-NEAREST, SAID, FACTS = 300, 200, 40
-FIRST_HOP, SECOND_HOP, BESIDE = 500, 500, 300
+NEAREST, SAID = 300, 150
+FIRST_HOP, SECOND_HOP, BESIDE = 400, 400, 200
 """How many chunks each way brings at most."""
-STARTS, STARTS_AGAIN = 60, 100
+STARTS, STARTS_AGAIN = 40, 40
 """From so many chunks a hop starts: the best found, the best of the first hop."""
 NAMED_WORTH = 20.0
 """A name of the question counts as much as one that so many of these chunks say."""
@@ -45,15 +44,15 @@ def gather(
     """The excerpt of a memory around a question with its `keys` of names, and around nodes."""
     valid, known = store.moment(as_of)
     known = min(known, FOREVER - 1)  # an open end is later
-    at = {"space": space, "valid": valid, "known": known}
     near: list[int] = []
-    facts: list[int] = []
     index = store.vector_index(encoder.model)
     if question and index is not None:
-        with suppress(HadesError):  # words and names must do when the encoder fails
-            vector = encoder.encode([question])[0].tolist()
-            near = index.nearest(NodeKind.CHUNK, vector, NEAREST, topics=topics, **at)
-            facts = index.nearest(NodeKind.EDGE, vector, FACTS, **at)
+        try:
+            vector = encoder.encode([question])[0]
+        except HadesError:
+            pass  # words and names must do
+        else:
+            near = index.nearest(vector.tolist(), NEAREST, space, valid, known, topics)
     said = words.best(question, valid, known, SAID, topics, earlier=True) if question else []
     own = [node >> 3 for node in nodes if node & 7 == NodeKind.CHUNK]
     for topic in (node >> 3 for node in nodes if node & 7 == NodeKind.TOPIC):
@@ -66,4 +65,4 @@ def gather(
     first = hop(store.database, starts, named, FIRST_HOP, NAMED_WORTH)
     second = hop(store.database, first[:STARTS_AGAIN], [], SECOND_HOP, NAMED_WORTH)
     next_to = beside(store.database, [*starts, *first[:STARTS]], nodes, BESIDE)
-    return store.excerpt([*found, *first, *second, *next_to], facts)
+    return store.excerpt([*found, *first, *second, *next_to])

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from hades.domain.names import name_key, words
 from hades.domain.times import AsOf
@@ -31,6 +32,9 @@ from hades.recall.plan import RETRIEVERS, RetrieverName
 from hades.settings import load_settings
 from hades.store.records import Progress
 from hades.store.store import Store
+
+if TYPE_CHECKING:
+    from hades.store.postgres.pgvector import PgVector
 
 _LOG = logging.getLogger(__name__)
 OVERFETCH = 5
@@ -64,7 +68,7 @@ class Finder:
         """Held while what was remembered is indexed: once is enough."""
         self._catching_up = threading.RLock()
         self._damaged = 0
-        self._memory_bytes = load_settings().memory_mb << 20
+        self._may_hold = load_settings().memory_mb << 20
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -84,28 +88,26 @@ class Finder:
 
     def is_too_large(self) -> bool:
         """Whether a process may not hold the indexes, and the database can be asked instead."""
-        if self.bytes_needed() <= self._memory_bytes:
-            return False
-        index = self._store.vector_index(self.encoder.model)
-        if index is None:
-            return False
-        if not index.is_ready:
-            _LOG.warning(
-                "the indexes of %s take about %s MB, more than memory_mb: run `hades warm`, which "
-                "makes an index in the database",
-                *(self._store.database.place, self.bytes_needed() >> 20),
-            )
-        return index.is_ready
+        index = self._database_index()
+        if index is None or index.is_ready:
+            return index is not None
+        _LOG.warning(
+            "the indexes of %s take more than memory_mb: run `hades warm`, to ask it instead",
+            self._store.database.place,
+        )
+        return False
 
-    def bytes_needed(self) -> int:
-        """About what the indexes take while they are made."""
-        return self._store.database.last_id("chunks", "id") * excerpts.BYTES_A_CHUNK
-
-    def make_vector_index(self, on_progress: Progress | None = None) -> None:
+    def make_database_index(self, on_progress: Progress | None = None) -> None:
         """Let the database find vectors, where a process may not hold them all."""
-        index = self._store.vector_index(self.encoder.model)
-        if index is not None and self.bytes_needed() > self._memory_bytes:
+        index = None if self._store.read_only else self._database_index()
+        if index is not None and not index.is_ready:
             index.build(on_progress)
+
+    def _database_index(self) -> PgVector | None:
+        """What to ask instead of indexes that take more memory than allowed; None: they do not."""
+        if self._store.database.last_id("chunks", "id") * excerpts.BYTES_A_CHUNK <= self._may_hold:
+            return None
+        return self._store.vector_index(self.encoder.model)
 
     @cached_property
     def graphs(self) -> GraphCache:

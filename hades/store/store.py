@@ -21,7 +21,7 @@ from hades.store.entities import Entities
 from hades.store.idempotency import Idempotency
 from hades.store.mentions import Mentions
 from hades.store.opening import open_database
-from hades.store.postgres.excerpt import Excerpt
+from hades.store.postgres.excerpt import ExcerptFeed
 from hades.store.proposals import Proposals
 from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
@@ -180,10 +180,10 @@ class Store:
 
         return PgVector(self.database, encoder)
 
-    def excerpt(self, chunks: Sequence[int], facts: Sequence[int]) -> Store:
-        """The same memory with a changefeed that has these chunks, and edges, only."""
+    def excerpt(self, chunks: Sequence[int]) -> Store:
+        """The same memory with a changefeed that has these chunks only."""
         made = copy.copy(self)
-        made.changefeed = Excerpt(self.database, chunks, facts)
+        made.changefeed = ExcerptFeed(self.database, chunks)
         return made
 
     def _file(self, what: str) -> SqliteDatabase:

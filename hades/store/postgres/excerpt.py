@@ -16,25 +16,26 @@ from hades.store.changefeed import SINCE, Changefeed
 from hades.store.database import Database
 from hades.store.topics import STATE_THEN
 
-HUB_MENTIONS = 200
+HUB_MENTIONS = 100
 """A name with more mentions leads nowhere: no more of them are read."""
-COUNTED_AT_MOST = 10_000
-"""Mentions of one name, to tell how rare it is."""
+COUNTED_AT_MOST = 1_000
+"""Mentions of one name, to tell how rare it is; one with so many counts as being everywhere."""
 EDGES_AT_MOST = 5_000
 _TITLE_WORTH = 3.0
 """Weights of arcs to a title and to another name (see `hades.index.graph_build`)."""
 _HOP = f"""
 WITH names AS (
   SELECT entity, sum(worth) AS worth FROM (
-    SELECT m.entity, CAST(1 AS float8) AS worth FROM mentions m WHERE m.chunk = ANY(?1)
-    UNION ALL SELECT entity, CAST(?4 AS float8) FROM unnest(CAST(?2 AS bigint[])) AS named (entity)) s GROUP BY entity
+    SELECT entity, CAST(1 AS float8) AS worth FROM mentions WHERE chunk = ANY(?1)
+    UNION ALL SELECT entity, CAST(?4 AS float8) FROM unnest(CAST(?2 AS bigint[])) AS said (entity)
+  ) s GROUP BY entity
 ), reached AS (
   SELECT m.chunk, n.worth * CASE WHEN m.introduces = 1 THEN {_TITLE_WORTH} ELSE 1.0 END AS worth,
     count(*) OVER (PARTITION BY n.entity) AS mentions
-  FROM names n CROSS JOIN LATERAL (SELECT chunk, introduces FROM mentions
-    WHERE entity = n.entity LIMIT {HUB_MENTIONS} + 1) m
+  FROM names n JOIN mentions m ON m.entity = n.entity
+  WHERE NOT EXISTS (SELECT 1 FROM mentions h WHERE h.entity = n.entity OFFSET {HUB_MENTIONS})
 )
-SELECT chunk FROM reached WHERE mentions <= {HUB_MENTIONS} AND chunk <> ALL(?1)
+SELECT chunk FROM reached WHERE chunk <> ALL(?1)
 GROUP BY chunk ORDER BY sum(worth / mentions) DESC, chunk LIMIT ?3
 """
 _BESIDE = """
@@ -78,10 +79,10 @@ def beside(
     return database.column(_BESIDE, list(chunks), list(nodes), limit)
 
 
-class Excerpt(Changefeed):
-    """Some chunks with all that is known of them; `facts` are edges that are read, too."""
+class ExcerptFeed(Changefeed):
+    """Some chunks with all that is known of them."""
 
-    def __init__(self, database: Database, chunks: Sequence[int], facts: Sequence[int]) -> None:
+    def __init__(self, database: Database, chunks: Sequence[int]) -> None:
         super().__init__(database)
         self._chunks = sorted(set(chunks))
         self._topics = database.column(
@@ -93,11 +94,12 @@ class Excerpt(Changefeed):
             self._chunks,
         )
         entities = {row[1] for row in self._mentions}
-        nodes = [one << 3 | NodeKind.ENTITY for one in entities] + [one << 3 for one in self._topics]
+        nodes = [one << 3 | NodeKind.ENTITY for one in entities]
+        nodes += [one << 3 | NodeKind.TOPIC for one in self._topics]
         self._edges = database.column(
             "SELECT row FROM edges WHERE source = ANY(?1) OR target = ANY(?1) "
-            "OR id = ANY(?2) ORDER BY row DESC LIMIT ?3",
-            *(nodes, list(facts), EDGES_AT_MOST),
+            "ORDER BY row DESC LIMIT ?2",
+            *(nodes, EDGES_AT_MOST),
         )
         ends = database.rows(
             "SELECT id, source, target FROM edges WHERE row = ANY(?1) UNION SELECT NULL, "
@@ -154,8 +156,10 @@ class Excerpt(Changefeed):
     def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
         """By entity how many mentions it has in the whole memory; and how many chunks that has."""
         rows = self._database.rows(
-            "SELECT e.id, m.mentions FROM unnest(CAST(?1 AS bigint[])) AS e (id) CROSS JOIN LATERAL (SELECT count(*) "
-            "AS mentions FROM (SELECT 1 FROM mentions WHERE entity = e.id LIMIT ?2) s) m",
+            "SELECT e.id, (SELECT count(*) FROM "
+            "(SELECT 1 FROM mentions WHERE entity = e.id LIMIT ?2) s) "
+            "FROM unnest(CAST(?1 AS bigint[])) AS e (id)",
             *(list(entities), COUNTED_AT_MOST),
         )
-        return dict(rows), self._database.last_id("chunks", "id")
+        whole = self._database.last_id("chunks", "id")
+        return {one: whole if n == COUNTED_AT_MOST else n for one, n in rows}, whole

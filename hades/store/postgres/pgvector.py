@@ -15,7 +15,7 @@ from hades.store.records import Progress
 
 LOOKED_AT = 400
 """Candidates of a scan of the index (hnsw.ef_search); that many hold the nearest 100."""
-_FILLED_AT_ONCE = 2_000
+_FILLED_AT_ONCE = 2_000 << 3
 _COLUMN = """
 ALTER TABLE embeddings ADD COLUMN IF NOT EXISTS half {at}.halfvec;
 CREATE OR REPLACE FUNCTION fill_half() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -37,75 +37,71 @@ CREATE OR REPLACE TRIGGER fill_half BEFORE INSERT OR UPDATE ON embeddings
 FOR EACH ROW EXECUTE FUNCTION fill_half()
 """
 """Reads float16 numbers, the lower byte first: 0.4 ms a vector, where HNSW takes some more."""
-_HALF = "CAST(v.half AS {at}.halfvec({dims}))"
-_OF = "v.encoder = {encoder} AND v.node & 7 = {kind}"
-_NEAREST = f"""
-SELECT v.node >> 3 FROM embeddings v WHERE {_OF} AND {{seen}}
-ORDER BY {_HALF} OPERATOR({{at}}.<=>) CAST(:vector AS {{at}}.halfvec({{dims}})) LIMIT :limit
+_INDEX = f"""
+CREATE INDEX CONCURRENTLY IF NOT EXISTS {{name}} ON embeddings
+USING hnsw ((CAST(half AS {{at}}.halfvec({{dims}}))) {{at}}.halfvec_cosine_ops)
+WHERE encoder = {{encoder}} AND node & 7 = {NodeKind.CHUNK}
 """
 # OFFSET 0 keeps it a test of each row, in the order of the index.
-_SEEN = {
-    NodeKind.CHUNK: "EXISTS (SELECT 1 FROM presences p JOIN chunks c ON c.id = p.chunk "
-    "JOIN topics t ON t.id = c.topic WHERE p.chunk = v.node >> 3 AND t.space = :space "
-    "AND p.recorded_at <= :known AND p.valid_from <= :valid AND (t.kind = 'note' OR "
-    "((p.retired_at IS NULL OR p.retired_at > :known) "
-    "AND (p.valid_to IS NULL OR p.valid_to > :valid))) "
-    "AND (CAST(:topics AS bigint[]) IS NULL OR c.topic = ANY(:topics)) OFFSET 0)",
-    NodeKind.EDGE: "EXISTS (SELECT 1 FROM edges e WHERE e.id = v.node >> 3 AND e.space = :space "
-    "AND e.recorded_at <= :known OFFSET 0)",
-}
-"""What may be found at a moment; of notes, also what they said earlier."""
+_NEAREST = f"""
+SELECT node >> 3 FROM embeddings v WHERE encoder = {{encoder}} AND node & 7 = {NodeKind.CHUNK}
+AND EXISTS (
+  SELECT 1 FROM presences p JOIN chunks c ON c.id = p.chunk JOIN topics t ON t.id = c.topic
+  WHERE p.chunk = v.node >> 3 AND t.space = ?2 AND p.valid_from <= ?3 AND p.recorded_at <= ?4
+    AND (t.kind = 'note' OR ((p.valid_to IS NULL OR p.valid_to > ?3)
+      AND (p.retired_at IS NULL OR p.retired_at > ?4)))
+    AND (CAST(?5 AS bigint[]) IS NULL OR c.topic = ANY(CAST(?5 AS bigint[]))) OFFSET 0)
+ORDER BY CAST(half AS {{at}}.halfvec({{dims}}))
+  OPERATOR({{at}}.<=>) CAST(?1 AS {{at}}.halfvec({{dims}})) LIMIT ?6
+"""
 
 
 class PgVector:
-    """The index of one encoder's vectors."""
+    """The index of one encoder's vectors of chunks."""
 
     def __init__(self, database: Database, encoder: str) -> None:
         self._database = database
-        found = database.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
-        at = database.value(
-            "SELECT quote_ident(n.nspname) FROM pg_extension e "
-            "JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+        found = database.row(
+            "SELECT quote_ident(current_schema()), (SELECT quote_ident(n.nspname) "
+            "FROM pg_extension x JOIN pg_namespace n ON n.oid = x.extnamespace "
+            "WHERE x.extname = 'vector'), e.id, e.dims, 'nearest_' || e.id "
+            "FROM encoders e WHERE e.name = ?",
+            encoder,
         )
-        self._parts = {"encoder": found and found[0], "dims": found and found[1], "at": at}
-        self._parts["schema"] = database.value("SELECT quote_ident(current_schema())")
+        names = ("schema", "at", "encoder", "dims", "name")
+        self._parts = dict(zip(names, found or (None,) * 5, strict=True))
 
     @property
     def is_ready(self) -> bool:
-        """Whether questions can be asked: there are vectors, and their indexes are made."""
-        if not all(self._parts.values()):
-            return False
-        return all(self._valid(self._name(kind)) for kind in _SEEN)
+        """Whether the index is made."""
+        return bool(self._valid())
 
     def nearest(
         self,
-        kind: NodeKind,
         vector: Sequence[float],
         limit: int,
-        *,
         space: int,
         valid: int,
         known: int,
-        topics: Sequence[int] | None = None,
+        topics: Sequence[int] | None,
     ) -> list[int]:
-        """The nearest chunks or edges that may be found at a moment, best first.
+        """The nearest chunks that are there at a moment, best first; of notes, earlier ones too.
 
         To be called inside a snapshot: the settings of the scan hold until its end.
         """
         self._database.row(
             "SELECT set_config('hnsw.ef_search', ?, true), "
             "set_config('hnsw.iterative_scan', 'strict_order', true)",
-            str(max(LOOKED_AT, min(limit, 1_000))),
+            str(LOOKED_AT),
         )
+        asked = str([float(one) for one in vector])
+        among = None if topics is None else list(topics)
         return self._database.column(
-            _NEAREST.format(kind=int(kind), seen=_SEEN[kind], **self._parts),
-            **{"vector": str([float(one) for one in vector]), "limit": limit, "space": space},
-            **{"valid": valid, "known": known},
-            **({"topics": None if topics is None else list(topics)} if kind == 2 else {}),
+            _NEAREST.format(**self._parts), asked, space, valid, known, among, limit
         )
 
     def build(self, on_progress: Progress | None = None) -> None:
-        """Make the indexes, while others read and write; what is there already stays."""
+        """Make the index, while others read and write; what is there already stays."""
         if self._parts["encoder"] is None:
             return
         if self._parts["at"] is None:
@@ -118,45 +114,24 @@ class PgVector:
                 ) from error
             self._parts["at"] = "public"
         self._database.run(_COLUMN.format(**self._parts))
-        self._fill(on_progress)
-        for kind in _SEEN:
-            name, parts = self._name(kind), {**self._parts, "kind": int(kind)}
-            if self._valid(name) is False:  # its making was interrupted
-                self._database.run(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-            half, of = _HALF.format(**parts), _OF.format(**parts)
+        last = self._database.value("SELECT coalesce(max(node), 0) FROM embeddings")
+        for first in range(0, last + 1, _FILLED_AT_ONCE):  # what was there before the trigger
             self._database.run(
-                f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON embeddings USING hnsw "
-                f"(({half}) {parts['at']}.halfvec_cosine_ops) WHERE {of}".replace("v.", "")
-            )
-
-    def _fill(self, on_progress: Progress | None) -> None:
-        """Let the trigger see the vectors that were there before it."""
-        done, total = 0, self._database.value("SELECT count(*) FROM embeddings WHERE half IS NULL")
-        after = -1
-        while done < total:
-            last = self._database.value(
-                "SELECT max(node) FROM (SELECT node FROM embeddings WHERE node > ? "
-                "AND half IS NULL ORDER BY node LIMIT ?) s",
-                *(after, _FILLED_AT_ONCE),
-            )
-            if last is None:
-                break
-            done += self._database.run(
                 "UPDATE embeddings SET vector = vector "
-                "WHERE node > ? AND node <= ? AND half IS NULL",
-                *(after, last),
+                "WHERE node >= ? AND node < ? AND half IS NULL",
+                *(first, first + _FILLED_AT_ONCE),
             )
-            after = last
             if on_progress is not None:
-                on_progress("filling the vector index", done, total)
+                on_progress("filling the vector index", first, last)
+        if self._valid() is False:  # its making was interrupted
+            self._database.run("DROP INDEX CONCURRENTLY IF EXISTS {name}".format(**self._parts))
+        self._database.run(_INDEX.format(**self._parts))
 
-    def _name(self, kind: NodeKind) -> str:
-        return f"nearest_{self._parts['encoder']}_{int(kind)}"
-
-    def _valid(self, name: str) -> bool | None:
-        """Whether an index can be used; None when it is not there or is being made."""
-        return self._database.value(
+    def _valid(self) -> bool | None:
+        """Whether the index can be used; None when it is not there or is being made."""
+        found: bool | None = self._database.value(
             "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(?1) AND "
             "i.indexrelid NOT IN (SELECT index_relid FROM pg_stat_progress_create_index)",
-            f"{self._parts['schema']}.{name}",
+            f"{self._parts['schema']}.{self._parts['name']}",
         )
+        return found
