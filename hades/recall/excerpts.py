@@ -65,4 +65,5 @@ def gather(
     first = hop(store.database, starts, named, FIRST_HOP, NAMED_WORTH)
     second = hop(store.database, first[:STARTS_AGAIN], [], SECOND_HOP, NAMED_WORTH)
     next_to = beside(store.database, [*starts, *first[:STARTS]], nodes, BESIDE)
-    return store.excerpt([*found, *first, *second, *next_to])
+    ends = [*nodes, *(one << 3 | NodeKind.ENTITY for one in named)]
+    return store.excerpt([*found, *first, *second, *next_to], ends)

@@ -180,10 +180,10 @@ class Store:
 
         return PgVector(self.database, encoder)
 
-    def excerpt(self, chunks: Sequence[int]) -> Store:
-        """The same memory with a changefeed that has these chunks only."""
+    def excerpt(self, chunks: Sequence[int], nodes: Sequence[int]) -> Store:
+        """The same memory with a changefeed of these chunks, and what is around nodes, only."""
         made = copy.copy(self)
-        made.changefeed = ExcerptFeed(self.database, chunks)
+        made.changefeed = ExcerptFeed(self.database, chunks, nodes)
         return made
 
     def _file(self, what: str) -> SqliteDatabase:

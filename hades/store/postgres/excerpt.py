@@ -20,7 +20,8 @@ HUB_MENTIONS = 100
 """A name with more mentions leads nowhere: no more of them are read."""
 COUNTED_AT_MOST = 1_000
 """Mentions of one name, to tell how rare it is; one with so many counts as being everywhere."""
-EDGES_AT_MOST = 5_000
+EDGE_HOPS, EDGES_AT_MOST = 3, 5_000
+"""How far edges that were told are followed; how many a hop."""
 _TITLE_WORTH = 3.0
 """Weights of arcs to a title and to another name (see `hades.index.graph_build`)."""
 _HOP = f"""
@@ -80,9 +81,9 @@ def beside(
 
 
 class ExcerptFeed(Changefeed):
-    """Some chunks with all that is known of them."""
+    """Some chunks with all that is known of them, and the edges around these and some nodes."""
 
-    def __init__(self, database: Database, chunks: Sequence[int]) -> None:
+    def __init__(self, database: Database, chunks: Sequence[int], nodes: Sequence[int]) -> None:
         super().__init__(database)
         self._chunks = sorted(set(chunks))
         self._topics = database.column(
@@ -93,23 +94,25 @@ class ExcerptFeed(Changefeed):
             "WHERE chunk = ANY(?) ORDER BY chunk, entity",
             self._chunks,
         )
-        entities = {row[1] for row in self._mentions}
-        nodes = [one << 3 | NodeKind.ENTITY for one in entities]
-        nodes += [one << 3 | NodeKind.TOPIC for one in self._topics]
-        self._edges = database.column(
-            "SELECT row FROM edges WHERE source = ANY(?1) OR target = ANY(?1) "
-            "ORDER BY row DESC LIMIT ?2",
-            *(nodes, EDGES_AT_MOST),
+        seen = {row[1] << 3 | NodeKind.ENTITY for row in self._mentions}
+        seen |= {*nodes, *(one << 3 | NodeKind.TOPIC for one in self._topics)}
+        front, self._edges, facts = seen, set[int](), set[int]()
+        for _ in range(EDGE_HOPS):
+            rows = database.rows(
+                "SELECT row, id, source, target FROM edges WHERE source = ANY(?1) "
+                "OR target = ANY(?1) ORDER BY row DESC LIMIT ?2",
+                *(list(front), EDGES_AT_MOST),
+            )
+            self._edges |= {row[0] for row in rows}
+            facts |= {row[1] for row in rows}
+            front = {end for row in rows for end in row[2:]} - seen
+            seen = seen | front
+        entities = [one >> 3 for one in seen if one & 7 == NodeKind.ENTITY]
+        self._entities = entities + database.column(
+            "SELECT target FROM merges WHERE entity = ANY(?)", entities
         )
-        ends = database.rows(
-            "SELECT id, source, target FROM edges WHERE row = ANY(?1) UNION SELECT NULL, "
-            "target << 3 | 1, entity << 3 | 1 FROM merges WHERE entity = ANY(?2)",
-            *(self._edges, list(entities)),
-        )
-        entities |= {end >> 3 for row in ends for end in row[1:] if end & 7 == NodeKind.ENTITY}
-        self._entities = sorted(entities)
         self._embedded = [one << 3 | NodeKind.CHUNK for one in self._chunks]
-        self._embedded += [one << 3 | NodeKind.EDGE for one, *_ in ends if one is not None]
+        self._embedded += [one << 3 | NodeKind.EDGE for one in facts]
         self._vectors: dict[str, list[tuple[int, bytes]]] = {}
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
@@ -125,7 +128,7 @@ class ExcerptFeed(Changefeed):
             return self._ordered("t.latest")
         which, of = _WHICH[what]
         return self._database.rows(
-            SINCE[what].format(end=FOREVER, by="", which=which), getattr(self, f"_{of}")
+            SINCE[what].format(end=FOREVER, by="", which=which), list(getattr(self, f"_{of}"))
         )
 
     def mentions(
