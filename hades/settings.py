@@ -78,7 +78,7 @@ class Settings(BaseModel):
         4096,
         ge=1,
         description="Megabytes of memory one process may hold for the indexes of a memory in "
-        "PostgreSQL. Of a larger one it reads the part a question needs (see `hades warm`).",
+        "PostgreSQL. Of a larger one it reads the part a question needs, some 60 MB.",
     )
     cache: Path | None = Field(
         None,
