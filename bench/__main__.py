@@ -9,7 +9,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-ALL = ("store", "ingest", "growth", "graph", "extractor", "recall", "serve", "postgres")
+ALL = ("store", "ingest", "growth", "graph", "extractor", "recall", "remote", "serve", "postgres")
 
 
 def main() -> None:

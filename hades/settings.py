@@ -75,6 +75,12 @@ class Settings(BaseModel):
     ingest_text_mb: int = Field(
         64, ge=1, le=256, description="Millions (2^20) of characters one document may have."
     )
+    memory_mb: int = Field(
+        4096,
+        ge=1,
+        description="Megabytes of memory one process may hold for the indexes of a memory in "
+        "PostgreSQL. Of a larger one it reads the part a question needs, some 60 MB.",
+    )
     cache: Path | None = Field(
         None,
         description="The folder of what can be made again: memories of question sets. "

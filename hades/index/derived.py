@@ -33,18 +33,21 @@ class Derived:
     OWN: ClassVar[TableTypes] = {}
     """TableTypes that the class fills itself."""
 
-    def __init__(self, store: Store, folder: Path) -> None:
-        self._store = store
+    def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
+        self.store = store
         self.folder = folder
+        self._saved = saved
         self._files = ArrayStore(folder, self.NAME)
         self._forget("")
+        if not saved:
+            return
         generation, now = store.changefeed.stand()
         with locked(folder):
-            saved = self._files.load(self._stand(generation), now)
+            found = self._files.load(self._stand(generation), now)
         try:
-            if saved is not None:
-                self._take(saved[1])
-                self._generation, self.change = generation, saved[0]
+            if found is not None:
+                self._take(found[1])
+                self._generation, self.change = generation, found[0]
         except UNREADABLE:
             self._forget("")
 
@@ -55,14 +58,14 @@ class Derived:
         """Take in the rows that were written since; how many, by table."""
         counts = {}
         for name in self.FED:
-            rows = self._store.changefeed.since(name, self.change)
+            rows = self.store.changefeed.since(name, self.change)
             self._columns[name].put(rows)
             counts[name] = len(rows)
         return counts
 
     def _purged(self) -> Ints:
         """The nodes that were purged since."""
-        rows = self._store.changefeed.since("purged", self.change)
+        rows = self.store.changefeed.since("purged", self.change)
         return np.array([row[0] for row in rows], np.int64)
 
     def _forget(self, generation: str) -> None:
@@ -77,6 +80,8 @@ class Derived:
 
     def _save(self) -> None:
         """Write everything; it is mapped then, so what was just made need not stay in memory."""
+        if not self._saved:
+            return
         arrays: dict[str, Array | Sequence[Array]] = {}
         for name, part in self._parts.items():
             arrays.update(part.arrays(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,11 @@ _NOW = (0, 0)
 class GraphCache:
     """Graphs by space and moment: kept while nothing changes, repaired when little does."""
 
-    def __init__(self, store: Store, folder: Path) -> None:
+    def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
         self._store = store
         self._folder = folder
-        self.tables = Tables(store, folder)
+        self._is_saved = saved
+        self.tables = Tables(store, folder, saved=saved)
         self._since_read = TableChanges()
         self._kept: dict[_Key, tuple[GraphView, int, TableChanges | None]] = {}
         """A graph, until when it holds, and what changed since it was made."""
@@ -70,7 +72,7 @@ class GraphCache:
         chunks = indexes.chunks["id"]
         order = None if as_of.is_now else self._order(space, valid, known)
         moment = GraphMoment(space, valid, known, visible, order)
-        if kept is None and as_of.is_now:
+        if kept is None and as_of.is_now and self._is_saved:
             kept = self._saved(space)
         graph = None
         if kept is not None:
@@ -78,12 +80,26 @@ class GraphCache:
         self.uses["made" if graph is None else "repaired"] += 1
         if graph is None:
             graph = build_graph(self.tables, chunks, moment)
-            if as_of.is_now and len(self.tables.mentions) >= SAVED_FROM_MENTIONS:
+            if not self._is_saved:
+                graph = self._in_proportion(graph)
+            elif as_of.is_now and len(self.tables.mentions) >= SAVED_FROM_MENTIONS:
                 self._save(graph)
         while len(self._kept) >= KEPT:
             self._kept.pop(next(iter(self._kept)))
         self._kept[key] = (graph, self._holds_until(valid), None)
         return graph
+
+    def _in_proportion(self, graph: GraphView) -> GraphView:
+        """The graph of an excerpt, with its names as frequent as they are in the whole memory."""
+        own = np.bincount(self.tables.mentions["entity"], minlength=len(graph.entities))
+        shared = np.flatnonzero(own > 1)  # others join nothing
+        found = self._store.changefeed.frequency(graph.entities[shared].tolist())
+        if found is None:
+            return graph
+        counts = np.array([found[0].get(one, 0) for one in graph.entities[shared].tolist()])
+        frequency = graph.frequency.copy()
+        frequency[shared] = np.rint(frequency[shared] * np.maximum(1, counts / own[shared]))
+        return replace(graph, frequency=frequency, whole=found[1])
 
     def _saved(self, space: int) -> tuple[GraphView, int, TableChanges] | None:
         """The graph of now as it was saved, with what changed since; None: there is none."""
@@ -141,5 +157,5 @@ def _read(arrays: Mapping[str, Array], space: int) -> GraphView:
         names=EntityNames(*(arrays[name] for name in EntityNames._fields)),
         stated=StatedArcs(*(arrays[f"stated.{name}"] for name in StatedArcs._fields)),
         adjacency=Adjacency(*(arrays[name] for name in _ARCS)),
-        **{name: arrays[name] for name in _OWN},
+        **{name: arrays[name] for name in _OWN},  # type: ignore[arg-type]
     )

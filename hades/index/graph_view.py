@@ -77,6 +77,8 @@ class GraphView:
     """By chunk: whether it is a turn of a conversation; turns lend to their neighbours."""
     stated: StatedArcs
     adjacency: Adjacency
+    whole: int = 0
+    """Of an excerpt: how many chunks the whole memory has."""
 
     @cached_property
     def hub(self) -> Flags:
@@ -95,7 +97,7 @@ class GraphView:
     @cached_property
     def size(self) -> int:
         """How many chunks are there."""
-        return int(self.visible.sum())
+        return self.whole or int(self.visible.sum())
 
     @cached_property
     def is_chunk(self) -> Flags:

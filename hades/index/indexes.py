@@ -47,7 +47,10 @@ class Indexes(Derived):
 
     NAME, FORMAT, FED = "arrays", 2, _TABLES
 
-    def __init__(self, store: Store, encoder: str, dims: int) -> None:
+    def __init__(
+        self, store: Store, encoder: str, dims: int, words: SpaceWords | None = None
+    ) -> None:
+        """Those of a memory; with the `words` of another, of an excerpt, which is not saved."""
         self._encoder, self._dims = encoder, dims
         self._space = 0
         self._numbers = self._row_of = np.zeros(0, np.int64)
@@ -55,9 +58,15 @@ class Indexes(Derived):
         """By moment: which chunks are there, and until when that holds."""
         self._earlier: tuple[Flags | None, Flags] = None, np.zeros(0, np.bool_)
         """Of the moment asked about last."""
-        super().__init__(store, _usable(store.index_folder))
+        folder = usable(store.index_folder) if words is None else words.folder
+        super().__init__(store, folder, saved=words is None)
         self._number_vectors()
-        self._space_words = SpaceWords(store, self.folder)
+        self._space_words = words or SpaceWords(store, self.folder)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are of the whole memory, not of an excerpt."""
+        return self._saved
 
     @property
     def chunks(self) -> Columns:
@@ -80,7 +89,7 @@ class Indexes(Derived):
 
         Rebuild when this is another memory's index.
         """
-        generation, change = self._store.changefeed.stand()
+        generation, change = self.store.changefeed.stand()
         if (generation, change) != (self._generation, self.change):
             self._catch_up(generation, change)
         self._space = space
@@ -100,7 +109,7 @@ class Indexes(Derived):
             self._save()
 
     def _new_vectors(self, kind: NodeKind) -> Iterator[tuple[Ints, npt.NDArray[np.float16]]]:
-        for rows in self._store.changefeed.vectors(self._encoder, self.change, _VECTORS_BATCH):
+        for rows in self.store.changefeed.vectors(self._encoder, self.change, _VECTORS_BATCH):
             kept = [row for row in rows if row[0] & 7 == kind]
             ids = np.array([node >> 3 for node, _ in kept], np.int64)
             size = 2 * self.vectors.dims  # what follows are the sentences of a note
@@ -218,7 +227,7 @@ class Indexes(Derived):
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """An AsOf as (valid, known); an open end is later than any of them."""
-        valid, known = self._store.moment(as_of)
+        valid, known = self.store.moment(as_of)
         return valid, min(known, FOREVER - 1)
 
     def of_topics(self, topics: Sequence[int]) -> Flags:
@@ -286,7 +295,7 @@ class Indexes(Derived):
         return {**super()._stand(generation), "encoder": self._encoder}
 
 
-def _usable(folder: Path) -> Path:
+def usable(folder: Path) -> Path:
     """The folder beside the memory; where nothing can be written, one of this process."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

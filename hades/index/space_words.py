@@ -10,9 +10,11 @@ matters when this is done.)
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +57,9 @@ class SpaceWords:
     """The words of the spaces of a memory."""
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self._store, self._index_folder, self._folder = store, folder, folder / "spaces"
+        self._store, self.folder, self._folder = store, folder, folder / "spaces"
         self._open: dict[int, _Open] = {}
+        self._lock = threading.Lock()
         for old in ("words.json", "words"):  # all spaces in one, as it once was
             remove_path(folder / old)
         if self._folder.is_file():
@@ -66,14 +69,15 @@ class SpaceWords:
         self, space: int, generation: str, change: int, on_progress: Progress | None = None
     ) -> Words:
         """The words of a space up to a change."""
-        held = self._open.pop(space, None)
-        if held is None or held.seen != change or held.stand != self._stand(space):
-            with locked(self._index_folder):
-                held = self._catch_up(space, generation, change, held, on_progress)
-        while len(self._open) >= OPEN_AT_MOST:
-            self._open.pop(next(iter(self._open)))
-        self._open[space] = held
-        return held.words
+        with self._lock:
+            held = self._open.pop(space, None)
+            if held is None or held.seen != change or held.stand != self._stand(space):
+                with locked(self.folder):
+                    held = self._catch_up(space, generation, change, held, on_progress)
+            while len(self._open) >= OPEN_AT_MOST:
+                self._open.pop(next(iter(self._open)))
+            self._open[space] = held
+            return held.words
 
     def _catch_up(
         self,
@@ -93,10 +97,11 @@ class SpaceWords:
                 remove_path(old)
             stand, since = {"folder": f"{space}.{secrets.token_hex(6)}", "files": {}}, 0
             words = Words(self._folder / stand["folder"])
-        rows = feed.said(space, since)
-        if rows:
-            words.put(self._presences(rows, on_progress))
-        if rows or not since:
+        batches = feed.said(space, since, _BATCH)
+        first = next(batches, None)
+        if first is not None:
+            words.put(self._presences(chain([first], batches), on_progress))
+        if first is not None or not since:
             files = _files(self._folder / stand["folder"], stand["files"])
             stand = {**stand, "generation": generation, "change": change, "files": files}
             write_json(self._folder / f"{space}.json", stand)
@@ -110,7 +115,7 @@ class SpaceWords:
         try:
             folder = self._folder / stand["folder"]
             new = _bodies(folder, stand["files"], known)
-            verify(new, self._index_folder)
+            verify(new, self.folder)
             if held is None or not is_held:
                 return Words(folder)
             if new:
@@ -132,15 +137,16 @@ class SpaceWords:
             return {}
 
     def _presences(
-        self, rows: Sequence[tuple[Any, ...]], on_progress: Progress | None
+        self, batches: Iterable[Sequence[tuple[Any, ...]]], on_progress: Progress | None
     ) -> Iterator[tuple[Presence, str]]:
-        for first in range(0, len(rows), _BATCH):
-            batch = rows[first : first + _BATCH]
+        done = 0
+        for batch in batches:
             said = searched_texts(self._store, sorted({row[1] for row in batch}))
             for row in batch:
                 yield Presence(*row), said.get(row[1], "")
+            done += len(batch)
             if on_progress is not None:
-                on_progress("indexing words", first + len(batch), len(rows))
+                on_progress("indexing words", done, done)
 
 
 def damaged(folder: Path) -> dict[Path, str]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
-from hades.graph.arrays import Ints
+from hades.graph.arrays import Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.terms import ChunkTerms
@@ -80,14 +80,28 @@ class TableChanges:
         return TableChanges([np.unique(np.concatenate([_NONE, *self.chunks, *other.chunks]))])
 
 
+class ReadTerms(ChunkTerms):
+    """The words of chunks, read from their texts when somebody asks for them."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self.store = store
+
+    def having(self, chunks: Ints, terms: Sequence[str]) -> Floats32:
+        """By chunk and term: 1 where the chunk has the term."""
+        said = searched_texts(self.store, chunks.tolist())
+        self.put((one, stems(text)) for one, text in said.items())
+        return super().having(chunks, terms)
+
+
 class Tables(Derived):
     """Mentions, stated links, edges, merges and the order of chunks."""
 
     NAME, FORMAT, FED, OWN = "links", 6, _TABLES, {"mentions": _MENTIONS}
     terms: ChunkTerms
 
-    def __init__(self, store: Store, folder: Path) -> None:
-        super().__init__(store, folder)
+    def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
+        super().__init__(store, folder, saved=saved)
         self.read_at = self.change
         """The change these were read at from files; 0: they are made anew."""
 
@@ -103,7 +117,7 @@ class Tables(Derived):
 
     def catch_up(self, chunks: Ints, on_progress: Progress | None = None) -> TableChanges | None:
         """Read what was written since, None when there was nothing; `chunks` are all ids."""
-        generation, change = self._store.changefeed.stand()
+        generation, change = self.store.changefeed.stand()
         if (generation, change) == (self._generation, self.change):
             return None
         changed = TableChanges(everything=generation != self._generation)
@@ -113,7 +127,8 @@ class Tables(Derived):
         changed.everything |= bool(counts["merges"])
         new = sum(counts.values()) - counts["subjects"]  # those are read whole each time
         new += self._catch_up_mentions(chunks, changed, on_progress)
-        new += self._catch_up_terms(on_progress)
+        if self._saved:  # else the words of what is asked about are read when they are needed
+            new += self._catch_up_terms(on_progress)
         changed.everything |= self._drop_purged(chunks)
         self.change = change
         if new >= SAVED_AFTER_ROWS:
@@ -124,7 +139,7 @@ class Tables(Derived):
         self, ids: Ints, changed: TableChanges, on_progress: Progress | None
     ) -> int:
         after, new = (0, 0), 0
-        while rows := self._store.changefeed.mentions(self.change, after, _BATCH_ROWS):
+        while rows := self.store.changefeed.mentions(self.change, after, _BATCH_ROWS):
             changed.chunks.append(self._put_mentions(rows, ids))
             after, new = (rows[-1][0], rows[-1][1]), new + len(rows)
             if on_progress is not None and new >= _BATCH_ROWS:
@@ -134,10 +149,10 @@ class Tables(Derived):
         return new
 
     def _catch_up_terms(self, on_progress: Progress | None) -> int:
-        chunks = [row[0] for row in self._store.changefeed.since("chunks", self.change)]
+        chunks = [row[0] for row in self.store.changefeed.since("chunks", self.change)]
         for first in range(0, len(chunks), _BATCH_TEXTS):
             batch = chunks[first : first + _BATCH_TEXTS]
-            said = searched_texts(self._store, batch)
+            said = searched_texts(self.store, batch)
             self.terms.put((one, stems(text)) for one, text in said.items())
             if on_progress is not None and len(chunks) > _BATCH_TEXTS:
                 on_progress("reading words", min(first + _BATCH_TEXTS, len(chunks)), len(chunks))
@@ -203,4 +218,6 @@ class Tables(Derived):
     def _forget(self, generation: str) -> None:
         super()._forget(generation)
         self._places, self.terms = Columns({"place": np.uint32}), ChunkTerms()
+        if not self._saved:
+            self.terms = ReadTerms(self.store)
         self._parts |= {"places": self._places, "terms": self.terms}

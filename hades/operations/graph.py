@@ -46,7 +46,7 @@ def paths(
 
     view._bring_up_to_date(None)
     ends = view._named_node(source), view._named_node(target)
-    with view._engine.query_context(view._where()) as query:
+    with view._engine.query_context(view._where(), nodes=ends) as query:
         return neighbourhood.paths(query, *ends, limit=limit, hops=hops)
 
 
@@ -73,7 +73,7 @@ def neighbours(
 
     view._bring_up_to_date(None)
     node = view._named_node(name)
-    with view._engine.query_context(view._where()) as query:
+    with view._engine.query_context(view._where(), nodes=[node]) as query:
         if chosen is not None:
             return edge_walk.neighbours(query, node, chosen, limit=limit, hops=hops)
         return neighbourhood.neighbours(query, node, limit=limit, hops=hops)
@@ -105,7 +105,7 @@ def subgraph(
 
     view._bring_up_to_date(None)
     nodes = [view._named_node(name) for name in names]
-    with view._engine.query_context(view._where()) as query:
+    with view._engine.query_context(view._where(), nodes=nodes) as query:
         if chosen is not None:
             return edge_walk.subgraph(query, nodes, chosen, limit=limit, hops=hops)
         return neighbourhood.subgraph(query, nodes, limit=limit, hops=hops)
@@ -138,7 +138,7 @@ def working_memory(
     from hades.recall.working import RELATED_AT_MOST, gather
 
     where, node = view._where(), view._named_node(topic)
-    with view._engine.query_context(where) as query:
+    with view._engine.query_context(where, nodes=[node]) as query:
         near = neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
     with view._store.snapshot():
         return gather(view._store, where, topic, near, budget)

@@ -208,6 +208,7 @@ def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
     view._index_pending(on_progress)
 
     def indexes() -> None:
+        view._finder.make_database_index(on_progress)
         with view._engine.query_context(view._where(), on_progress):
             pass
 

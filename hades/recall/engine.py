@@ -8,7 +8,7 @@ Each stage is a file of its own here; this one puts them in order, within the pl
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path as FilePath
@@ -85,8 +85,11 @@ class RecallEngine:
         encoded = retrieve.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:
             with run.stage("open", reads_all=True) as stage:
-                query = moment.enter_context(self.query_context(where, on_progress))
+                query = moment.enter_context(self.query_context(where, on_progress, asked))
                 stage.found = int(query.mask.sum())
+                if not query.indexes.is_whole:
+                    read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
+                    stage.note(Reason.FALLBACK, f"{read} were read: memory_mb is less than all")
                 if len(asked) < len(question):
                     stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
                 if encoded is not None:
@@ -103,7 +106,7 @@ class RecallEngine:
         """The passages in the order of one system, best first, whatever it costs."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
-        with self.query_context(where, on_progress) as query:
+        with self.query_context(where, on_progress, question) as query:
             found = self._found(where, query, question)
             scores = system_scores(found, system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
@@ -114,7 +117,7 @@ class RecallEngine:
 
     def examine(self, where: Where, question: str) -> tuple[list[Chunk], Table]:
         """The candidates for a question and their features: what a ranker learns from."""
-        with self.query_context(where) as query:
+        with self.query_context(where, None, question) as query:
             found = self._found(where, query, question, read_intent(question)[0])
             ids = query.graph.chunks[found.numbers].tolist()
             chunks = self._store.chunks.find(ids, where.as_of)
@@ -191,15 +194,20 @@ class RecallEngine:
 
     @contextmanager
     def query_context(
-        self, where: Where, on_progress: Progress | None = None
+        self,
+        where: Where,
+        on_progress: Progress | None = None,
+        question: str = "",
+        nodes: Sequence[int] = (),
     ) -> Iterator[QueryContext]:
         """The memory at the moment of a question, narrowed to what may be shown.
 
-        Inside, the store and the indexes stay as they are at that moment.
+        Inside, the store and the indexes stay as they are at that moment. Of a memory that is
+        too large to hold, only what is around the question and the nodes is there.
         """
         with ExitStack() as moment:
-            with self.finder.caught_up(moment, where.space, on_progress) as current:
-                graphs = self.finder.graphs  # read once: a purge may drop them meanwhile
+            with self.finder.around(moment, where, question, nodes, on_progress) as current:
+                graphs = self.finder.graphs_of(current)  # read once: a purge may drop them
                 graphs.catch_up(current, on_progress)
                 graph = graphs.at(current, where.space, where.as_of)
                 earlier = current.earlier(where.space, where.as_of)

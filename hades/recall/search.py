@@ -7,6 +7,7 @@ their own, since most questions name few things.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from hades.domain.names import name_key, words
 from hades.domain.times import AsOf
@@ -22,12 +24,19 @@ from hades.errors import InvalidInput
 from hades.graph.arrays import Flags
 from hades.index.array_store import drop_files, late_damage
 from hades.index.graph_cache import GraphCache
-from hades.index.indexes import Indexes
+from hades.index.indexes import Indexes, usable
+from hades.index.space_words import SpaceWords
 from hades.models.encoder import Encoder, load_encoder
+from hades.recall import excerpts
 from hades.recall.plan import RETRIEVERS, RetrieverName
+from hades.settings import load_settings
 from hades.store.records import Progress
 from hades.store.store import Store
 
+if TYPE_CHECKING:
+    from hades.store.postgres.pgvector import PgVector
+
+_LOG = logging.getLogger(__name__)
 OVERFETCH = 5
 """Each retriever looks for so many times the wanted number, so that the mean has both scores."""
 NAME_WORDS_AT_MOST = 8
@@ -59,6 +68,7 @@ class Finder:
         """Held while what was remembered is indexed: once is enough."""
         self._catching_up = threading.RLock()
         self._damaged = 0
+        self._may_hold = load_settings().memory_mb << 20
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -72,15 +82,75 @@ class Finder:
         return Indexes(self._store, self.encoder.model, self.encoder.dims)
 
     @cached_property
+    def _space_words(self) -> SpaceWords:
+        """The words of a memory of which only excerpts are read."""
+        return SpaceWords(self._store, usable(self._store.index_folder))
+
+    def is_too_large(self) -> bool:
+        """Whether a process may not hold the indexes, and the database can be asked instead."""
+        index = self._database_index()
+        if index is None or index.is_ready:
+            return index is not None
+        _LOG.warning(
+            "the indexes of %s take more than memory_mb: run `hades warm`, to ask it instead",
+            self._store.database.place,
+        )
+        return False
+
+    def make_database_index(self, on_progress: Progress | None = None) -> None:
+        """Let the database find vectors, where a process may not hold them all."""
+        index = None if self._store.read_only else self._database_index()
+        if index is not None and not index.is_ready:
+            index.build(on_progress)
+
+    def _database_index(self) -> PgVector | None:
+        """What to ask instead of indexes that take more memory than allowed; None: they do not."""
+        if self._store.database.last_id("chunks", "id") * excerpts.BYTES_A_CHUNK <= self._may_hold:
+            return None
+        return self._store.vector_index(self.encoder.model)
+
+    @cached_property
     def graphs(self) -> GraphCache:
         """The graph arrays, as they were saved."""
         return GraphCache(self._store, self.indexes.folder)
 
+    def graphs_of(self, indexes: Indexes) -> GraphCache:
+        """The graph arrays that go with indexes: kept, or those of an excerpt."""
+        if indexes.is_whole:
+            return self.graphs
+        return GraphCache(indexes.store, indexes.folder, saved=False)
+
     def forget(self) -> None:
         """Let go of the indexes: their files are gone."""
         with self._catching_up:
-            self.__dict__.pop("indexes", None)
-            self.__dict__.pop("graphs", None)
+            for name in ("indexes", "graphs", "_space_words"):
+                self.__dict__.pop(name, None)
+
+    @contextmanager
+    def around(
+        self,
+        moment: ExitStack,
+        where: Where,
+        question: str,
+        nodes: Sequence[int] = (),
+        on_progress: Progress | None = None,
+    ) -> Iterator[Indexes]:
+        """The indexes up to date, as `caught_up` has them; of a memory that is too large, those
+        of an excerpt around a question and some nodes."""
+        if not self.is_too_large():
+            with self.caught_up(moment, where.space, on_progress) as current:
+                yield current
+            return
+        self.forget()
+        moment.enter_context(self._store.snapshot())
+        words = self._space_words.of(where.space, *self._store.changefeed.stand(), on_progress)
+        part = excerpts.gather(
+            *(self._store, self.encoder, words, where.space, where.as_of, question),
+            *(_keys(question), nodes, self.topics(where)),
+        )
+        indexes = Indexes(part, self.encoder.model, self.encoder.dims, self._space_words)
+        indexes.catch_up(where.space, on_progress)
+        yield indexes
 
     @contextmanager
     def caught_up(
@@ -119,7 +189,7 @@ class Finder:
         """The best passages for a question at a moment, best first."""
         space, as_of = where.space, where.as_of
         with ExitStack() as moment:
-            with self.caught_up(moment, space, on_progress) as current:
+            with self.around(moment, where, question, (), on_progress) as current:
                 mask, indexes = current.visible(space, as_of), current.snapshot()
             topics = self.topics(where)
             if topics is not None:
@@ -159,14 +229,7 @@ class Finder:
         self, space: int, question: str, indexes: Indexes, mask: Flags, known: int
     ) -> dict[int, float]:
         """Chunks that mention what the question names; a rarer name counts for more."""
-        row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
-        keys = {
-            " ".join(row[first : first + length])
-            for length in range(1, NAME_WORDS_AT_MOST + 1)
-            for first in range(len(row) - length + 1)
-        }
-        keys |= {name_key(key) for key in keys}
-        mentioned = self._store.mentions.mentioned(space, sorted(keys), known)
+        mentioned = self._store.mentions.mentioned(space, _keys(question), known)
         there = indexes.among(mask, [chunk for _, chunk in mentioned])
         chunks: dict[int, list[int]] = {}
         for (entity, chunk), is_there in zip(mentioned, there, strict=True):
@@ -205,6 +268,17 @@ class Finder:
             for one, score in scores.items()
             if one in chunks
         ]
+
+
+def _keys(question: str) -> list[str]:
+    """The keys of all names a question may say."""
+    row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
+    keys = {
+        " ".join(row[first : first + length])
+        for length in range(1, NAME_WORDS_AT_MOST + 1)
+        for first in range(len(row) - length + 1)
+    }
+    return sorted(keys | {name_key(key) for key in keys})
 
 
 def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:

@@ -5,28 +5,28 @@ Rows are plain tuples; an open end is FOREVER, so that it can be compared as a n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hades.domain.times import FOREVER
 from hades.store.database import Database, Glob
 from hades.store.topics import STATE_THEN
 
-_SINCE = {
+SINCE = {
     "chunks": "SELECT c.id, c.topic, t.space, t.kind = 'note' FROM chunks c {by} "
     "JOIN topics t ON t.id = c.topic "
-    "WHERE c.change > ? ORDER BY c.id",
+    "WHERE {which} ORDER BY c.id",
     "presences": "SELECT id, chunk, valid_from, coalesce(valid_to, {end}), recorded_at, "
-    "coalesce(retired_at, {end}) FROM presences {by} WHERE change > ? ORDER BY id",
+    "coalesce(retired_at, {end}) FROM presences {by} WHERE {which} ORDER BY id",
     "entities": "SELECT id, space, origin, recorded_at FROM entities {by} "
-    "WHERE change > ? ORDER BY id",
+    "WHERE {which} ORDER BY id",
     "derived_edges": "SELECT id, chunk, source, relation, target, weight FROM derived_edges {by} "
-    "WHERE change > ? ORDER BY id",
+    "WHERE {which} ORDER BY id",
     "edges": "SELECT row, id, space, source, relation, target, weight, valid_from, "
     "coalesce(valid_to, {end}), recorded_at, coalesce(retired_at, {end}) FROM edges {by} "
-    "WHERE change > ? ORDER BY row",
+    "WHERE {which} ORDER BY row",
     "merges": "SELECT id, space, entity, target, recorded_at, coalesce(retired_at, {end}) "
-    "FROM merges WHERE change > ? ORDER BY id",
+    "FROM merges WHERE {which} ORDER BY id",
     "subjects": "SELECT id, entity FROM topics WHERE entity IS NOT NULL AND ? >= 0 ORDER BY id",
     # Of a topic with a plan, both what holds and what is planned: what is there decides.
     "order": "WITH changed AS (SELECT topic FROM chunks WHERE change > ?1 UNION "
@@ -61,12 +61,20 @@ class Changefeed:
         """The rows of a kind written after a change."""
         # Left to itself an engine may read all rows in their order rather than sort the new ones.
         by = f"INDEXED BY {what}_change" if change else ""
-        return self._database.rows(_SINCE[what].format(end=FOREVER, by=by), change)
+        return self._database.rows(
+            SINCE[what].format(end=FOREVER, by=by, which="change > ?"), change
+        )
 
-    def said(self, space: int, change: int) -> list[tuple[Any, ...]]:
+    def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
+        """Of a part of a memory: by entity how many mentions it has in the whole memory, and how
+        many chunks that has; None: this is the whole."""
+        return None
+
+    def said(self, space: int, change: int, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
         """Presences of a space written after a change: id, chunk, topic, a note?, four times."""
         by = "INDEXED BY presences_change" if change else ""
-        return self._database.rows(
+        return self._database.batches(
+            at_once,
             "SELECT p.id, p.chunk, t.id, t.kind = 'note', p.valid_from, "
             f"coalesce(p.valid_to, {FOREVER}), p.recorded_at, coalesce(p.retired_at, {FOREVER}) "
             f"FROM presences p {by} JOIN chunks c ON c.id = p.chunk JOIN topics t "

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+import copy
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hades.domain.times import Clock
 from hades.domain.topics import Change
@@ -20,12 +21,16 @@ from hades.store.entities import Entities
 from hades.store.idempotency import Idempotency
 from hades.store.mentions import Mentions
 from hades.store.opening import open_database
+from hades.store.postgres.excerpt import ExcerptFeed
 from hades.store.proposals import Proposals
 from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
 from hades.store.sqlite import copying
 from hades.store.sqlite.database import SqliteDatabase
 from hades.store.topics import Topics
+
+if TYPE_CHECKING:
+    from hades.store.postgres.pgvector import PgVector
 
 
 class Store:
@@ -167,6 +172,22 @@ class Store:
                 )
             copying.restore(database, given._file("restored"), actor, on_progress)
         self.chunks.forget_contents()
+
+    # A part of a large memory
+
+    def vector_index(self, encoder: str) -> PgVector | None:
+        """The index of an encoder's vectors that the database has; None: this is a file."""
+        if isinstance(self.database, SqliteDatabase):
+            return None
+        from hades.store.postgres.pgvector import PgVector
+
+        return PgVector(self.database, encoder)
+
+    def excerpt(self, chunks: Sequence[int], nodes: Sequence[int]) -> Store:
+        """The same memory with a changefeed of these chunks, and what is around nodes, only."""
+        made = copy.copy(self)
+        made.changefeed = ExcerptFeed(self.database, chunks, nodes)
+        return made
 
     def _file(self, what: str) -> SqliteDatabase:
         if not isinstance(self.database, SqliteDatabase):

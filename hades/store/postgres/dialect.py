@@ -9,6 +9,9 @@ from typing import Any
 
 from hades.store.database import Glob
 
+_LONG_LIST = 50
+"""A longer list of numbers is sent as text, which PostgreSQL reads as what it is compared with:
+psycopg takes a microsecond for each number otherwise."""
 _MARK = r"(\?\d*|:[a-z_]+)"
 _RULES = (
     (re.compile("%"), "%%"),
@@ -62,6 +65,8 @@ def defined(statement: str) -> str:
 
 
 def _value(value: Any) -> Any:
+    if type(value) is list and len(value) > _LONG_LIST and type(value[0]) is int:
+        return "{" + ",".join(map(str, value)) + "}"
     return _regular(value) if type(value) is Glob else value
 
 

