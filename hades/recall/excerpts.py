@@ -15,7 +15,7 @@ from hades.domain.times import FOREVER, AsOf
 from hades.errors import HadesError
 from hades.index.words import Words
 from hades.models.encoder import Encoder
-from hades.store.postgres.excerpt import beside, hop
+from hades.store.excerpt import beside, hop
 from hades.store.store import Store
 
 BYTES_A_CHUNK = 6_500

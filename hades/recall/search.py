@@ -105,7 +105,7 @@ class Finder:
 
     def _database_index(self) -> PgVector | None:
         """What to ask instead of indexes that take more memory than allowed; None: they do not."""
-        if self._store.database.last_id("chunks", "id") * excerpts.BYTES_A_CHUNK <= self._may_hold:
+        if self._store.mentions.last_chunk() * excerpts.BYTES_A_CHUNK <= self._may_hold:
             return None
         return self._store.vector_index(self.encoder.model)
 

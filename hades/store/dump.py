@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -104,7 +103,8 @@ def dump(database: Database) -> Iterator[dict[str, Any]]:
     content: bytes | None = None
     topics: dict[int, str] = {}
     for table, sql in _TABLES.items():
-        names = re.findall(r'(\w+)"?(?=,| FROM)', sql[: sql.index(" FROM") + 5])
+        listed = sql.removeprefix("SELECT ").partition(" FROM")[0].split(", ")
+        names = [one.rpartition(" ")[2].rpartition(".")[2].strip('"') for one in listed]
         with intact(f"A record of {table}"):
             for row in (row for rows in database.batches(_AT_ONCE, sql) for row in rows):
                 record = {"table": table, **dict(zip(names, row, strict=True))}

@@ -18,10 +18,10 @@ from hades.store.clocks import clock_problems
 from hades.store.derived_edges import DerivedEdges
 from hades.store.edges import Edges
 from hades.store.entities import Entities
+from hades.store.excerpt import ExcerptFeed
 from hades.store.idempotency import Idempotency
 from hades.store.mentions import Mentions
 from hades.store.opening import open_database
-from hades.store.postgres.excerpt import ExcerptFeed
 from hades.store.proposals import Proposals
 from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources

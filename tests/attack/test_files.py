@@ -23,7 +23,7 @@ HOSTILE = {
     "zip_bomb.epub": (files.zip_bomb(), "unpacks to 600 MB"),
     "pdf_text_bomb.pdf": (files.pdf_text_bomb(3_000_000), ""),
     "pdf_many_pages.pdf": (files.pdf_many_pages(), ""),
-    "deep.json": (files.deep_json(), "No reader knows"),
+    "deep.json": (files.deep_json(), "data rather than text"),
 }
 
 
