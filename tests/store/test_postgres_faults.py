@@ -365,8 +365,8 @@ def test_a_question_whose_statement_runs_away_is_given_up(own: OwnServer) -> Non
     with hades.open(f"{own.address}&schema=runaway") as memory:
         memory.remember("tram", "The tram stops at the harbour.")
         assert memory.recall("Where does the tram stop?").passages
-        own.run("ALTER TABLE runaway.chunks RENAME TO chunks_kept")
-        own.run("CREATE VIEW runaway.chunks AS SELECT c.* FROM runaway.chunks_kept c, pg_sleep(60)")
+        own.run("ALTER TABLE runaway.placements RENAME TO kept")
+        own.run("CREATE VIEW runaway.placements AS SELECT k.* FROM runaway.kept k, pg_sleep(60)")
         memory._store.chunks.forget_contents()
         with pytest.raises(hades.Unavailable, match="took too long"):
             memory.recall("Where does the tram stop?")
