@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from hades.domain.topics import Chunk, State
 
 SIMILAR_TO = "similar_to"
 """The relation of names that are only alike: nobody told it."""
+
+
+Numbers = TypeVar("Numbers", bound=Any)
+"""An int, or an array of them."""
 
 
 class NodeKind(IntEnum):
@@ -27,6 +31,19 @@ class NodeKind(IntEnum):
     def label(self) -> str:
         """The word for it: `topic`, `entity`, `chunk`."""
         return self.name.lower()
+
+    def node(self, row: Numbers) -> Numbers:
+        """The node of a row of this kind, or those of an array of rows."""
+        return row << 3 | self  # type: ignore[no-any-return]
+
+    def has(self, node: Any) -> Any:
+        """Whether a node is of this kind; of an array, which ones are."""
+        return node & 7 == self
+
+
+def row_of(node: Numbers) -> Numbers:
+    """The row of a node, whatever its kind, or those of an array of nodes."""
+    return node >> 3  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)

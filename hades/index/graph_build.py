@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hades.domain.graph import NodeKind
+from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Ints, spread
 from hades.index.graph_view import (
@@ -309,9 +309,9 @@ def _stated(
     stand = stand[moment.visible[at[stand]]]
 
     def numbers(nodes: Ints) -> Ints:
-        entity = np.searchsorted(entities, nodes >> 3)
-        known = (nodes & 7 == NodeKind.ENTITY) & is_at(entities, entity, nodes >> 3)
-        found = np.where(nodes & 7 == NodeKind.TOPIC, first_topic + (nodes >> 3), -1)
+        entity = np.searchsorted(entities, row_of(nodes))
+        known = NodeKind.ENTITY.has(nodes) & is_at(entities, entity, row_of(nodes))
+        found = np.where(NodeKind.TOPIC.has(nodes), first_topic + row_of(nodes), -1)
         found[known] = first_entity + roots[entity[known]]
         return found
 
@@ -326,7 +326,7 @@ def _stated(
     own_chunk, own_topic = _chunks_of(tables, chunks, moment, topics)
     rows = tables["subjects"]
     used = _among(topics, rows["topic"])
-    subject = numbers(rows["entity"][used] << 3 | NodeKind.ENTITY)
+    subject = numbers(NodeKind.ENTITY.node(rows["entity"][used]))
     source = np.concatenate([source, own_chunk, first_topic + rows["topic"][used]])
     target = np.concatenate([target, first_topic + own_topic, subject])
     weight = np.concatenate([weight, np.ones(len(own_chunk) + len(subject))])
@@ -384,7 +384,7 @@ def _in_order(tables: Tables, chunks: Ints, moment: GraphMoment) -> tuple[Ints, 
 def _last_topic(tables: Tables) -> int:
     edges, links = tables["edges"], tables["derived_edges"]
     nodes = [edges["source"], edges["target"], links["source"], links["target"]]
-    topics = [one[one & 7 == NodeKind.TOPIC] >> 3 for one in nodes]
+    topics = [row_of(one[NodeKind.TOPIC.has(one)]) for one in nodes]
     return max((int(one.max(initial=0)) for one in topics), default=0)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hades.domain.graph import NodeKind
+from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Floats, Ints
 
@@ -133,24 +133,24 @@ class GraphView:
     def numbers(self, nodes: Ints) -> Ints:
         """The numbers of many nodes, -1 for those that are not in the graph."""
         found = np.full(len(nodes), -1, np.int64)
-        ids = nodes >> 3
+        ids = row_of(nodes)
         for kind, known in ((NodeKind.CHUNK, self.chunks), (NodeKind.ENTITY, self.entities)):
-            own = np.flatnonzero(nodes & 7 == kind)
+            own = np.flatnonzero(kind.has(nodes))
             at = np.searchsorted(known, ids[own])
             there = is_at(known, at, ids[own])
             at = at[there]
             found[own[there]] = self.first_entity + self.roots[at] if kind == 1 else at
-        topic = np.flatnonzero((nodes & 7 == NodeKind.TOPIC) & (ids < self.n - self.first_topic))
+        topic = np.flatnonzero(NodeKind.TOPIC.has(nodes) & (ids < self.n - self.first_topic))
         found[topic] = self.first_topic + ids[topic]
         return found
 
     def node(self, number: int) -> int:
         """The node of a number."""
         if number < self.first_entity:
-            return int(self.chunks[number]) << 3 | NodeKind.CHUNK
+            return NodeKind.CHUNK.node(int(self.chunks[number]))
         if number < self.first_topic:
-            return int(self.entities[number - self.first_entity]) << 3 | NodeKind.ENTITY
-        return (number - self.first_topic) << 3 | NodeKind.TOPIC
+            return NodeKind.ENTITY.node(int(self.entities[number - self.first_entity]))
+        return NodeKind.TOPIC.node(number - self.first_topic)
 
 
 def is_at(ids: Ints, at: Ints, wanted: Ints) -> Flags:

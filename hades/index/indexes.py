@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hades.domain.graph import NodeKind
+from hades.domain.graph import NodeKind, row_of
 from hades.domain.times import FOREVER, AsOf, to_micros
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.index.columns import Columns
@@ -110,16 +110,16 @@ class Indexes(Derived):
 
     def _new_vectors(self, kind: NodeKind) -> Iterator[tuple[Ints, npt.NDArray[np.float16]]]:
         for rows in self.store.changefeed.vectors(self._encoder, self.change, _VECTORS_BATCH):
-            kept = [row for row in rows if row[0] & 7 == kind]
-            ids = np.array([node >> 3 for node, _ in kept], np.int64)
+            kept = [row for row in rows if kind.has(row[0])]
+            ids = np.array([row_of(node) for node, _ in kept], np.int64)
             size = 2 * self.vectors.dims  # what follows are the sentences of a note
             flat = np.frombuffer(b"".join(vector[:size] for _, vector in kept), np.float16)
             yield ids, flat.reshape(len(kept), self.vectors.dims)
 
     def _drop_purged(self) -> None:
         nodes = self._purged()
-        self.facts.drop(nodes[nodes & 7 == NodeKind.EDGE] >> 3)
-        gone = nodes[nodes & 7 == NodeKind.CHUNK] >> 3
+        self.facts.drop(row_of(nodes[NodeKind.EDGE.has(nodes)]))
+        gone = row_of(nodes[NodeKind.CHUNK.has(nodes)])
         if len(gone):
             self.chunks.drop(gone)
             presences = self._columns["presences"]

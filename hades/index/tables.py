@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hades.domain.graph import NodeKind
+from hades.domain.graph import NodeKind, row_of
 from hades.graph.arrays import Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
@@ -192,7 +192,7 @@ class Tables(Derived):
         nodes = self._purged()
         if not len(nodes):
             return False
-        gone = {kind: nodes[nodes & 7 == kind] >> 3 for kind in NodeKind}
+        gone = {kind: row_of(nodes[kind.has(nodes)]) for kind in NodeKind}
         keys = self.mentions["key"]
         chunk, entity = keys >> _ENTITY_BITS, keys & ((1 << _ENTITY_BITS) - 1)
         stay = ~np.isin(chunk, gone[NodeKind.CHUNK]) & ~np.isin(entity, gone[NodeKind.ENTITY])

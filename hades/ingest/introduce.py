@@ -140,9 +140,9 @@ class Introducer:
         self._store.derived_edges.add(
             write,
             chunk,
-            mention << 3 | NodeKind.ENTITY,
+            NodeKind.ENTITY.node(mention),
             relation,
-            meant << 3 | NodeKind.ENTITY,
+            NodeKind.ENTITY.node(meant),
             weight=weight.value,
             evidence="",
             components=weight.components,
@@ -179,7 +179,7 @@ class Introducer:
         entity = self._store.mentions.entity(
             write, self._space, name, kind, Origin.EXTRACTED, symbol=symbol
         )
-        return entity << 3 | NodeKind.ENTITY
+        return NodeKind.ENTITY.node(entity)
 
     def _nearness(
         self, stated: Introductions, chunks: Sequence[int]
@@ -190,7 +190,7 @@ class Introducer:
         a passage says nothing about its likeness to itself.
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
-        nodes = [chunk << 3 | NodeKind.CHUNK for chunk in chunks]
+        nodes = [NodeKind.CHUNK.node(chunk) for chunk in chunks]
         packed = self._store.chunks.vectors(self._model(), nodes) if self._model else {}
         vectors = {node: np.frombuffer(raw, np.float16) for node, raw in packed.items()}
 

@@ -148,7 +148,7 @@ class Phases:
         done, total = 0, edges.waiting(encoder.model)
         while batch := edges.unembedded(encoder.model, BATCH_TEXTS):
             texts = {
-                row[1] << 3 | NodeKind.EDGE: [fact_words(*row[2:])]
+                NodeKind.EDGE.node(row[1]): [fact_words(*row[2:])]
                 for row in batch
                 if row[3] != SIMILAR_TO
             }
@@ -200,7 +200,7 @@ class Phases:
         for one in chunks:
             whole = texts.get(one, "")
             parts = [whole, *(note_sentences(whole) if one in notes else ())]
-            node = one << 3 | NodeKind.CHUNK
+            node = NodeKind.CHUNK.node(one)
             embedded[node] = [with_heading(headings[one], part) for part in parts]
         return embedded
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.graph import Entity, Mentioned, NodeKind, Related, Resolution
+from hades.domain.graph import Entity, Mentioned, NodeKind, Related, Resolution, row_of
 from hades.domain.names import characters_at
 from hades.domain.rules import clean_name, clean_number
 from hades.errors import InvalidInput
@@ -169,5 +169,5 @@ def _own_entities(view: View, name: str) -> tuple[list[int], int, int]:
     """The entities a name stands for, and this view's moment."""
     store = view._store
     nodes = store.entities.same_as(view._space_id, view._named_node(name), view.as_of)
-    own = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
+    own = [row_of(node) for node in nodes if NodeKind.ENTITY.has(node)]
     return own, *store.moment(view.as_of)

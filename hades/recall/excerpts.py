@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from hades.domain.graph import NodeKind
+from hades.domain.graph import NodeKind, row_of
 from hades.domain.times import FOREVER, AsOf
 from hades.errors import HadesError
 from hades.index.words import Words
@@ -54,10 +54,10 @@ def gather(
         else:
             near = index.nearest(vector.tolist(), NEAREST, space, valid, known, topics)
     said = words.best(question, valid, known, SAID, topics, earlier=True) if question else []
-    own = [node >> 3 for node in nodes if node & 7 == NodeKind.CHUNK]
-    for topic in (node >> 3 for node in nodes if node & 7 == NodeKind.TOPIC):
+    own = [row_of(node) for node in nodes if NodeKind.CHUNK.has(node)]
+    for topic in (row_of(node) for node in nodes if NodeKind.TOPIC.has(node)):
         own += store.chunks.ever_of(topic)[-STARTS:]
-    named = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
+    named = [row_of(node) for node in nodes if NodeKind.ENTITY.has(node)]
     named += [entity for _, entity in store.mentions.named(space, keys, known)] if keys else []
     mixed = zip_longest(near, (chunk for chunk, _ in said))
     found = [*own, *(one for pair in mixed for one in pair if one is not None)]
@@ -65,5 +65,5 @@ def gather(
     first = hop(store.database, starts, named, FIRST_HOP, NAMED_WORTH)
     second = hop(store.database, first[:STARTS_AGAIN], [], SECOND_HOP, NAMED_WORTH)
     next_to = beside(store.database, [*starts, *first[:STARTS]], nodes, BESIDE)
-    ends = [*nodes, *(one << 3 | NodeKind.ENTITY for one in named)]
+    ends = [*nodes, *(NodeKind.ENTITY.node(one) for one in named)]
     return store.excerpt([*found, *first, *second, *next_to], ends)

@@ -112,8 +112,8 @@ def _nodes_of(query: QueryContext, topics: set[int]) -> list[int]:
     """The nodes that edges of topics lead from and to: themselves and their subjects."""
     subjects = query.store.changefeed.since("subjects", 0)
     return [
-        *(topic << 3 | NodeKind.TOPIC for topic in topics),
-        *(entity << 3 | NodeKind.ENTITY for topic, entity in subjects if topic in topics),
+        *(NodeKind.TOPIC.node(topic) for topic in topics),
+        *(NodeKind.ENTITY.node(entity) for topic, entity in subjects if topic in topics),
     ]
 
 

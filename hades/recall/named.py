@@ -51,7 +51,7 @@ def names_in(question: str, graph: GraphView, lookup: Lookup) -> Ints:
 
 def _numbers(graph: GraphView, entities: Sequence[int]) -> list[int]:
     """The entities' numbers; -1 for hubs and for what nothing is said of."""
-    nodes = np.array(entities, np.int64) << 3 | NodeKind.ENTITY
+    nodes = NodeKind.ENTITY.node(np.array(entities, np.int64))
     numbers = graph.numbers(nodes)
     there = np.flatnonzero(numbers >= 0)
     numbers[there] -= graph.first_entity

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hades.domain.answer import Neighbour, Path, Subgraph, SubgraphEdge, SubgraphNode
-from hades.domain.graph import NodeKind
+from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Neighbours
 from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
@@ -147,10 +147,10 @@ def _numbers(query: QueryContext, node: int) -> list[int]:
     number = graph.number(node)
     if number is not None and graph.adjacency.of(np.array([number]))[0][0]:
         return [number]
-    if node & 7 != NodeKind.TOPIC:
+    if not NodeKind.TOPIC.has(node):
         return []
-    chunks = query.store.chunks.ever_of(node >> 3)
-    numbers = (graph.number(chunk << 3 | NodeKind.CHUNK) for chunk in chunks)
+    chunks = query.store.chunks.ever_of(row_of(node))
+    numbers = (graph.number(NodeKind.CHUNK.node(chunk)) for chunk in chunks)
     return [one for one in numbers if one is not None and graph.visible[one]]
 
 

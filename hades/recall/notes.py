@@ -70,7 +70,7 @@ def read_notes(query: QueryContext, numbers: Ints) -> Notes:
     placed = query.store.chunks.find(ids, query.as_of)
     kept = np.array([one in placed for one in ids], np.bool_)
     numbers, ids = numbers[kept], [one for one in ids if one in placed]
-    nodes = [one << 3 | NodeKind.CHUNK for one in ids]
+    nodes = [NodeKind.CHUNK.node(one) for one in ids]
     rows = query.store.chunks.vectors(query.encoder, nodes)
     dims = query.indexes.vectors.dims
     sentences = []

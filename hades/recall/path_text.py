@@ -110,7 +110,7 @@ class PathWriter:
         for source, target, forward in ((one, two, True), (two, one, False)):
             ends = self._graph.node(source), self._graph.node(target)
             for chunk, relation, weight, evidence in self._query.store.derived_edges.between(*ends):
-                number = self._graph.number(chunk << 3 | NodeKind.CHUNK)
+                number = self._graph.number(NodeKind.CHUNK.node(chunk))
                 if number is not None and self._graph.visible[number]:
                     cited = self._chunk(number).id
                     node = self.node(two)
