@@ -9,7 +9,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-ALL = ("store", "ingest", "growth", "graph", "extractor", "recall", "serve")
+ALL = ("store", "ingest", "growth", "graph", "extractor", "recall", "serve", "shards")
 
 
 def main() -> None:
