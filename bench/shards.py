@@ -32,20 +32,26 @@ from psycopg.conninfo import conninfo_to_dict
 
 import hades
 from bench.arxiv import busy
-from bench.table import show
+from bench.table import seconds, show
 from hades.store.postgres import database
 from hades.store.postgres.address import read_server_address
 
 SEED = 13
-CALLS, CALLS_SMALL, WARMING = 120, 40, 10
+CALLS, WARMING = 120, 10
 HELD_BACK_MS = 5.0
-WRITERS, WRITING_S, RACES = 8, 6.0, (1, 2, 4)
+WRITERS, WRITES, RACES = 8, 15, (1, 2, 4)
 MODELLED_WRITERS, RACED = 32, 2_000
 SHARDS, ROUND_TRIPS_MS = (1, 2, 4, 8, 16), (0.2, 1.0, 5.0)
 COORDINATOR_MS = 0.6
 """What a statement takes more by way of Citus's coordinator (docs/scale.md)."""
 FAN_OUT_MS = 0.19
 """And for each shard, where all are asked: a row by its id took 0.45 ms in one, 6.4 in 32."""
+FIGURES: dict[str, Callable[[list[Fetch]], float]] = {
+    "statements": len,
+    "rows": lambda sent: sum(one.rows for one in sent),
+    "bytes": lambda sent: sum(one.size for one in sent),
+    "ms in them": lambda sent: sum(one.ms for one in sent),
+}
 OF_COORDINATOR = r"^(BEGIN|SET|COMMIT|ROLLBACK|SAVEPOINT)|\b(meta|actors|spaces|relations)\b"
 
 
@@ -141,16 +147,12 @@ class Model:
         return RACED / max(free) * 1e3
 
 
-def way(round_trip_ms: float, shards: int = 1, *, by_space: bool = False) -> Trip:
+def way(round_trip_ms: float, shards: int, by_space: bool, one: Fetch) -> float:
     """By a coordinator to the worker of a memory, or to those of rows that are spread by space."""
-
-    def trip(one: Fetch) -> float:
-        if shards == 1 or re.search(OF_COORDINATOR, one.text):
-            return round_trip_ms
-        asks_all = by_space and not re.search(r"\bspace\b", one.text)
-        return 2 * round_trip_ms + COORDINATOR_MS + FAN_OUT_MS * shards * asks_all
-
-    return trip
+    if shards == 1 or re.search(OF_COORDINATOR, one.text):
+        return round_trip_ms
+    asks_all = by_space and not re.search(r"\bspace\b", one.text)
+    return 2 * round_trip_ms + COORDINATOR_MS + FAN_OUT_MS * shards * asks_all
 
 
 @contextmanager
@@ -158,40 +160,39 @@ def opened(text: str) -> Iterator[list[hades.Memory]]:
     """The memory to ask, and empty ones beside it, whose statements are recorded."""
     address, configure = read_server_address(text), database._configure
     query = urlencode(conninfo_to_dict(address.conninfo))
-    schemas = [address.schema, *(f"bench_shards_{number}" for number in range(max(RACES)))]
+    made = [f"bench_shards_{number}" for number in range(max(RACES))]
+    places = [f"postgresql://@/?{query}&schema={schema}" for schema in (address.schema, *made)]
 
     def recording(*given: Any) -> None:
         configure(*given)
         given[-1].cursor_factory = RecordingCursor
 
-    with ExitStack() as stack, patch.object(database, "_configure", recording):
-        places = [f"postgresql://@/?{query}&schema={schema}" for schema in schemas]
+    with psycopg.connect(address.conninfo, autocommit=True) as connection, ExitStack() as stack:
+        for schema in made:
+            drop = f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode()
+            connection.execute(drop)
+            stack.callback(connection.execute, drop)
+        stack.enter_context(patch.object(database, "_configure", recording))
         yield [stack.enter_context(hades.open(place)) for place in places]
-    with psycopg.connect(address.conninfo, autocommit=True) as connection:
-        for schema in schemas[1:]:
-            connection.execute(f"DROP SCHEMA {schema} CASCADE".encode())
 
 
 def writes_a_second(memories: list[hades.Memory]) -> float:
     """Measured: writers that write again at once, each to its memory, statements held back."""
     RecordingCursor.held_back_s = HELD_BACK_MS / 1e3
-    ends = time.perf_counter() + WRITING_S
 
-    def write(number: int) -> int:
-        memory, written = memories[number % len(memories)], 0
-        while time.perf_counter() < ends:
-            memory.remember(f"race/{number}/{time.time_ns()}", "A note of a few words.")
-            written += 1
-        return written
+    def write(number: int) -> None:
+        for written in range(WRITES):
+            name = f"race/{len(memories)}/{number}/{written}"
+            memories[number % len(memories)].remember(name, "A note of a few words.")
 
     with ThreadPoolExecutor(WRITERS) as pool:
-        return sum(pool.map(write, range(WRITERS))) / WRITING_S
+        return WRITERS * WRITES / seconds(lambda: list(pool.map(write, range(WRITERS))))
 
 
 def run(*, small: bool = False) -> None:
     """Record, check the model, and tell of shards."""
     print("## Shards\n")
-    address, count = os.environ.get("HADES_BENCH_MEMORY"), CALLS_SMALL if small else CALLS
+    address, count = os.environ.get("HADES_BENCH_MEMORY"), CALLS // 3 if small else CALLS
     if address is None:
         print("Shards skipped: set HADES_BENCH_MEMORY to a memory in PostgreSQL.\n")
         return
@@ -201,49 +202,36 @@ def run(*, small: bool = False) -> None:
         texts = [" ".join(asked.get(name).content.split()[:12]) for name in names]
         ping = partial(asked._store.database.value, "SELECT 1")
         trip_ms = float(np.median([record(ping)[1][0].ms for _ in range(200)]))
-        asks = [record(partial(asked.recall, text)) for text in texts]
-        writes = [
-            record(partial(notes[0].remember, *one)) for one in zip(names, texts, strict=True)
-        ]
+        asks = [record(partial(asked.recall, text)) for text in texts][WARMING:]
+        notes_of = [partial(notes[0].remember, *one) for one in zip(names, texts, strict=True)]
+        writes = [record(call) for call in notes_of][WARMING:]
         raced = [writes_a_second(notes[:memories]) for memories in RACES]
-    means, checks, models = [], [], []
-    for what, calls in (("recall", asks[WARMING:]), ("remember", writes[WARMING:])):
-        model = Model(calls[::2], trip_ms)
-        models.append(model)
-        sent = [one for _, fetches in calls for one in fetches]
-        sums = len(sent), *(sum(getattr(one, of) for one in sent) for of in ("rows", "size", "ms"))
-        own_ms, row_us = np.mean(model.own_ms), model.row_ms * 1e3
-        means.append((what, *(f"{x:,.1f}" for x in (*np.divide(sums, len(calls)), own_ms, row_us))))
-        measured = np.percentile([ms for ms, _ in calls[1::2]], (50, 95))
-        predicted = model.percentiles(calls[1::2], way(trip_ms))
-        pairs = zip(("p50", "p95"), predicted, measured, strict=True)
-        checks += [(f"{what}, {of} ms", *pair) for of, *pair in pairs]
-    recalls, remembers = models
+    calls = {"recall": asks, "remember": writes}
+    models = {what: Model(some[::2], trip_ms) for what, some in calls.items()}
+    means = [
+        (what, *(f"{np.mean([of(sent) for _, sent in some]):,.1f}" for of in FIGURES.values()))
+        for what, some in calls.items()
+    ]
+    show(f"A call, round trip {trip_ms:.2f} ms; {busy()}", ("call", *FIGURES), means)
+    checks = []
+    for what, some in calls.items():
+        measured = np.percentile([ms for ms, _ in some[1::2]], (50, 95))
+        predicted = models[what].percentiles(some[1::2], partial(way, trip_ms, 1, False))
+        checks += zip((f"{what}, p50 ms", f"{what}, p95 ms"), predicted, measured, strict=True)
     for memories, rate in zip(RACES, raced, strict=True):
         what = f"{WRITERS} writers held back {HELD_BACK_MS:.0f} ms, memories: {memories}; writes/s"
-        predicted = remembers.race(writes, way(trip_ms + HELD_BACK_MS), WRITERS, memories)
-        checks.append((what, predicted, rate))
+        far = partial(way, trip_ms + HELD_BACK_MS, 1, False)
+        checks.append((what, models["remember"].race(writes, far, WRITERS, memories), rate))
+    rows = [(what, f"{p:.1f}", f"{m:.1f}", f"{p / m - 1:+.0%}") for what, p, m in checks]
+    show("The model, checked", ("what", "predicted", "measured", "error"), rows)
     rows = []
     for trip, placed in product(ROUND_TRIPS_MS, ("by memory", "by space")):
         cells = []
         for shards in SHARDS:
-            one = way(trip, shards, by_space=placed == "by space")
+            one = partial(way, trip, shards, placed == "by space")
             locks = shards if placed == "by memory" else 1
-            rate = remembers.race(writes, one, MODELLED_WRITERS, locks)
-            cells.append(f"{recalls.percentiles(asks, one)[0]:.0f} ms, {rate:.0f}/s")
+            rate = models["remember"].race(writes, one, MODELLED_WRITERS, locks)
+            cells.append(f"{models['recall'].percentiles(asks, one)[0]:.0f} ms, {rate:.0f}/s")
         rows.append((f"{trip} ms", placed, *cells))
-    show(
-        f"Recorded, means of a call; round trip {trip_ms:.2f} ms; {busy()}",
-        ("call", "statements", "rows", "bytes", "ms in statements", "ms of its own", "µs a row"),
-        means,
-    )
-    show(
-        "The model, checked by other calls and by a race",
-        ("what", "predicted", "measured", "error"),
-        [(what, f"{p:.1f}", f"{m:.1f}", f"{p / m - 1:+.0%}") for what, p, m in checks],
-    )
-    show(
-        f"Modelled: recall p50, and writes a second of {MODELLED_WRITERS} writers",
-        ("round trip", "placed", *(f"{shards} shards" for shards in SHARDS)),
-        rows,
-    )
+    title = f"Modelled: recall p50, and writes a second of {MODELLED_WRITERS} writers; by shards"
+    show(title, ("round trip", "placed", *map(str, SHARDS)), rows)
