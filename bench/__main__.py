@@ -9,7 +9,10 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-ALL = ("store", "ingest", "growth", "graph", "extractor", "recall", "remote", "serve", "postgres")
+ALL = (
+    *("store", "ingest", "growth", "graph", "extractor", "recall", "remote", "serve"),
+    *("postgres", "shards"),
+)
 
 
 def main() -> None:

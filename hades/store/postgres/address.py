@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode
 
 from platformdirs import user_data_path
 from psycopg import ProgrammingError
@@ -63,15 +63,15 @@ class ServerAddress:
 def read_server_address(text: str) -> ServerAddress:
     """The address somebody wrote; InvalidInput when it is none."""
     try:
-        parts = urlsplit(text)
-        given = dict(parse_qsl(parts.query, keep_blank_values=True))
+        base, _, query = text.partition("?")
+        given = dict(parse_qsl(query, keep_blank_values=True))
         schema = given.pop("schema", DEFAULT_SCHEMA)
         connections = int(given.pop("connections", DEFAULT_CONNECTIONS))
         statement_s = float(given.pop("statement_s", DEFAULT_STATEMENT_S))
         staleness_s = float(given.pop("staleness_s", DEFAULT_STALENESS_S))
         replica = given.pop("replica", "")
-        conninfo = urlunsplit(parts._replace(query=urlencode(given)))
-        conninfo = make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(conninfo)})
+        known = conninfo_to_dict(f"{base}?{urlencode(given)}" if given else base)
+        conninfo = make_conninfo("", **{**_DEFAULTS, **known})
         if replica:
             host, _, port = replica.partition(":")
             elsewhere = {"host": host, "port": port or "5432", "target_session_attrs": "any"}
@@ -89,7 +89,5 @@ def read_server_address(text: str) -> ServerAddress:
         raise InvalidInput(
             f"`statement_s` and `staleness_s` are seconds, at most {LIMIT_AT_MOST_S}."
         )
-    shown = without_password(
-        urlunsplit(parts._replace(query="" if schema == DEFAULT_SCHEMA else f"schema={schema}"))
-    )
+    shown = without_password(base if schema == DEFAULT_SCHEMA else f"{base}?schema={schema}")
     return ServerAddress(conninfo, shown, schema, connections, statement_s, replica, staleness_s)
