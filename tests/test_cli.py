@@ -262,6 +262,9 @@ def test_taking_knowledge_in_and_finding_it(shell: Shell, tmp_path: Path) -> Non
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "cache.md").write_text("# Cache\n\nAnn Lee chose an LRU cache for Acme Institute.\n")
+    assert shell.json("ingest", str(docs), "--dry-run")["added"] == 1
+    assert "nothing at" in shell.refused("ingest", str(tmp_path / "none"))
+    assert "no memory" in shell.refused("topics")  # neither of them made one
     assert "1 added" in shell("ingest", str(docs))
     assert "1 unchanged" in shell("ingest", str(docs))
     assert shell.json("ingest", str(docs), "--dry-run")["unchanged"] == 1

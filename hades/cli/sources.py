@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from functools import partial
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,10 +16,13 @@ import typer
 from hades.cli import app
 from hades.cli.invocation import Invocation, command
 from hades.domain.graph import Resolution
+from hades.errors import InvalidInput, NotFound
 from hades.ingest.summary import Summary
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from hades.memory import Memory
 
 WATCH_EVERY_S = 2.0
 PHASES = ("nodes", "chunks", "embeddings", "edges")
@@ -70,7 +75,9 @@ def ingest(
         phases = tuple(one for one in phases if one != "edges")
     named = {"id": id_field, "title": title, "text": text}
     fields = {name: field for name, field in named.items() if field is not None} or None
-    with invocation.opened(create=True) as memory:
+    if not any(path.exists() for path in paths):  # before a memory is made for nothing
+        raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
+    with _to_look(invocation) if dry_run else invocation.opened(create=True) as memory:
         known: list[tuple[str, str]] | None = None
         while True:
             # Ray prints the death of a worker on standard output, where the result belongs.
@@ -100,6 +107,20 @@ def ingest(
     named_files = tuple(path.name for path in map(Path, paths) if not path.is_dir())
     if any(PurePosixPath(where).name.startswith(named_files) for where, _ in summary.skipped):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _to_look(invocation: Invocation) -> Iterator[Memory]:
+    """The memory, or where there is none an empty one that goes again."""
+    with ExitStack() as stack:
+        try:
+            memory = stack.enter_context(invocation.opened(create=False))
+        except NotFound:
+            from hades.memory import open as open_memory
+
+            folder = stack.enter_context(TemporaryDirectory())
+            memory = stack.enter_context(open_memory(Path(folder) / "none.hades"))
+        yield memory
 
 
 def _shown(summary: Summary, verbose: bool, console: Console) -> None:
