@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.invocation import Invocation, command
-from hades.domain.address import is_server
+from hades.domain.address import is_server, without_password
 from hades.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -81,12 +82,15 @@ def grant(
     from hades.store.postgres.grants import grant as grant_right
 
     rights = [one for one, given in {"read": read, "write": write, "none": none}.items() if given]
-    if len(rights) != 1 or (none and invocation.space):
-        raise InvalidInput("Say one of --read, --write and --none; the last one is for all spaces.")
+    space = invocation.space or os.environ.get("HADES_SPACE")
+    if len(rights) != 1 or (none and space):
+        raise InvalidInput(
+            "Say one of --read, --write and --none; --none takes all spaces back, not one of them."
+        )
     address = read_server_address(_address(invocation))
-    spaces = grant_right(address, role, rights[0], invocation.space)
+    spaces = grant_right(address, role, rights[0], space)
     told = {"role": role, "may": rights[0], "spaces": spaces}
-    where = "" if none else " in " + (", ".join(spaces) if invocation.space else "all spaces")
+    where = "" if none else " in " + (", ".join(spaces) if space else "all spaces")
     what = "nothing" if none else rights[0]
     invocation.show(told, lambda out: out.print(f"{role} may {what}{where}", markup=False))
 
@@ -106,16 +110,21 @@ def _address(invocation: Invocation) -> str:
 
     place = str(invocation.memory or load_settings().ready_path())
     if not is_server(place):
-        raise InvalidInput(f"{place} is not in PostgreSQL: name it with -m postgresql://…")
+        shown = without_password(place)
+        raise InvalidInput(f"{shown} is not in PostgreSQL: name it with -m postgresql://…")
     return place
 
 
 def _opened(address: str, *, create: bool = False) -> PostgresDatabase:
     from hades.domain.times import system_clock
-    from hades.store.postgres.opening import open_server
+    from hades.store.opening import open_database
+    from hades.store.postgres.database import PostgresDatabase
 
     if not is_server(address):
-        raise InvalidInput(f"{address} is not the address of a database: postgresql://…")
-    return open_server(
+        shown = without_password(address)
+        raise InvalidInput(f"{shown} is not the address of a database: postgresql://…")
+    opened = open_database(
         address, create=create, read_only=not create, busy_timeout_s=_WAIT_S, clock=system_clock
     )
+    assert isinstance(opened, PostgresDatabase)
+    return opened

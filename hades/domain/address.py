@@ -36,15 +36,17 @@ def is_server(place: object) -> bool:
 
 
 def without_password(place: str) -> str:
-    """The address of a database without the password, which may stand before the host or after `?`.
+    """An address without the password or key, which may stand before the host or after `?`.
 
     >>> without_password("postgresql://ann:secret@host/notes?schema=a&password=secret")
     'postgresql://ann@host/notes'
     """
-    if not is_server(place):
-        return place
-    shown = re.sub(r"\?(?!schema=\w+$).*", "", place)
-    return re.sub(r"(?<=//)([^:@/]*):.*@", r"\1@", shown)
+    scheme, sign, rest = place.partition("://")
+    if not sign:
+        return re.sub(r"(password\s*=\s*)('[^']*'?|\S+)", r"\1…", place)
+    who, at, where = rest.rpartition("@")  # a password may hold any sign, unwisely
+    shown = re.sub(r"\?(?!(host=[\w./:,-]*&?)?(schema=\w+)?$).*", "", where)
+    return f"{scheme}://{who.partition(':')[0]}{at}{shown}"
 
 
 def is_socket(path: object) -> bool:

@@ -45,11 +45,14 @@ def copy(
     """
 
     opened = partial(open_database, busy_timeout_s=_WAIT_S, clock=clock)
-    with (
-        closing(opened(source, create=False, read_only=True)) as old,
-        closing(opened(target, create=True, read_only=False, unfinished=True)) as new,
-        old.snapshot(),
-    ):
+    with closing(opened(source, create=False, read_only=True)) as old:
+        old.last_id("spaces", "id")  # Denied to who sees a part only, before anything is made
+        with closing(opened(target, create=True, read_only=False, unfinished=True)) as new:
+            return _copied(old, new, on_progress)
+
+
+def _copied(old: Database, new: Database, on_progress: Progress | None) -> dict[str, int]:
+    with old.snapshot():
         if damaged := old.damage():
             raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was copied.")
         if not _goes_on(old, new):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from hades.domain.address import is_server
+from hades.domain.address import is_server, without_password
 from hades.domain.times import Clock, checked_clock
 from hades.errors import InvalidInput, Unavailable
 from hades.store.database import Database
@@ -41,7 +41,8 @@ def open_database(
     clock = checked_clock(clock)
     if "://" in str(place) and not is_server(place):
         raise InvalidInput(
-            f"{place} is not a file, nor an address: http://, https://, unix:// or postgresql://."
+            f"{without_password(str(place))} is neither a file nor a database: give a path, or "
+            "postgresql://user@host/database."
         )
     opened: Callable[..., Database] = partial(open_file, Path(place))
     if is_server(place):

@@ -95,7 +95,7 @@ def finish(database: Database, drop_indexes: Callable[[], object]) -> None:
                 with database.transaction():  # unless it came to be owed once more
                     database.run("DELETE FROM owed WHERE what = ? AND mark = ?", what, marks[what])
                 continue
-            why = "somebody still reads, or it may not be removed"
+            why = "somebody still reads, or only the owner may do it, who then does"
         except (HadesError, OSError) as error:
             why = str(error)
         _log.warning("Erased text may still be in %s (%s): %s", database.place, what, why)

@@ -103,7 +103,7 @@ def test_a_place_in_use_is_refused(memory: hades.Memory, path: Path, tmp_path: P
         other.remember("b", "two")
     with pytest.raises(hades.Conflict, match="holds a memory already"):
         hades.copy(path, tmp_path / "other.hades")
-    with pytest.raises(hades.InvalidInput, match="not a file, nor"):
+    with pytest.raises(hades.InvalidInput, match="neither a file nor"):
         hades.copy(path, "http://127.0.0.1:8674")
     with pytest.raises(hades.NotFound):
         hades.copy(tmp_path / "none.hades", tmp_path / "copy.hades")

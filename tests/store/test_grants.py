@@ -318,5 +318,7 @@ def test_rights_are_given_one_way_only(postgres: str, server: Callable[[str], st
     assert _sql(reader, "SELECT count(*) FROM topics WHERE name = 'bridge'") == [(1,)]
     with pytest.raises(hades.Conflict, match="read only"):
         grant(address, role, "write", "theirs")
+    with pytest.raises(hades.Conflict, match="single spaces"):
+        grant(address, role, "read", None)
     assert grant(address, role, "none", None) == []
     assert grant(address, role, "write", "theirs") == ["theirs"]

@@ -65,6 +65,8 @@ def read_server_address(text: str) -> ServerAddress:
     try:
         base, _, query = text.partition("?")
         given = dict(parse_qsl(query, keep_blank_values=True))
+        if base.count("@") > 1 or "@" in query.partition("&")[0].partition("=")[0]:
+            raise ValueError("a sign in the password")
         schema = given.pop("schema", DEFAULT_SCHEMA)
         connections = int(given.pop("connections", DEFAULT_CONNECTIONS))
         statement_s = float(given.pop("statement_s", DEFAULT_STATEMENT_S))
@@ -79,7 +81,9 @@ def read_server_address(text: str) -> ServerAddress:
     except (ValueError, ProgrammingError) as error:
         # What the libraries say has all of the address in it, its password too.
         raise InvalidInput(
-            f"{without_password(text)} cannot be read as an address: write postgresql://user@host/database."
+            f"{without_password(text)} cannot be read as an address: write "
+            "postgresql://user@host/database, signs in a password as %40, and after ? only "
+            "parameters that docs/postgres.md or libpq name."
         ) from error
     if not _NAME.fullmatch(schema) or schema.startswith("pg_"):
         raise InvalidInput(f"{schema!r} cannot be a schema: use small letters, digits and _.")
@@ -89,5 +93,7 @@ def read_server_address(text: str) -> ServerAddress:
         raise InvalidInput(
             f"`statement_s` and `staleness_s` are seconds, at most {LIMIT_AT_MOST_S}."
         )
-    shown = without_password(base if schema == DEFAULT_SCHEMA else f"{base}?schema={schema}")
+    told = {"host": given.get("host"), "schema": None if schema == DEFAULT_SCHEMA else schema}
+    words = "&".join(f"{name}={value}" for name, value in told.items() if value)
+    shown = without_password(f"{base}?{words}" if words else base)
     return ServerAddress(conninfo, shown, schema, connections, statement_s, replica, staleness_s)

@@ -13,7 +13,13 @@ from hades.store.faults import Busy
 
 _AWAY = "{place} cannot be reached ({error}): check that it runs, then try again."
 _BUSY = "Another process is writing to {place} and did not finish in time: try again."
-_NONE = "There is no HADES memory at {place}: make one with `hades db init`."
+_MAY_NOT = (
+    "You may not do this in {place} ({error}): its owner can let you, by `hades db grant` or GRANT."
+)
+_NONE = (
+    "There is no HADES memory at {place}, or you may no longer use it: `hades db init` makes one, "
+    "`hades db grant` lets you in."
+)
 
 _SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
     (("55P03", "40001", "40P01"), Busy, _BUSY),
@@ -22,7 +28,7 @@ _SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
     (("53300",), Unavailable, "{place} has too many connections: close some, or allow more."),
     (("53", "57P", "08", "58"), Unavailable, _AWAY),
     (("28",), Denied, "{place} does not let you in ({error}): check user and password."),
-    (("42501",), Denied, "You may not do this in {place} ({error}): see `hades db grant`."),
+    (("42501",), Denied, _MAY_NOT),
     (("25006",), Denied, "{place} is open for reading only."),
     (("3D000",), NotFound, "{place} has no such database: create it with createdb."),
     (("42P01", "3F000"), NotFound, _NONE),

@@ -204,6 +204,10 @@ class _Role:
         if not rows("SELECT 1 FROM pg_roles WHERE rolname = %s", [self._role]).fetchone():
             raise NotFound(f"There is no role {self._role!r}: make it with CREATE ROLE.")
         held = rows(_HELD, [self._role]).fetchall()
+        if space is None and right != "none" and any(which != "true" for *_, which in held):
+            raise Conflict(
+                f"{self._role!r} has single spaces: take them back with --none before it gets all."
+            )
         spaces = [] if space is None else self._spaces(right, space, held)
         self._take_back(held)
         if right != "none" and space is None:
