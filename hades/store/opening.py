@@ -41,8 +41,8 @@ def open_database(
     clock = checked_clock(clock)
     if "://" in str(place) and not is_server(place):
         raise InvalidInput(
-            f"{without_password(str(place))} is neither a file nor a database: give a path, or "
-            "postgresql://user@host/database."
+            f"{without_password(str(place))} is neither a file nor a database: give a path or "
+            "postgresql://…; what HADES serves is opened at http://, https:// or unix://."
         )
     opened: Callable[..., Database] = partial(open_file, Path(place))
     if is_server(place):

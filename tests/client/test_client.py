@@ -288,7 +288,7 @@ def test_what_is_no_server_of_ours_is_told() -> None:
         ("http://host:99999", "Port"),
         ("http://host/?q=1", "no address"),
         ("unix://here.sock", "whole path"),
-        ("ftp://host", "not a file, nor an address"),
+        ("ftp://host", "neither a file nor a database"),
     ],
 )
 def test_a_wrong_address_is_told(address: str, says: str) -> None:
