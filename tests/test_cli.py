@@ -288,6 +288,13 @@ def test_taking_knowledge_in_and_finding_it(shell: Shell, tmp_path: Path) -> Non
     assert "Unknown encoder" in shell.refused("reembed", "nonsense")
 
 
+def test_the_history_of_a_file_tells_its_commits(shell: Shell) -> None:
+    with hades.open(shell.path) as memory:
+        said = {"commit": "d36471e" * 5, "author": "Ann", "message": "Close the door\n\nAt once."}
+        memory.remember("door.py", "def close(): ...", metadata=said)
+    assert "d36471ed36 Ann: Close the door" in shell("history", "door.py")
+
+
 def test_an_unknown_kind_is_refused_with_those_there_are(shell: Shell) -> None:
     shell("remember", "a", "one")
     said = shell.refused("search", "one", "--kind", "nope")

@@ -18,7 +18,7 @@ import reference  # noqa: E402
 from tests.attack import patterns  # noqa: E402
 
 FLOORS = [
-    {"serve", "cli", "evals"},
+    {"serve", "cli", "evals", "__main__"},
     {"api", "client", "memory", "operations"},
     {"recall", "ingest", "lifecycle", "exchange"},
     {"index", "graph", "store", "models", "context", "settings"},

@@ -127,10 +127,18 @@ def _cell(value: object) -> str:
     return clean(", ".join(value) if isinstance(value, tuple) else str(value))
 
 
+def _told(one: State) -> str:
+    """What a version brought: its commit where it has one, else how it begins."""
+    if one.forgotten:
+        return "(forgotten)"
+    commit, author, message = (one.metadata.get(part) for part in ("commit", "author", "message"))
+    if not commit:
+        return _first_line(one.content)
+    return f"{str(commit)[:10]} {author}: {_first_line(str(message))}"
+
+
 history = _listed(
-    "",
-    *("version", "true since=valid_from", "recorded=recorded_at"),
-    ("content", lambda one: "(forgotten)" if one.forgotten else _first_line(one.content)),
+    "", "version", "true since=valid_from", "recorded=recorded_at", ("content", _told)
 )
 topics = _listed(
     "no topics",

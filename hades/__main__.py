@@ -1,0 +1,5 @@
+"""`python -m hades` is the command `hades`."""
+
+from hades.cli import main
+
+main()
