@@ -337,7 +337,7 @@ def test_opening_says_what_is_wrong_with_the_path(tmp_path: Path) -> None:
         hades.open(tmp_path / "no" / "such" / "notes.hades")
     with pytest.raises(hades.NotFound, match="no memory"):
         hades.open(tmp_path / "notes.hades", create=False)
-    with pytest.raises(hades.InvalidInput, match="not a file"):
+    with pytest.raises(hades.InvalidInput, match="neither a file"):
         hades.open("redis://localhost")
     assert list(tmp_path.iterdir()) == []
 
