@@ -270,22 +270,15 @@ class Topics:
             parent = self._row(_PARENT, topic_id, versions)
         old = before if parent is current else None
         encoding, depth, body = self._encode(topic, content, parent, old)
-        row = _StateRow(
+        row = _drafted(draft)._replace(
             topic=topic_id,
             version=versions + 1,
             valid_from=valid_from,
             recorded_at=write.at,
-            retired_at=None,
             depth=depth,
             encoding=encoding,
-            level=draft.level,
-            confidence=1.0 if draft.confidence is None else draft.confidence,
-            importance=None if draft.importance == DEFAULT_IMPORTANCE else draft.importance,
-            tags=json_or_none(draft.tags),
-            metadata=json_or_none(draft.metadata),
             digest=b"" if content is None else digest_of(topic, versions + 1, content),
             body=body,
-            valid_to=None,
         )
         if content is not None and current is not None:
             row = _inherit(row, draft, current)
@@ -409,6 +402,21 @@ def _says_nothing_new(current: State, draft: Draft) -> bool:
         and draft.importance in (None, current.importance)
         and (draft.confidence is None or draft.confidence == current.confidence)
         and draft.level == current.level
+    )
+
+
+def _drafted(draft: Draft) -> _StateRow:
+    """What a draft says itself; where it stands and how it is stored is still open."""
+    return _StateRow(
+        *(0, 0, 0, 0, None, 0, None),
+        level=draft.level,
+        confidence=1.0 if draft.confidence is None else draft.confidence,
+        importance=None if draft.importance == DEFAULT_IMPORTANCE else draft.importance,
+        tags=json_or_none(draft.tags),
+        metadata=json_or_none(draft.metadata),
+        digest=b"",
+        body=None,
+        valid_to=None,
     )
 
 

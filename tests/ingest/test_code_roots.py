@@ -70,6 +70,7 @@ def test_files_outside_packages_are_named_from_the_project(tmp_path: Path) -> No
         ("go.mod", "module example.org/lib/tool\n", "lib/a.go", "example.org/lib/tool/lib/a.go"),
         ("package.json", '{"name": "@shop/cart"}', "src/a.ts", "@shop/cart/src/a.ts"),
         ("package.json", '{"name": ["no"]}', "src/a.ts", ""),
+        ("package.json", '{"name": "../.."}', "src/a.ts", ""),
         ("package.json", "[" * 100_000, "src/a.ts", ""),
         ("Cargo.toml", "x" * 300_000, "src/a.rs", ""),
     ],

@@ -30,7 +30,7 @@ from hades.errors import HadesError, Unavailable
 from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
 from hades.store.postgres.address import ServerAddress
-from hades.store.postgres.dialect import bound, said
+from hades.store.postgres.dialect import bound, rewrite
 from hades.store.postgres.faults import FAULTS, translated
 from hades.store.postgres.replica import POSITION, WAIT_S, Pool, Replica
 from hades.store.purge import LEFTOVERS, LOG, REWRITE
@@ -214,7 +214,7 @@ class PostgresDatabase(Database):
 
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """All rows of a statement, its values given in order or by name."""
-        text, given = said(sql), bound(sql, values, named)
+        text, given = rewrite(sql), bound(sql, values, named)
         as_it_is = self._replica is None or self.in_transaction
         with nullcontext() if as_it_is else self.snapshot():
             return self._with(lambda connection: connection.execute(text, given).fetchall())
@@ -226,13 +226,13 @@ class PostgresDatabase(Database):
             self._limit(self._local.connection)
             name = f"rows_{next(self._cursors)}"
             with self._local.connection.cursor(name=name) as cursor:
-                cursor.execute(said(sql), bound(sql, values, {}))
+                cursor.execute(rewrite(sql), bound(sql, values, {}))
                 while rows := cursor.fetchmany(at_once):
                     yield rows
 
     def run(self, sql: str, *values: Any) -> int:
         """A statement that changes something, inside a transaction; how many rows."""
-        text, given = said(sql), bound(sql, values, {})
+        text, given = rewrite(sql), bound(sql, values, {})
         return self._with(lambda connection: connection.execute(text, given).rowcount)
 
     def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
@@ -240,7 +240,7 @@ class PostgresDatabase(Database):
 
         def run(connection: Connection[Any]) -> None:
             with connection.cursor() as cursor:
-                cursor.executemany(said(sql), [bound(sql, one, {}) for one in values])
+                cursor.executemany(rewrite(sql), [bound(sql, one, {}) for one in values])
 
         self._with(run)
 

@@ -41,7 +41,7 @@ _DEFINITIONS = (
 
 
 @lru_cache(maxsize=1_024)
-def said(sql: str) -> str:
+def rewrite(sql: str) -> str:
     """A statement as psycopg and PostgreSQL understand it."""
     for pattern, form in _RULES:
         sql = pattern.sub(form, sql)

@@ -23,7 +23,7 @@ from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
 from hades.store.purge import LEFTOVERS, LOG, REWRITE
 from hades.store.records import Problem
-from hades.store.sqlite.dialect import bound, said
+from hades.store.sqlite.dialect import bound, rewrite
 from hades.store.sqlite.faults import FAULTS, translate, translated
 from hades.store.sqlite.guards import file_damage, row_guard
 
@@ -165,7 +165,7 @@ class SqliteDatabase(Database):
     def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
         """The same statement with many values."""
         with translated(self.path):
-            self.connection.executemany(said(sql)[0], values)
+            self.connection.executemany(rewrite(sql)[0], values)
 
     def insert(self, table: str, **values: Any) -> int:
         """Insert a row, its values given by column; its id, where the table gives one."""
@@ -174,7 +174,7 @@ class SqliteDatabase(Database):
 
     def _done(self, sql: str, values: Any, take: Callable[[sqlite3.Cursor], Taken]) -> Taken:
         """Do a statement, and take what is wanted of it."""
-        text, has_lists = said(sql)
+        text, has_lists = rewrite(sql)
         if has_lists:
             values = bound(values)
         try:

@@ -19,7 +19,7 @@ _RULES = (
 
 
 @lru_cache(maxsize=1_024)
-def said(sql: str) -> tuple[str, bool]:
+def rewrite(sql: str) -> tuple[str, bool]:
     """A statement as SQLite understands it, and whether it takes a list."""
     text = sql
     for pattern, form in _RULES:

@@ -18,7 +18,7 @@ from hades.ingest.readers.code.languages import SUFFIXES, CodeLanguage
 MANIFEST_BYTES_AT_MOST = 256 * 1024
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
 _SOURCE_FOLDERS = ("src", "lib")
-_NAME = re.compile(r"[\w@.][\w@./-]{0,199}")
+_NAME = re.compile(r"@?\w[\w@./-]{0,199}")
 _GO_MODULE = re.compile(r"^module[ \t]+\"?([^\s\"]+)", re.M)
 
 
