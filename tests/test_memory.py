@@ -330,6 +330,22 @@ def test_a_closed_memory_says_so(path: Path) -> None:
         memory.get("a")
 
 
+def test_patterns_of_names_mean_the_same_everywhere(memory: hades.Memory) -> None:
+    names = ["a.b", "ab", "a]b", "a-b", "été", "x\\d"]
+    for name in names:
+        memory.remember(name, "said")
+    for glob, found in {
+        "a?b": ["a-b", "a.b", "a]b"],
+        "a[]-]b": ["a-b", "a]b"],
+        "a[^.]b": ["a-b", "a]b"],
+        "?t?": ["été"],
+        "x\\*": ["x\\d"],
+        "[z-a]*": [],
+        "a.*": ["a.b"],
+    }.items():
+        assert sorted(one.name for one in memory.topics(glob=glob)) == found, glob
+
+
 def test_opening_says_what_is_wrong_with_the_path(tmp_path: Path) -> None:
     with pytest.raises(hades.InvalidInput, match="folder"):
         hades.open(tmp_path)

@@ -71,7 +71,7 @@ def _value(value: Any) -> Any:
 
 
 def _regular(glob: str) -> str:
-    """A pattern of names as a regular expression; both match in linear time."""
+    """A pattern of names as a regular expression; one that is no pattern matches nothing."""
     out, at = ["^(?:"], 0
     while at < len(glob):
         sign, at = glob[at], at + 1
@@ -85,7 +85,12 @@ def _regular(glob: str) -> str:
             at = close + 1
         else:
             out.append(sign if sign.isalnum() or not sign.isascii() else f"\\{sign}")
-    return "".join(out) + ")$"
+    made = "".join(out) + ")$"
+    try:
+        re.compile(made)
+    except re.error:  # a range from z to a
+        return "$."
+    return made
 
 
 def _letters(inside: str) -> str:
