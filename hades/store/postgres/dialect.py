@@ -71,7 +71,7 @@ def _value(value: Any) -> Any:
 
 
 def _regular(glob: str) -> str:
-    """A pattern of names as a regular expression; one that is no pattern matches nothing."""
+    """A pattern of names as a regular expression."""
     out, at = ["^(?:"], 0
     while at < len(glob):
         sign, at = glob[at], at + 1
@@ -85,17 +85,15 @@ def _regular(glob: str) -> str:
             at = close + 1
         else:
             out.append(sign if sign.isalnum() or not sign.isascii() else f"\\{sign}")
-    made = "".join(out) + ")$"
-    try:
-        re.compile(made)
-    except re.error:  # a range from z to a
-        return "$."
-    return made
+    return "".join(out) + ")$"
 
 
 def _letters(inside: str) -> str:
     """What stands in brackets: letters and ranges of them, `^` first for all others."""
     out, but = "", inside.startswith("^")
+    threes = (inside[at : at + 3] for at in range(len(inside) - 2))
+    if any(low > high for low, sign, high in threes if sign == "-"):
+        return "$."  # nothing is in a range from z to a
     for sign in inside[but:]:
         out += sign if sign.isalnum() or not sign.isascii() or sign == "-" else f"\\{sign}"
     return f"[{'^' if but else ''}{out}]"
