@@ -92,7 +92,7 @@ def _letters(inside: str) -> str:
     """What stands in brackets: letters and ranges of them, `^` first for all others."""
     out, but = "", inside.startswith("^")
     threes = (inside[at : at + 3] for at in range(len(inside) - 2))
-    if any(low > high for low, sign, high in threes if sign == "-"):
+    if any(three[1] == "-" and three[0] > three[2] for three in threes):
         return "$."  # nothing is in a range from z to a
     for sign in inside[but:]:
         out += sign if sign.isalnum() or not sign.isascii() or sign == "-" else f"\\{sign}"
