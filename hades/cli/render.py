@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, WorkingSet
+from hades.domain.compare import commit_of
 from hades.domain.graph import (
     Edge,
     Entity,
@@ -131,10 +132,7 @@ def _told(one: State) -> str:
     """What a version brought: its commit where it has one, else how it begins."""
     if one.forgotten:
         return "(forgotten)"
-    commit, author, message = (one.metadata.get(part) for part in ("commit", "author", "message"))
-    if not commit:
-        return _first_line(one.content)
-    return f"{str(commit)[:10]} {author}: {_first_line(str(message))}"
+    return commit_of(one) or _first_line(one.content)
 
 
 history = _listed(
@@ -149,7 +147,9 @@ entities = _listed(
     "no entities", "entity=name", "kind", "passages=frequency", "edges", "also=aliases", "merged"
 )
 spaces = _listed("", "space=name", "topics", "created=created_at")
-log = _listed("", "change=number", "at", "who=actor", "what=action", "about=subject")
+log = _listed(
+    "", "change=number", "at", "who=actor", "what=action", "about=subject", "changed=summary"
+)
 chunks = _listed(
     "no passages: it is not indexed yet",
     "passage=ordinal",

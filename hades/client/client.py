@@ -141,7 +141,7 @@ class RemoteView(View):
 
     def _all_pages(self, operation: Operation, given: dict[str, Any]) -> list[Any]:
         """A list that comes page after page."""
-        most = clean_number(given.pop("limit", None), "limit")
+        most = clean_number(given.pop("limit", operation.parameter("limit").default), "limit")
         after = given.pop("after", None)
         cursor = None if after is None or after == 0 else encode_cursor(after)
         found: list[Any] = []

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from difflib import unified_diff
 from typing import Any
 
 from hades.domain.names import one_line
 from hades.domain.topics import Diff, State
 
+LINE_CHARACTERS_SHOWN = 100
 _CONTEXT_LINES = 3
 _STARTS = re.compile(r"(?<=[-+])\d+")
 _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")
@@ -33,6 +36,49 @@ def compare(before: State, after: State) -> Diff:
         removed=sum(line.startswith("-") for line in body),
         fields=fields,
     )
+
+
+def in_one_line(before: State | None, after: State) -> str:
+    """What a state changed: its commit, how many lines came and went, and one of each.
+
+    Lines are counted, not matched: that takes no longer for a large text.
+    """
+    commit = commit_of(after)
+    words = []
+    if commit and (before is None or commit != commit_of(before)):
+        words.append(f"{after.valid_from:%Y-%m-%d} {commit}")
+    if after.forgotten:
+        words.append("forgotten")
+    elif before is None or before.forgotten:
+        lines = after.content.strip().split("\n")
+        words.append(f"{len(lines)} lines: {_shown(lines)}" if len(lines) > 1 else _shown(lines))
+    elif before.content != after.content:
+        old, new = Counter(before.content.split("\n")), Counter(after.content.split("\n"))
+        came, went = new - old, old - new
+        counts = [f"{sign}{some.total()}" for sign, some in (("+", came), ("−", went)) if some]
+        samples = [line for line in (_shown(went), _shown(came)) if line]
+        words.append(" ".join([*counts, "lines:"]) + " " + " → ".join(samples or ["reordered"]))
+    else:
+        fields = [
+            name for name in _COMPARED_FIELDS if getattr(before, name) != getattr(after, name)
+        ]
+        words.append(f"same text, other {' and '.join(fields)}" if fields else "same text")
+    return "; ".join(words)
+
+
+def commit_of(state: State) -> str:
+    """The commit a state was read from, in one line; empty when it was not."""
+    commit, author, message = (state.metadata.get(one) for one in ("commit", "author", "message"))
+    if not commit:
+        return ""
+    title = _shown(str(message).strip().split("\n"))
+    return one_line(f"{str(commit)[:10]} {author}: {title}")
+
+
+def _shown(lines: Iterable[str]) -> str:
+    """The first of some lines that has words in it, cut short."""
+    line = next((line for line in lines if line.strip()), "")
+    return one_line(" ".join(line.split()))[:LINE_CHARACTERS_SHOWN]
 
 
 def _unified(old: list[str], new: list[str], old_name: str, new_name: str) -> list[str]:

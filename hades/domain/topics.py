@@ -126,3 +126,5 @@ class Change:
     action: str
     space: str | None
     subject: str | None
+    summary: str = ""
+    """What changed, in one line: the commit, lines that came and went, or the edges."""

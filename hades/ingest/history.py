@@ -57,13 +57,16 @@ class History:
         prefix = prefix or repo.name
         done = 0
         mark = f"history:{self._space}:{prefix}:{repo}"
-        last = self._store.meta(mark)
+        whole = last = self._store.meta(mark)
         try:
             for batch in batches(_commits(repo, last), lambda found: len(found.data or b"")):
-                self._take_all(repo, prefix, batch, summary)
+                # The next batch may go on with the last commit: only those before it are whole.
+                commits = [last, *(found.commit for found in batch)]
+                last = commits[-1]
+                whole = next((one for one in reversed(commits) if one != last), whole)
+                self._take_all(repo, prefix, batch, summary, (mark, whole))
                 done += len(batch)
                 self._told("reading commits", done, 0)
-                last = batch[-1].commit
         except Unreadable as error:
             raise InvalidInput(str(error)) from error
         if last is not None:
@@ -71,8 +74,14 @@ class History:
                 self._store.set_meta(mark, last)
 
     def _take_all(
-        self, repo: Path, prefix: str, batch: list[FileAtCommit], summary: Summary
+        self,
+        repo: Path,
+        prefix: str,
+        batch: list[FileAtCommit],
+        summary: Summary,
+        mark: tuple[str, str | None],
     ) -> None:
+        """Read a batch and write it, with the mark from which a stopped run goes on."""
         roots = Roots(repo)  # of today: where a package began in the past is not looked up
         tasks = {
             number: Task(
@@ -94,13 +103,20 @@ class History:
                 except (Unreadable, HadesError) as error:
                     where = f"{prefix}/{found.path} at {found.commit[:10]}"
                     summary.skipped.append((where, str(error)))
+            name, whole = mark
+            if whole is not None:
+                self._store.set_meta(name, whole)
 
-    def _is_there(self, topic: str, when: datetime) -> bool:
+    def _remove(self, topic: str, when: datetime, summary: Summary) -> None:
+        """Forget a file as of its commit, if it is there."""
         try:
             self._store.topics.state(self._space, topic, AsOf(valid=when))
         except NotFound:
-            return False
-        return True
+            return
+        with self._store.write(self._actor, "remove", self._space) as write:
+            gone = Draft(content=None, valid_from=when)
+            self._store.topics.add(write, self._space, topic, gone)
+        summary.removed += 1
 
     def _take(
         self,
@@ -113,17 +129,15 @@ class History:
         topic = f"{prefix}/{found.path}"
         exists = self._store.topics.exists(self._space, topic)
         old = f"{prefix}/{found.renamed_from}" if found.renamed_from else None
-        if old is not None and not exists and self._store.topics.exists(self._space, old):
+        if old is not None and exists:
+            self._remove(old, found.when, summary)  # a history that was rewritten is read again
+        elif old is not None and self._store.topics.exists(self._space, old):
             with self._store.write(self._actor, "rename", self._space) as write:
                 self._store.sources.rename(write, self._space, old, topic)
             summary.renamed += 1
             exists = True
         if found.data is None:
-            if exists and self._is_there(topic, found.when):
-                with self._store.write(self._actor, "remove", self._space) as write:
-                    gone = Draft(content=None, valid_from=found.when)
-                    self._store.topics.add(write, self._space, topic, gone)
-                summary.removed += 1
+            self._remove(topic, found.when, summary)
             return
         if document is None:
             return

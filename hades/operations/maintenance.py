@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
+from hades.domain.compare import in_one_line
+from hades.domain.names import one_line
 from hades.domain.rules import clean_name, clean_number
+from hades.domain.times import FOREVER
 from hades.domain.topics import Change, Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
 from hades.exchange.snapshot import GraphSnapshot
-from hades.operations.declare import operation
-from hades.operations.parameters import Most
+from hades.operations.declare import Param, operation
+from hades.operations.parameters import NUMBER_AT_MOST, Most
+from hades.operations.states import get
 from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
     from hades.memory import Memory, View
+    from hades.store.store import Store
 
 _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """What a line that is JSON but not one of our records can run into."""
 
 
+EDGES_SHOWN = 3
 _ASK = "ask something: it is made anew"
 
 # Spaces
@@ -57,13 +67,55 @@ def stats(view: View) -> dict[str, int]:
         return view._store.stats(view._space_id)
 
 
-@operation("GET", "/log", command="log")
-def log(view: View, limit: Most = 20) -> list[Change]:
-    """The last changes in this space, newest first: who did what, when."""
+@operation("GET", "/log", command="log", cursor=lambda change: [change.number])
+def log(
+    view: View,
+    limit: Most = 20,
+    *,
+    after: Annotated[
+        int, Param("Only changes before this one.", flag="--before", least=0, most=NUMBER_AT_MOST)
+    ] = 0,
+) -> list[Change]:
+    """The last changes in this space, newest first: who did what, when, and what changed.
+
+    `limit` and `after` (the number of the last one seen; 0: from the newest) page through it.
+    """
     if clean_number(limit, "limit") is None:
         raise InvalidInput("Say how many changes: the limit is a whole number.")
-    view._require_space()
-    return view._store.log(view._space_id, limit)
+    clean_number(after, "number")
+    store, space = view._store, view._space_id
+    with store.snapshot():
+        view._require_space()
+        found = store.log(space, limit, after or FOREVER)
+        numbers = [one.number for one in found]
+        states, edges = store.topics.written(space, numbers), _by_moment(store, space, numbers)
+
+        def summary(one: Change) -> str:
+            if one.number not in states:
+                return edges.get((one.at, one.subject), "")
+            topic, version = states[one.number]
+            pair = [get(view, topic, at) for at in (version - 1, version) if at]
+            return in_one_line(pair[0] if len(pair) > 1 else None, pair[-1])
+
+        return [replace(one, summary=summary(one)) for one in found]
+
+
+def _by_moment(
+    store: Store, space: int, changes: Sequence[int]
+) -> dict[tuple[datetime, str | None], str]:
+    """The edges that were written or taken back, in words, by moment and source."""
+    words: dict[tuple[datetime, str | None], dict[int, str]] = defaultdict(dict)
+    for edge in store.edges.written(space, changes):
+        source = edge.source.name
+        until = f" until {edge.valid_to:%Y-%m-%d}" if edge.valid_to else ""
+        words[edge.recorded_at, source][edge.id] = f"{edge}{until}"
+        if edge.retired_at is not None:
+            words[edge.retired_at, source].setdefault(edge.id, f"no longer: {edge}")
+    return {
+        moment: one_line("; ".join([*told.values()][:EDGES_SHOWN]))
+        + (f"; and {len(told) - EDGES_SHOWN} more" if len(told) > EDGES_SHOWN else "")
+        for moment, told in words.items()
+    }
 
 
 @operation("GET", "/change")

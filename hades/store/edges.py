@@ -7,7 +7,7 @@ retires that row and writes the next, so "what did we think then?" has an answer
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hades.domain.graph import Belief, Edge, Node
@@ -124,6 +124,15 @@ class Edges:
             *(space, known, list(ids)),
         )
         return {edge.id: edge for edge in self._edges(space, rows, as_of)}
+
+    def written(self, space: int, changes: Iterable[int]) -> list[Edge]:
+        """What changes began to believe of their subjects' edges, or believed no longer."""
+        rows = self._database.rows(
+            f"{_SELECT} JOIN changes c ON c.subject = e.source AND c.at IN (e.recorded_at, "
+            "e.retired_at) WHERE +e.space = ? AND c.number = ANY(?) ORDER BY e.row",
+            *(space, sorted(changes)),
+        )
+        return self._edges(space, rows, NOW)
 
     def unembedded(self, encoder: str, limit: int) -> list[tuple[int, int, str, str, str]]:
         """Told facts without a vector: row, id, source, relation, target, oldest first."""

@@ -52,13 +52,16 @@ class Spaces:
         self._database.look_again()
 
 
-def read_log(database: Database, entities: Entities, space: int | None, limit: int) -> list[Change]:
-    """The last changes, newest first: who did what, when."""
+def read_log(
+    database: Database, entities: Entities, space: int | None, limit: int, before: int
+) -> list[Change]:
+    """The last changes before a number, newest first: who did what, when."""
     rows = database.rows(
         "SELECT c.number, c.at, a.name, c.action, s.name, c.subject FROM changes c "
         "JOIN actors a ON a.id = c.actor LEFT JOIN spaces s ON s.id = c.space "
-        "WHERE c.space = ?1 OR ?1 IS NULL OR c.space IS NULL ORDER BY c.number DESC LIMIT ?2",
-        *(space, limit),
+        "WHERE (c.space = ?1 OR ?1 IS NULL OR c.space IS NULL) AND c.number < ?3 "
+        "ORDER BY c.number DESC LIMIT ?2",
+        *(space, limit, before),
     )
     with intact("The change log"):
         return [

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hades.domain.times import Clock
+from hades.domain.times import FOREVER, Clock
 from hades.domain.topics import Change
 from hades.errors import Corrupt, Denied, InvalidInput
 from hades.store import check, dump, purge, spaces
@@ -85,9 +85,9 @@ class Store:
         """Where what is derived from this memory is kept."""
         return self.database.files.with_name(self.database.files.name + ".index")
 
-    def log(self, space: int | None, limit: int) -> list[Change]:
-        """The last changes, newest first."""
-        return spaces.read_log(self.database, self.entities, space, limit)
+    def log(self, space: int | None, limit: int, before: int = FOREVER) -> list[Change]:
+        """The last changes before a number, newest first."""
+        return spaces.read_log(self.database, self.entities, space, limit, before)
 
     def stats(self, space: int) -> dict[str, int]:
         """How much there is."""

@@ -217,6 +217,16 @@ class Topics:
             raise NotFound(f"There is no state {min(set(wanted) - found.keys())}.")
         return found
 
+    def written(self, space: int, changes: Iterable[int]) -> dict[int, tuple[str, int]]:
+        """By change that wrote a state of its subject: the topic and the version."""
+        rows = self._database.rows(
+            "SELECT c.number, t.name, s.version FROM changes c "
+            f"JOIN topics t ON c.subject = t.id << 3 | {NodeKind.TOPIC} AND t.space = ?1 "
+            "JOIN states s ON s.topic = t.id AND s.change = c.number WHERE c.number = ANY(?2)",
+            *(space, sorted(changes)),
+        )
+        return {change: (topic, version) for change, topic, version in rows}
+
     def id(self, space: int, topic: str) -> int:
         """The number of a topic; NotFound when there is none."""
         found = self._find(space, topic)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import hades
 from hades.ingest.document import Unreadable
 from hades.ingest.readers import git_history
 from hades.ingest.readers.git_history import FileAtCommit, read_history
@@ -228,3 +229,61 @@ def test_a_lost_content_is_said(repository: Repository) -> None:
     lost.unlink()
     with pytest.raises(Unreadable, match=r"The content of a\.txt is missing"):
         list(read_history(repository.folder))
+
+
+def test_a_clock_that_was_wrong_does_not_change_the_order(repository: Repository) -> None:
+    repository.commits = 5
+    first = repository.commit("at five", a__txt="1\n")
+    repository.commits = 2
+    repository.commit("at two", a__txt="2\n")
+    five = datetime(2024, 1, 1, 5, tzinfo=UTC)
+    assert [state.when for state in read_history(repository.folder)] == [five, five]
+    assert [state.when for state in read_history(repository.folder, first)] == [five]
+
+
+def _states(memory: hades.Memory) -> dict[str, list[tuple[str, str]]]:
+    return {
+        topic.name: [(state.metadata["message"], state.content) for state in history]
+        for topic in memory.topics()
+        if (history := memory.history(topic.name))
+    }
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_stood(
+    repository: Repository, tmp_path: Path
+) -> None:
+    text = "".join(f"line {n}\n" for n in range(20))
+    many = {f"n{n}__md": f"{n}\n" for n in range(150)}
+    repository.commit("add", old__md=text, **many)
+    repository.git("mv", "old.md", "new.md")
+    repository.commit("rename", **{name: f"again {n}" for name, n in many.items()})
+    repository.commit("change", new__md=text + "more\n")
+
+    def stop(what: str, done: int, total: int) -> None:
+        if done == 200:  # in the middle of the second commit
+            raise KeyboardInterrupt
+
+    with (
+        hades.open(tmp_path / "stopped.hades") as stopped,
+        hades.open(tmp_path / "whole.hades") as whole,
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            stopped.ingest(repository.folder, history=True, phases=("nodes",), on_progress=stop)
+        read = stopped.ingest(repository.folder, history=True, phases=("nodes",))
+        assert (read.added, read.changed, read.unchanged) == (0, 103, 49)
+        whole.ingest(repository.folder, history=True, phases=("nodes",))
+        assert _states(stopped) == _states(whole)
+
+
+def test_a_history_that_was_rewritten_is_read_again(repository: Repository, path: Path) -> None:
+    text = "".join(f"line {n}\n" for n in range(20))
+    repository.commit("add", old__md=text)
+    repository.git("mv", "old.md", "new.md")
+    repository.commit("rename")
+    with hades.open(path) as memory:
+        memory.ingest(repository.folder, history=True, phases=("nodes",))
+        repository.git("commit", "-q", "--amend", "-m", "rename, better said")
+        repository.git("reflog", "expire", "--expire=now", "--all")
+        repository.git("gc", "-q", "--prune=now")
+        memory.ingest(repository.folder, history=True, phases=("nodes",))
+        assert [topic.name for topic in memory.topics()] == ["repository/new.md"]

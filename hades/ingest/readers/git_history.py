@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class FileAtCommit:
     """From the top of the repository; a byte that is not UTF-8 is written `\\xff`."""
     commit: str
     when: datetime
-    """When it was committed, UTC."""
+    """When it was committed, UTC; never before the commit it follows."""
     author: str
     message: str
     data: bytes | None
@@ -73,7 +74,7 @@ def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]
     if _commit_id(repo, "HEAD") is None:
         return  # Nothing was ever committed.
     with _running(repo, _log_command(since)) as log, _running(repo, _CONTENTS) as contents:
-        for commit, change in _changes(_tokens(_pipe(log.stdout))):
+        for commit, change in _changes(_tokens(_pipe(log.stdout)), _latest(repo, since)):
             data = None if change.status == "D" else _text(contents, change)
             yield FileAtCommit(change.path, *commit, data, change.old_path)
 
@@ -100,14 +101,31 @@ def _text(contents: subprocess.Popen[bytes], change: _Change) -> bytes | None:
     return None if b"\x00" in data[:_BINARY_SNIFF_BYTES] else data
 
 
-def _changes(tokens: Iterator[bytes]) -> Iterator[tuple[_Commit, _Change]]:
-    """The log: a commit is four tokens, then come its changes, two or three tokens each."""
+def _latest(repo: Path, since: str | None) -> datetime:
+    """The latest time of a commit that was read already."""
+    known = _ask(repo, "log", "--first-parent", "--format=%ct", since).stdout if since else b""
+    return max((_time(one) for one in known.split()), default=_time(b"0"))
+
+
+def _time(seconds: bytes) -> datetime:
+    """A time git tells; a clock may have been wrong, but no commit is of the future."""
+    return datetime.fromtimestamp(min(max(0, int(seconds)), time.time()), tz=UTC)
+
+
+def _changes(tokens: Iterator[bytes], latest: datetime) -> Iterator[tuple[_Commit, _Change]]:
+    """The log: a commit is four tokens, then come its changes, two or three tokens each.
+
+    A commit is not earlier than those before it, also where its clock said so: else the
+    state it replaced would hold on.
+    """
     commit = None
     try:
         while True:
             token = next(tokens).lstrip(b"\n")
             if not token.startswith(b":"):
-                commit = _commit(token, next(tokens), next(tokens), next(tokens))
+                latest = max(latest, _time(next(tokens)))
+                author, message = _words(next(tokens)), _words(next(tokens)).strip()
+                commit = _words(token), latest, author, message
                 continue
             _, mode, _, blob, status = token[1:].split(b" ")
             old_path = _words(next(tokens)) if status.startswith(b"R") else None
@@ -116,11 +134,6 @@ def _changes(tokens: Iterator[bytes]) -> Iterator[tuple[_Commit, _Change]]:
                 yield commit, change
     except StopIteration:
         return  # The log ended; if too early, git's exit status says so.
-
-
-def _commit(commit_id: bytes, seconds: bytes, author: bytes, message: bytes) -> _Commit:
-    when = datetime.fromtimestamp(int(seconds), tz=UTC)
-    return _words(commit_id), when, _words(author), _words(message).strip()
 
 
 def _tokens(stream: IO[bytes]) -> Iterator[bytes]:

@@ -112,10 +112,8 @@ def _as_of(view: View, version: int | TimeLike | None) -> View:
     clean_number(version, "version", least=1)
     if version > view.change:
         raise InvalidInput(f"There is no version {version}: the last change is {view.change}.")
-    # Of the changes after it, at most so many are of this space: one more reaches it.
-    for change in view.log(view.change - version + 1):
-        if change.number <= version:
-            return view.at(known=change.at)
+    for change in view.log(1, after=version + 1):
+        return view.at(known=change.at)
     raise InvalidInput(f"There was nothing here yet at version {version}.")
 
 
