@@ -361,3 +361,22 @@ def test_opening_says_what_is_wrong_with_the_path(tmp_path: Path) -> None:
 def test_a_new_memory_is_private_to_its_owner(path: Path) -> None:
     hades.open(path).close()
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_log_says_what_changed(memory: hades.Memory) -> None:
+    memory.remember("boss", "Ann leads.\nSince May.")
+    memory.remember("boss", "Bob leads.\nSince May.\nUntil June.")
+    memory.remember("boss", "Bob leads.\nSince May.\nUntil June.", tags=["team"])
+    memory.relate("Ann", "works_at", "Acme", valid_from="2024-01")
+    memory.unrelate("Ann", "works_at", "Acme", at="2024-06")
+    memory.forget("boss")
+    assert [change.summary for change in memory.log()] == [
+        "forgotten",
+        "Ann --[works_at]--> Acme until 2024-06-01",
+        "Ann --[works_at]--> Acme",
+        "same text, other tags",
+        "+2 −1 lines: Ann leads. → Bob leads.",
+        "2 lines: Ann leads.",
+    ]
+    first, second = memory.log(2), memory.log(2, after=memory.log(2)[-1].number)
+    assert first + second == memory.log(4)

@@ -141,7 +141,10 @@ class RemoteView(View):
 
     def _all_pages(self, operation: Operation, given: dict[str, Any]) -> list[Any]:
         """A list that comes page after page."""
-        most = clean_number(given.pop("limit", operation.parameter("limit").default), "limit")
+        usual = operation.parameter("limit").default
+        most = clean_number(given.pop("limit", usual), "limit")
+        if most is None and usual is not None:
+            raise InvalidInput("Say how many: the limit is a whole number.")
         after = given.pop("after", None)
         cursor = None if after is None or after == 0 else encode_cursor(after)
         found: list[Any] = []

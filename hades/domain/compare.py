@@ -57,7 +57,7 @@ def in_one_line(before: State | None, after: State) -> str:
         came, went = new - old, old - new
         counts = [f"{sign}{some.total()}" for sign, some in (("+", came), ("−", went)) if some]
         samples = [line for line in (_shown(went), _shown(came)) if line]
-        words.append(" ".join([*counts, "lines:"]) + " " + " → ".join(samples or ["reordered"]))
+        words.append(f"{' '.join(counts)} lines: {' → '.join(samples)}" if counts else "reordered")
     else:
         fields = [
             name for name in _COMPARED_FIELDS if getattr(before, name) != getattr(after, name)

@@ -136,7 +136,7 @@ class History:
                 self._store.sources.rename(write, self._space, old, topic)
             summary.renamed += 1
             exists = True
-        if found.data is None:
+        if not found.data:  # deleted, emptied, or no text
             self._remove(topic, found.when, summary)
             return
         if document is None:
