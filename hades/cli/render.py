@@ -131,7 +131,7 @@ def _cell(value: object) -> str:
 def _told(one: State) -> str:
     """What a version brought: its commit where it has one, else how it begins."""
     if one.forgotten:
-        return "(forgotten)"
+        return f"(forgotten) {commit_of(one)}".strip()
     return commit_of(one) or _first_line(one.content)
 
 

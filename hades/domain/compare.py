@@ -67,12 +67,16 @@ def in_one_line(before: State | None, after: State) -> str:
 
 
 def commit_of(state: State) -> str:
-    """The commit a state was read from, in one line; empty when it was not."""
+    """The commit a state was read from, in one line; empty when it was not.
+
+    Of a merge the first line names branches, the second what was merged.
+    """
     commit, author, message = (state.metadata.get(one) for one in ("commit", "author", "message"))
     if not commit:
         return ""
-    title = _shown(str(message).strip().split("\n"))
-    return one_line(f"{str(commit)[:10]} {author}: {title}")
+    lines = [line for line in str(message).split("\n") if line.strip()] or [""]
+    is_merge = lines[0].startswith("Merge ") and len(lines) > 1
+    return one_line(f"{str(commit)[:10]} {author}: {_shown(lines[is_merge:])}")
 
 
 def _shown(lines: Iterable[str]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,11 +33,20 @@ Batched = TypeVar("Batched")
 def _commits(repo: Path, since: str | None) -> Iterator[FileAtCommit]:
     """What came after a commit; everything when history was rewritten and it is gone."""
     try:
-        yield from read_history(repo, since)
+        yield from _visible(read_history(repo, since))
     except Unreadable:
         if since is None:
             raise
-        yield from read_history(repo)
+        yield from _visible(read_history(repo))
+
+
+def _visible(history: Iterable[FileAtCommit]) -> Iterator[FileAtCommit]:
+    """Without hidden files, which are passed over as in a folder."""
+    for found in history:
+        if not f"/{found.path}".count("/."):
+            yield found
+        elif found.renamed_from:
+            yield replace(found, path=found.renamed_from, renamed_from=None, data=None)
 
 
 class History:
@@ -107,14 +115,14 @@ class History:
             if whole is not None:
                 self._store.set_meta(name, whole)
 
-    def _remove(self, topic: str, when: datetime, summary: Summary) -> None:
-        """Forget a file as of its commit, if it is there."""
+    def _remove(self, topic: str, found: FileAtCommit, summary: Summary) -> None:
+        """Forget a file as of a commit, if it is there."""
         try:
-            self._store.topics.state(self._space, topic, AsOf(valid=when))
+            self._store.topics.state(self._space, topic, AsOf(valid=found.when))
         except NotFound:
             return
         with self._store.write(self._actor, "remove", self._space) as write:
-            gone = Draft(content=None, valid_from=when)
+            gone = Draft(content=None, valid_from=found.when, metadata=_said(found))
             self._store.topics.add(write, self._space, topic, gone)
         summary.removed += 1
 
@@ -130,25 +138,30 @@ class History:
         exists = self._store.topics.exists(self._space, topic)
         old = f"{prefix}/{found.renamed_from}" if found.renamed_from else None
         if old is not None and exists:
-            self._remove(old, found.when, summary)  # a history that was rewritten is read again
+            self._remove(old, found, summary)  # a history that was rewritten is read again
         elif old is not None and self._store.topics.exists(self._space, old):
             with self._store.write(self._actor, "rename", self._space) as write:
                 self._store.sources.rename(write, self._space, old, topic)
             summary.renamed += 1
             exists = True
         if not found.data:  # deleted, emptied, or no text
-            self._remove(topic, found.when, summary)
+            self._remove(topic, found, summary)
             return
         if document is None:
             return
         if isinstance(document, Bad):
             raise Unreadable(document.why)
-        said = {"commit": found.commit, "author": found.author, "message": found.message}
-        document = replace(document, metadata={**document.metadata, **said}, valid_from=found.when)
+        metadata = {**document.metadata, **_said(found)}
+        document = replace(document, metadata=metadata, valid_from=found.when)
         appended = store_document(self._store, self._space, self._actor, document, str(repo))
         summary.added += not exists
         summary.changed += exists and appended
         summary.unchanged += exists and not appended
+
+
+def _said(found: FileAtCommit) -> dict[str, str]:
+    """What a state tells of its commit."""
+    return {"commit": found.commit, "author": found.author, "message": found.message}
 
 
 def batches(

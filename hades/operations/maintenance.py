@@ -20,7 +20,6 @@ from hades.exchange import jsonl, node_link
 from hades.exchange.snapshot import GraphSnapshot
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import NUMBER_AT_MOST, Most
-from hades.operations.states import get
 from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
@@ -75,10 +74,12 @@ def log(
     after: Annotated[
         int, Param("Only changes before this one.", flag="--before", least=0, most=NUMBER_AT_MOST)
     ] = 0,
+    upkeep: Annotated[bool, Param("Also what indexing wrote.", flag="--upkeep")] = False,
 ) -> list[Change]:
     """The last changes in this space, newest first: who did what, when, and what changed.
 
     `limit` and `after` (the number of the last one seen; 0: from the newest) page through it.
+    What indexing writes (cut, embed, link, match) is left out unless `upkeep` asks for it.
     """
     if clean_number(limit, "limit") is None:
         raise InvalidInput("Say how many changes: the limit is a whole number.")
@@ -86,7 +87,7 @@ def log(
     store, space = view._store, view._space_id
     with store.snapshot():
         view._require_space()
-        found = store.log(space, limit, after or FOREVER)
+        found = store.log(space, limit, after or FOREVER, upkeep=upkeep)
         numbers = [one.number for one in found]
         states, edges = store.topics.written(space, numbers), _by_moment(store, space, numbers)
 
@@ -94,7 +95,7 @@ def log(
             if one.number not in states:
                 return edges.get((one.at, one.subject), "")
             topic, version = states[one.number]
-            pair = [get(view, topic, at) for at in (version - 1, version) if at]
+            pair = [view.get(topic, at) for at in (version - 1, version) if at]
             return in_one_line(pair[0] if len(pair) > 1 else None, pair[-1])
 
         return [replace(one, summary=summary(one)) for one in found]

@@ -13,6 +13,9 @@ from hades.store.purge import erase_space
 from hades.store.records import Write
 from hades.store.topics import Topics
 
+UPKEEP = ("cut", "embed", "link", "match")
+"""Actions that index what others wrote."""
+
 
 class Spaces:
     """Named, isolated memories in one file."""
@@ -53,14 +56,21 @@ class Spaces:
 
 
 def read_log(
-    database: Database, entities: Entities, space: int | None, limit: int, before: int
+    database: Database,
+    entities: Entities,
+    space: int | None,
+    limit: int,
+    before: int,
+    *,
+    upkeep: bool,
 ) -> list[Change]:
     """The last changes before a number, newest first: who did what, when."""
+    without = "" if upkeep else f"AND c.action NOT IN {UPKEEP} "
     rows = database.rows(
         "SELECT c.number, c.at, a.name, c.action, s.name, c.subject FROM changes c "
         "JOIN actors a ON a.id = c.actor LEFT JOIN spaces s ON s.id = c.space "
         "WHERE (c.space = ?1 OR ?1 IS NULL OR c.space IS NULL) AND c.number < ?3 "
-        "ORDER BY c.number DESC LIMIT ?2",
+        f"{without}ORDER BY c.number DESC LIMIT ?2",
         *(space, limit, before),
     )
     with intact("The change log"):

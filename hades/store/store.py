@@ -85,9 +85,11 @@ class Store:
         """Where what is derived from this memory is kept."""
         return self.database.files.with_name(self.database.files.name + ".index")
 
-    def log(self, space: int | None, limit: int, before: int = FOREVER) -> list[Change]:
-        """The last changes before a number, newest first."""
-        return spaces.read_log(self.database, self.entities, space, limit, before)
+    def log(
+        self, space: int | None, limit: int, before: int = FOREVER, *, upkeep: bool = True
+    ) -> list[Change]:
+        """The last changes before a number, newest first, with those that index or without."""
+        return spaces.read_log(self.database, self.entities, space, limit, before, upkeep=upkeep)
 
     def stats(self, space: int) -> dict[str, int]:
         """How much there is."""

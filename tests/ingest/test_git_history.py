@@ -287,3 +287,24 @@ def test_a_history_that_was_rewritten_is_read_again(repository: Repository, path
         repository.git("gc", "-q", "--prune=now")
         memory.ingest(repository.folder, history=True, phases=("nodes",))
         assert [topic.name for topic in memory.topics()] == ["repository/new.md"]
+
+
+def test_the_log_says_what_each_commit_did(repository: Repository, path: Path) -> None:
+    first = repository.commit("Begin", cache__md="LRU.\nIn bytes.\n", __github="on: push\n")
+    second = repository.commit("Merge branch 'lfu'\n\nLFU is better", cache__md="LFU.\nIn bytes.\n")
+    repository.git("rm", "-q", "cache.md")
+    third = repository.commit("No cache")
+    with hades.open(path) as memory:
+        memory.ingest(repository.folder, history=True, phases=("nodes", "chunks"))
+        assert [(change.action, change.subject, change.summary) for change in memory.log()] == [
+            ("remove", "repository/cache.md", f"2024-01-01 {third[:10]} Zoë: No cache; forgotten"),
+            (
+                "ingest",
+                "repository/cache.md",
+                f"2024-01-01 {second[:10]} Zoë: LFU is better; +1 −1 lines: LRU. → LFU.",
+            ),
+            ("ingest", "repository/cache.md", f"2024-01-01 {first[:10]} Zoë: Begin; 2 lines: LRU."),
+        ]
+        assert "cut" in {change.action for change in memory.log(upkeep=True)}
+        assert memory.ingest(repository.folder).skipped == []
+        assert memory.topics() == [], "hidden files are passed over"

@@ -112,7 +112,7 @@ def _as_of(view: View, version: int | TimeLike | None) -> View:
     clean_number(version, "version", least=1)
     if version > view.change:
         raise InvalidInput(f"There is no version {version}: the last change is {view.change}.")
-    for change in view.log(1, after=version + 1):
+    for change in view.log(1, after=version + 1, upkeep=True):
         return view.at(known=change.at)
     raise InvalidInput(f"There was nothing here yet at version {version}.")
 
