@@ -11,7 +11,7 @@ from typing import Any
 from hades.domain.names import one_line
 from hades.domain.topics import Diff, State
 
-LINE_CHARACTERS_SHOWN = 100
+LINE_CHARACTERS_SHOWN = 60
 _CONTEXT_LINES = 3
 _STARTS = re.compile(r"(?<=[-+])\d+")
 _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path as FilePath
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 
 from hades.domain.answer import Intent, Mode, Note, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
+from hades.domain.times import from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.models.encoder import wait_until_loaded
@@ -96,6 +98,8 @@ class RecallEngine:
                     # How long a model takes to load tells nothing of how late its answers come.
                     wait_until_loaded(self.finder.encoder)
                 asks = self.time(where, query, asked, made.retriever.time_words, stage)
+                if then := _source_moment(where, query, asks):
+                    query = moment.enter_context(self.query_context(then, on_progress, asked))
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
             said = (intent, evidence, chosen, where.space_name)
             return answering.answer(run, found, *said, self.finder.encoder, usual)
@@ -260,6 +264,21 @@ def system_scores(retrieved: retrieve.Retrieved, system: str) -> Any:
             "ppr": np.where(walked > 0, 1 + walked, signals.prior * 1e-3),
         }[system]
     return np.where(signals.mask, scores, -np.inf)
+
+
+def _source_moment(where: Where, query: QueryContext, asks: TimeAsked) -> Where | None:
+    """The time in the words of a question, where sources said something else by then.
+
+    Such is a memory of a history of commits, without notes. Other documents were taken in
+    later than what they tell of: they stay as they are now.
+    """
+    if asks.words is None or not asks.is_timed or asks.until >= query.valid:
+        return None
+    then = replace(where, as_of=replace(where.as_of, valid=from_micros(asks.until)))
+    if not query.indexes.is_whole or (query.mask & query.notes).any():
+        return None
+    gone = query.indexes.visible(where.space, then.as_of) & ~query.graph.visible
+    return then if gone.any() else None
 
 
 @cache

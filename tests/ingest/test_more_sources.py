@@ -75,6 +75,19 @@ def test_history_answers_from_the_code_of_that_day(repo: Path, path: Path) -> No
     memory.close()
 
 
+def test_a_time_in_the_words_of_a_question_is_that_of_the_commits(repo: Path, path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.ingest(repo, history=True)
+        then = memory.recall("What did cache return in February 2024?")
+        assert any("'LRU'" in passage.chunk.text for passage in then.passages)
+        assert then.valid is not None
+        assert then.valid.isoformat().startswith("2024-02-29T23:59:59")
+        later = memory.recall("What did cache return in April 2024?")
+        assert any("'LFU'" in passage.chunk.text for passage in later.passages)
+        assert not any("'LRU'" in passage.chunk.text for passage in later.passages)
+        assert memory.recall("What does cache return?").valid is None
+
+
 def test_a_file_that_is_no_text_for_a_while_is_gone_for_that_while(repo: Path, path: Path) -> None:
     (repo / "notes2.md").write_text("# Words")
     (repo / "image.png").write_bytes(b"\0\1")
