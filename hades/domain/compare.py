@@ -44,39 +44,25 @@ def in_one_line(before: State | None, after: State) -> str:
     Lines are counted, not matched: that takes no longer for a large text.
     """
     commit = commit_of(after)
-    words = []
-    if commit and (before is None or commit != commit_of(before)):
-        words.append(f"{after.valid_from:%Y-%m-%d} {commit}")
+    is_new = commit and (before is None or commit != commit_of(before))
+    words = [f"{after.valid_from:%Y-%m-%d} {commit}"] if is_new else []
     if after.forgotten:
-        words.append("forgotten")
-    elif before is None or before.forgotten:
-        lines = after.content.strip().split("\n")
-        words.append(f"{len(lines)} lines: {_shown(lines)}" if len(lines) > 1 else _shown(lines))
-    elif before.content != after.content:
-        old, new = Counter(before.content.split("\n")), Counter(after.content.split("\n"))
-        came, went = new - old, old - new
-        counts = [f"{sign}{some.total()}" for sign, some in (("+", came), ("−", went)) if some]
-        samples = [line for line in (_shown(went), _shown(came)) if line]
-        words.append(f"{' '.join(counts)} lines: {' → '.join(samples)}" if counts else "reordered")
-    else:
-        fields = [
-            name for name in _COMPARED_FIELDS if getattr(before, name) != getattr(after, name)
-        ]
-        words.append(f"same text, other {' and '.join(fields)}" if fields else "same text")
+        return "; ".join([*words, "forgotten"])
+    old = Counter(before.content.splitlines() if before and not before.forgotten else ())
+    new = Counter(after.content.splitlines())
+    came, went = new - old, old - new
+    counts = [f"{sign}{some.total()}" for sign, some in (("+", came), ("−", went)) if some]
+    samples = [line for line in (_shown(went), _shown(came)) if line]
+    words.append(f"{' '.join(counts)} lines: {' → '.join(samples)}" if counts else "the same lines")
     return "; ".join(words)
 
 
 def commit_of(state: State) -> str:
-    """The commit a state was read from, in one line; empty when it was not.
-
-    Of a merge the first line names branches, the second what was merged.
-    """
+    """The commit a state was read from, in one line; empty when it was not."""
     commit, author, message = (state.metadata.get(one) for one in ("commit", "author", "message"))
-    if not commit:
-        return ""
-    lines = [line for line in str(message).split("\n") if line.strip()] or [""]
-    is_merge = lines[0].startswith("Merge ") and len(lines) > 1
-    return one_line(f"{str(commit)[:10]} {author}: {_shown(lines[is_merge:])}")
+    # What a merge brought is told after the line that names its branches.
+    lines = sorted(str(message).split("\n"), key=lambda line: line.startswith("Merge "))
+    return one_line(f"{str(commit)[:10]} {author}: {_shown(lines)}") if commit else ""
 
 
 def _shown(lines: Iterable[str]) -> str:

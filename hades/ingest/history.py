@@ -33,20 +33,11 @@ Batched = TypeVar("Batched")
 def _commits(repo: Path, since: str | None) -> Iterator[FileAtCommit]:
     """What came after a commit; everything when history was rewritten and it is gone."""
     try:
-        yield from _visible(read_history(repo, since))
+        yield from read_history(repo, since)
     except Unreadable:
         if since is None:
             raise
-        yield from _visible(read_history(repo))
-
-
-def _visible(history: Iterable[FileAtCommit]) -> Iterator[FileAtCommit]:
-    """Without hidden files, which are passed over as in a folder."""
-    for found in history:
-        if not f"/{found.path}".count("/."):
-            yield found
-        elif found.renamed_from:
-            yield replace(found, path=found.renamed_from, renamed_from=None, data=None)
+        yield from read_history(repo)
 
 
 class History:
@@ -72,7 +63,7 @@ class History:
                 commits = [last, *(found.commit for found in batch)]
                 last = commits[-1]
                 whole = next((one for one in reversed(commits) if one != last), whole)
-                self._take_all(repo, prefix, batch, summary, (mark, whole))
+                self._take_all(repo, prefix, batch, summary, {mark: whole} if whole else {})
                 done += len(batch)
                 self._told("reading commits", done, 0)
         except Unreadable as error:
@@ -87,7 +78,7 @@ class History:
         prefix: str,
         batch: list[FileAtCommit],
         summary: Summary,
-        mark: tuple[str, str | None],
+        mark: dict[str, str],
     ) -> None:
         """Read a batch and write it, with the mark from which a stopped run goes on."""
         roots = Roots(repo)  # of today: where a package began in the past is not looked up
@@ -111,8 +102,7 @@ class History:
                 except (Unreadable, HadesError) as error:
                     where = f"{prefix}/{found.path} at {found.commit[:10]}"
                     summary.skipped.append((where, str(error)))
-            name, whole = mark
-            if whole is not None:
+            for name, whole in mark.items():
                 self._store.set_meta(name, whole)
 
     def _remove(self, topic: str, found: FileAtCommit, summary: Summary) -> None:

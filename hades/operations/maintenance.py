@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 from hades.domain.compare import in_one_line
+from hades.domain.graph import Edge
 from hades.domain.names import one_line
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import FOREVER
@@ -24,7 +23,6 @@ from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
     from hades.memory import Memory, View
-    from hades.store.store import Store
 
 _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """What a line that is JSON but not one of our records can run into."""
@@ -89,34 +87,24 @@ def log(
         view._require_space()
         found = store.log(space, limit, after or FOREVER, upkeep=upkeep)
         numbers = [one.number for one in found]
-        states, edges = store.topics.written(space, numbers), _by_moment(store, space, numbers)
-
-        def summary(one: Change) -> str:
-            if one.number not in states:
-                return edges.get((one.at, one.subject), "")
-            topic, version = states[one.number]
-            pair = [view.get(topic, at) for at in (version - 1, version) if at]
-            return in_one_line(pair[0] if len(pair) > 1 else None, pair[-1])
-
-        return [replace(one, summary=summary(one)) for one in found]
+        states, edges = store.topics.written(space, numbers), store.edges.written(space, numbers)
+        return [replace(one, summary=_summary(view, one, states, edges)) for one in found]
 
 
-def _by_moment(
-    store: Store, space: int, changes: Sequence[int]
-) -> dict[tuple[datetime, str | None], str]:
-    """The edges that were written or taken back, in words, by moment and source."""
-    words: dict[tuple[datetime, str | None], dict[int, str]] = defaultdict(dict)
-    for edge in store.edges.written(space, changes):
-        source = edge.source.name
-        until = f" until {edge.valid_to:%Y-%m-%d}" if edge.valid_to else ""
-        words[edge.recorded_at, source][edge.id] = f"{edge}{until}"
-        if edge.retired_at is not None:
-            words[edge.retired_at, source].setdefault(edge.id, f"no longer: {edge}")
-    return {
-        moment: one_line("; ".join([*told.values()][:EDGES_SHOWN]))
-        + (f"; and {len(told) - EDGES_SHOWN} more" if len(told) > EDGES_SHOWN else "")
-        for moment, told in words.items()
-    }
+def _summary(
+    view: View, change: Change, states: Mapping[int, tuple[str, int]], edges: Sequence[Edge]
+) -> str:
+    """What a change did to the topic or the edges of its subject, in one line."""
+    if change.number in states:
+        topic, version = states[change.number]
+        before = view.get(topic, version - 1) if version > 1 else None
+        return in_one_line(before, view.get(topic, version))
+    told: dict[int, str] = {}
+    for edge in edges:  # a belief that was given up comes before the one that replaced it
+        if edge.source.name == change.subject and change.at in (edge.recorded_at, edge.retired_at):
+            has_ended = edge.valid_to or edge.retired_at == change.at
+            told[edge.id] = f"{'ended: ' if has_ended else ''}{edge}"
+    return one_line("; ".join([*told.values()][:EDGES_SHOWN]))
 
 
 @operation("GET", "/change")

@@ -272,11 +272,10 @@ def _source_moment(where: Where, query: QueryContext, asks: TimeAsked) -> Where 
     Such is a memory of a history of commits, without notes. Other documents were taken in
     later than what they tell of: they stay as they are now.
     """
-    if asks.words is None or not asks.is_timed or asks.until >= query.valid:
+    is_past = asks.words is not None and asks.is_timed and asks.until < query.valid
+    if not is_past or not query.indexes.is_whole or (query.mask & query.notes).any():
         return None
     then = replace(where, as_of=replace(where.as_of, valid=from_micros(asks.until)))
-    if not query.indexes.is_whole or (query.mask & query.notes).any():
-        return None
     gone = query.indexes.visible(where.space, then.as_of) & ~query.graph.visible
     return then if gone.any() else None
 

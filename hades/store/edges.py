@@ -126,10 +126,10 @@ class Edges:
         return {edge.id: edge for edge in self._edges(space, rows, as_of)}
 
     def written(self, space: int, changes: Iterable[int]) -> list[Edge]:
-        """What changes began to believe of their subjects' edges, or believed no longer."""
+        """What changes began to believe of their subjects' edges, or gave up; the first 10,000."""
         rows = self._database.rows(
             f"{_SELECT} JOIN changes c ON c.subject = e.source AND c.at IN (e.recorded_at, "
-            "e.retired_at) WHERE +e.space = ? AND c.number = ANY(?) ORDER BY e.row",
+            "e.retired_at) WHERE +e.space = ? AND c.number = ANY(?) ORDER BY e.row LIMIT 10000",
             *(space, sorted(changes)),
         )
         return self._edges(space, rows, NOW)

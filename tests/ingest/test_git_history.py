@@ -303,8 +303,26 @@ def test_the_log_says_what_each_commit_did(repository: Repository, path: Path) -
                 "repository/cache.md",
                 f"2024-01-01 {second[:10]} Zoë: LFU is better; +1 −1 lines: LRU. → LFU.",
             ),
-            ("ingest", "repository/cache.md", f"2024-01-01 {first[:10]} Zoë: Begin; 2 lines: LRU."),
+            (
+                "ingest",
+                "repository/cache.md",
+                f"2024-01-01 {first[:10]} Zoë: Begin; +2 lines: LRU.",
+            ),
         ]
         assert "cut" in {change.action for change in memory.log(upkeep=True)}
         assert memory.ingest(repository.folder).skipped == []
         assert memory.topics() == [], "hidden files are passed over"
+
+
+def test_hidden_files_are_passed_over(repository: Repository) -> None:
+    (repository.folder / ".github" / "flows").mkdir(parents=True)
+    (repository.folder / ".github" / "flows" / "a.yml").write_text("on: push\n")
+    repository.commit("add", b__md="# Words\n" * 9, _hidden="x")
+    repository.git("mv", "b.md", ".b.md")
+    repository.commit("hide")
+    repository.git("mv", ".b.md", "c.md")
+    repository.commit("show")
+    found = [(state.path, state.data is None) for state in read_history(repository.folder)]
+    assert found == [("_hidden", False), ("b.md", False), ("b.md", True), ("c.md", False)]
+    below = repository.folder / ".github"
+    assert [(state.path, state.data is None) for state in read_history(below)] == found

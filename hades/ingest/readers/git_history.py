@@ -25,6 +25,8 @@ _READ_BYTES = 64 * 1024
 _BINARY_SNIFF_BYTES = 8000
 """Git itself calls a file binary when a NUL is among so many bytes."""
 _CONTENTS = ("cat-file", "--batch")
+_HIDDEN = (":(top,exclude,glob)**/.*", ":(top,exclude,glob)**/.*/**")
+"""What is not read: hidden files and folders, as in a folder."""
 _REGULAR_FILES = frozenset({b"100644", b"100755", b"100664"})
 """Other modes are links and submodules."""
 
@@ -157,7 +159,7 @@ def _log_command(since: str | None) -> tuple[str, ...]:
         *("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"),
         *("--no-relative", "--encoding=UTF-8", "--format=tformat:%H%x00%ct%x00%an%x00%B"),
         f"{since}..HEAD" if since else "HEAD",
-        "--",
+        *("--", *_HIDDEN),
     )
 
 
