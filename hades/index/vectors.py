@@ -171,8 +171,8 @@ class Vectors:
         old = rows < first
         codes = np.empty((len(rows), self.dims), np.int8)
         codes[old], codes[~old] = self._saved[rows[old]], self._new[rows[~old] - first]
-        found: Floats32 = codes * self._rows["scale"][rows][:, None]
-        return found
+        scales: Floats32 = self._rows["scale"][rows]
+        return codes.astype(np.float32) * scales[:, None]
 
     def arrays(self, name: str) -> dict[str, Array | Sequence[Array]]:
         """Everything, to be saved: what was saved before, and what came since behind it."""
