@@ -47,6 +47,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character shows its number instead.
             stream.reconfigure(errors="backslashreplace")
+    # Of sixty commands one is run: reading the options of all takes longer than many of them.
+    asked = [one for one in app.registered_commands if [one.name] == sys.argv[1:2]]
+    app.registered_commands = asked or app.registered_commands
     try:
         app()
     except BrokenPipeError:

@@ -32,14 +32,13 @@ class Pace(ProgressColumn):
 class Bars:
     """Bars on a terminal; hearing of new work, the old bar goes."""
 
-    def __init__(self, console: Console, *, disable: bool = False) -> None:
+    def __init__(self, console: Console) -> None:
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             Pace(),
             console=console,
             transient=True,
-            disable=disable,
         )
         self._what = ""
         self._task: TaskID | None = None

@@ -157,10 +157,12 @@ class Invocation:
     @contextmanager
     def progress(self) -> Iterator[Progress]:
         """A progress bar on the terminal; silent where there is none."""
+        if self.json or not sys.stderr.isatty():
+            yield lambda _what, _done, _total: None
+            return
         from hades.cli.bar import Bars
 
-        silent = self.json or not sys.stderr.isatty()
-        bars = Bars(console(stderr=True), disable=silent)
+        bars = Bars(console(stderr=True))
         with bars.progress:
             yield bars.told
 

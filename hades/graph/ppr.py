@@ -147,20 +147,13 @@ def plain_walk(
     deadline: Deadline | None,
 ) -> Walk:  # fmt: skip
     """The pushes of the kernel, in the same order. Rows are fetched a frontier at a time."""
-    residual: dict[int, float] = {}
+    residual: dict[int, float] = dict.fromkeys(seeds.tolist(), 0.0)
     estimate: dict[int, float] = {}
-    waiting: set[int] = set()
-
-    def add(node: int, share: float, queue: list[int]) -> None:
-        held = residual[node] = residual.get(node, 0.0) + share
-        if node not in waiting and held > epsilon * rows[node][2]:
-            waiting.add(node)
-            queue.append(node)
-
-    frontier: list[int] = []
-    rows.fetch(seeds.tolist())
+    rows.fetch(residual)
     for node, share in zip(seeds.tolist(), shares.tolist(), strict=True):
-        add(node, share, frontier)
+        residual[node] += share
+    frontier = [node for node, held in residual.items() if held > epsilon * rows[node][2]]
+    waiting = set(frontier)
     pushes, capped = 0, None
     while frontier and capped is None:
         rows.fetch(other for node in frontier for other in rows[node][0])
@@ -174,10 +167,14 @@ def plain_walk(
             pushed, residual[node] = residual[node], 0.0
             estimate[node] = estimate.get(node, 0.0) + (1 - damping) * pushed
             targets, weights, total = rows[node]
-            if total > 0:
-                spread = damping * pushed / total
-                for other, weight in zip(targets, weights, strict=True):
-                    add(other, spread * weight, following)
+            if total <= 0:
+                continue
+            spread = damping * pushed / total
+            for other, weight in zip(targets, weights, strict=True):
+                held = residual[other] = residual.get(other, 0.0) + spread * weight
+                if held > epsilon * rows[other][2] and other not in waiting:
+                    waiting.add(other)
+                    following.append(other)
         frontier = following
     return Walk(
         np.fromiter(estimate, np.int64, len(estimate)),

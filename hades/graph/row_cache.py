@@ -11,19 +11,16 @@ from hades.graph.adjacency import Mask, Neighbours
 Row = tuple[list[int], list[float], float]
 
 
-class RowCache:
+class RowCache(dict[int, Row]):
     """Rows that were fetched: neighbours that may be walked into, weights, their sum."""
 
     def __init__(self, graph: Neighbours, barred: Mask | None) -> None:
+        super().__init__()
         self._graph, self._barred = graph, barred
-        self._rows: dict[int, Row] = {}
-
-    def __getitem__(self, node: int) -> Row:
-        return self._rows[node]
 
     def fetch(self, nodes: Iterable[int]) -> None:
         """Ask for the rows of nodes that are not known yet, in one go."""
-        missing = [node for node in dict.fromkeys(nodes) if node not in self._rows]
+        missing = [node for node in dict.fromkeys(nodes) if node not in self]
         if not missing:
             return
         counts, targets, weights = self._graph.of(np.array(missing, np.int64))
@@ -37,4 +34,4 @@ class RowCache:
         for node, count in zip(missing, counts.tolist(), strict=True):
             start, end = end, end + count
             row = strength[start:end]
-            self._rows[node] = to[start:end], row, sum(row)
+            self[node] = to[start:end], row, sum(row)

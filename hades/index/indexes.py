@@ -45,7 +45,7 @@ class Indexes(Derived):
 
     words: Words
 
-    NAME, FORMAT, FED = "arrays", 2, _TABLES
+    NAME, FORMAT, FED = "arrays", 3, _TABLES
 
     def __init__(
         self, store: Store, encoder: str, dims: int, words: SpaceWords | None = None

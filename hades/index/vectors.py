@@ -1,9 +1,9 @@
 """Vectors: the nearest passages by meaning, by an exact scan.
 
-Vectors are kept as int8 with one scale each, 384 bytes a passage, and scanned in one pass
+Vectors are kept as int8 with one scale each, 388 bytes a passage, and scanned in one pass
 by a numba kernel that skips what the mask rules out, so filters cost nothing in accuracy.
-The best are ranked again with the vectors as the encoder gave them. An exact scan takes
-3 ms for 100,000 passages on one core; a graph index of the same takes minutes to build,
+The kernel rounds the question to int8 as well; the best are ranked again without that. A scan
+takes 3 ms for 100,000 passages on one core; a graph index of the same takes minutes to build,
 misses some, and cannot filter by time. Few vectors, and the first question of a process,
 are scanned by numpy: loading the kernel would take longer.
 """
@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +32,10 @@ KERNEL_FROM_LOOKS = 3
 asks once must not load the kernel, which takes longer than its answer."""
 _BLOCK_ROWS = 8_192
 
+Codes = npt.NDArray[np.int8]
 
-def quantise(vectors: Floats32) -> tuple[npt.NDArray[np.int8], Floats32]:
+
+def quantise(vectors: Floats32) -> tuple[Codes, Floats32]:
     """int8 codes and the scale that gives each vector back."""
     top = np.abs(vectors).max(axis=1, keepdims=True)
     scales = np.where(top > 0, top / 127, 1).astype(np.float32)
@@ -62,20 +62,6 @@ def product(rows: Floats32, vector: Floats32) -> Floats32:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some rows: codes, and the vectors as the encoder gave them."""
-
-    codes: npt.NDArray[np.int8]
-    full: npt.NDArray[np.float16]
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def keep(self, stay: Flags) -> Part:
-        return self if stay.all() else Part(self.codes[stay], self.full[stay])
-
-
 class Vectors:
     """The vectors of one encoder, by chunk, or by the fact that an edge tells.
 
@@ -86,7 +72,8 @@ class Vectors:
     def __init__(self, dims: int) -> None:
         self.dims = dims
         self._rows = Columns({"chunk": np.int64, "scale": np.float32})
-        self._saved = self._new = _nothing(dims)
+        self._saved: Codes = np.zeros((0, dims), np.int8)
+        self._new = self._saved
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -107,27 +94,14 @@ class Vectors:
 
         A chunk that has one already gets the new one.
         """
-        chunks: list[Ints] = []
-        scales: list[Floats32] = []
-        parts: tuple[list[Any], list[Any]] = ([], [])
-        for ids, vectors in batches:
-            codes, scale = quantise(vectors.astype(np.float32))
-            chunks.append(ids)
-            scales.append(scale)
-            for list_, part in zip(parts, (codes, vectors), strict=True):
-                list_.append(part)
-        new = np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
-        if not len(new):
+        read = [(ids, *quantise(vectors.astype(np.float32))) for ids, vectors in batches]
+        if not sum(len(ids) for ids, _, _ in read):
             return 0
+        chunks, codes, scales = (list(parts) for parts in zip(*read, strict=True))
+        new = np.concatenate(chunks)
         self.drop(new)
         self._rows.append({"chunk": new, "scale": np.concatenate(scales)})
-        held = self._new
-        joined = []
-        # One array after the other: a million vectors are more than a gigabyte.
-        for before, list_ in zip((held.codes, held.full), parts, strict=True):
-            joined.append(np.concatenate([before, *list_]))
-            list_.clear()
-        self._new = Part(*joined)
+        self._new = np.concatenate([self._new, *codes])
         return len(new)
 
     def drop(self, chunks: Ints) -> None:
@@ -136,7 +110,7 @@ class Vectors:
         if not stay.all():
             self._rows.keep(stay)
             first = len(self._saved)
-            self._saved, self._new = self._saved.keep(stay[:first]), self._new.keep(stay[first:])
+            self._saved, self._new = self._saved[stay[:first]], self._new[stay[first:]]
 
     def nearest(
         self, question: Floats32, numbers: Ints, mask: Flags, own: Flags, limit: int
@@ -182,7 +156,7 @@ class Vectors:
             code, scale = quantise(question[None, :])
             first, scales = len(self._saved), self._rows["scale"]
             for part, at in ((self._saved, slice(0, first)), (self._new, slice(first, None))):
-                scan(part.codes, scales[at], code[0], numbers[at], mask, near[at])
+                scan(part, scales[at], code[0], numbers[at], mask, near[at])
             near *= scale[0]
             return near
         for start in range(0, len(rows), _BLOCK_ROWS):
@@ -192,31 +166,25 @@ class Vectors:
         return near
 
     def full(self, rows: Ints) -> Floats32:
-        """The vectors of rows, as the encoder gave them."""
-        found = np.empty((len(rows), self.dims), np.float32)
+        """The vectors of rows."""
         first = len(self._saved)
         old = rows < first
-        found[old] = self._saved.full[rows[old]]
-        found[~old] = self._new.full[rows[~old] - first]
-        return found
+        codes = np.empty((len(rows), self.dims), np.int8)
+        codes[old], codes[~old] = self._saved[rows[old]], self._new[rows[~old] - first]
+        scales: Floats32 = self._rows["scale"][rows]
+        return codes.astype(np.float32) * scales[:, None]
 
     def arrays(self, name: str) -> dict[str, Array | Sequence[Array]]:
         """Everything, to be saved: what was saved before, and what came since behind it."""
-        saved, new = self._saved, self._new
-        codes, full = [saved.codes, new.codes], [saved.full, new.full]
-        return {**self._rows.arrays(name), f"{name}.codes": codes, f"{name}.full": full}
+        return {**self._rows.arrays(name), f"{name}.codes": [self._saved, self._new]}
 
     def take(self, name: str, arrays: Mapping[str, Array]) -> None:
         """Be what was saved; it stays mapped."""
         self._rows.take(name, arrays)
-        saved = Part(arrays[f"{name}.codes"], arrays[f"{name}.full"])
-        if not len(saved.codes) == len(saved.full) == len(self._rows):
+        saved = arrays[f"{name}.codes"]
+        if len(saved) != len(self._rows):
             raise ValueError("the vectors are not complete")
-        self._saved, self._new = saved, _nothing(self.dims)
-
-
-def _nothing(dims: int) -> Part:
-    return Part(np.zeros((0, dims), np.int8), np.zeros((0, dims), np.float16))
+        self._saved, self._new = saved, saved[:0]
 
 
 def _highest(scores: Floats32, count: int) -> Ints:
