@@ -169,7 +169,7 @@ def _clamp(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> 
     if problem["type"] == "extra_forbidden":
         raise InvalidInput(f"There is no plan key {name!r}.")
     bound = _BOUNDS.get(problem["type"])
-    if bound is None:
+    if bound is None or not isinstance(problem["loc"][-1], str):  # one of several values
         raise InvalidInput(f"The plan's {name} cannot be used: {problem['msg']}.")
     _set(data, name, problem["ctx"][bound], notes)
 
