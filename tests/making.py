@@ -77,6 +77,7 @@ def passage(text: str, topic: str = "notes/a", *, heading: str = "", line: int =
         parts={"meaning": 0.7, "words": 0.2},
         retrievers=("meaning", "graph"),
         belief=LIKELY,
+        entities=("Bug Y",),
     )
 
 
@@ -99,7 +100,7 @@ def recall(question: str, passages: Sequence[Passage] = (), paths: Sequence[Path
         context=f"Question: {question}",
         tokens=7,
         citations=(),
-        plan={"q": 2},
+        plan={"facts": 5},
         reasons=(Note(Reason.EVICTED, "pack", "2 passages, 90 tokens"),),
         telemetry=(
             StageReport("seeds", 2.0, reads=12, found=12, added=12, coverage=0.5),

@@ -173,6 +173,34 @@ def test_node_link_goes_out_and_comes_back(full: hades.Memory, tmp_path: Path) -
         assert copy.check() == []
 
 
+def test_node_link_keeps_every_field(memory: hades.Memory, tmp_path: Path) -> None:
+    memory.remember(
+        "doc", "Ann Lee met Acme.", tags=["a", "b"], metadata={"n": [1]}, confidence=0.4,
+        importance=0.9, valid_from="2023-02-03",
+    )  # fmt: skip
+    memory.relate(
+        "Ann Lee", "works_at", "Acme", weight=0.25, evidence="said so", kind="person",
+        valid_from="2023", valid_to="2090", metadata={"by": "hand"},
+    )  # fmt: skip
+    memory.set_kind("Acme", "organisation")
+    memory.add_alias("Acme", "Acme Corp")
+    memory.search("Ann")
+    memory.export(tmp_path / "graph.json", "node-link")
+    with hades.open(tmp_path / "copy.hades") as copy:
+        copy.import_(tmp_path / "graph.json")
+        copy.search("Ann")
+        assert [one.name for one in copy.topics()] == ["doc"]
+        new, old = copy.get("doc"), memory.get("doc")
+        for field in ("content", "tags", "metadata", "confidence", "importance", "valid_from"):
+            assert getattr(new, field) == getattr(old, field)
+        (new_edge,), (old_edge,) = copy.edges(), memory.edges()
+        for field in ("weight", "evidence", "valid_from", "valid_to", "metadata"):
+            assert getattr(new_edge, field) == getattr(old_edge, field)
+        described = {one.name: (one.kind, one.aliases) for one in copy.entities()}
+        assert described == {one.name: (one.kind, one.aliases) for one in memory.entities()}
+        assert described["Acme"] == ("organisation", ("Acme Corp",))
+
+
 def test_node_link_of_another_system(memory: hades.Memory, tmp_path: Path) -> None:
     """The schema of a HippoRAG-like system: chunks, entities, mentions, related_to."""
     graph = {
@@ -199,7 +227,8 @@ def test_node_link_of_another_system(memory: hades.Memory, tmp_path: Path) -> No
     (tmp_path / "g.json").write_text(json.dumps(graph))
     assert memory.import_(tmp_path / "g.json") == {"topics": 1, "entities": 2, "edges": 2}
     assert memory.get("chunk_1").content == "Python is great for ML"
-    assert [e.weight for e in memory.edges("python3", relation="related_to")] == [0.85]
+    (edge,) = memory.edges("python3", relation="related_to")
+    assert (edge.weight, edge.metadata) == (0.85, {"co_occurrence_count": 28})
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", "{", '{"nodes": [{}]}', '{"nodes": [1]}'])

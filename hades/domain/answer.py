@@ -128,6 +128,8 @@ class Passage:
     """Whether a later version of its topic says anew what it says of the question."""
     held: str = ""
     """Of an earlier version of a note: what no later one says again; empty: see the text."""
+    entities: tuple[str, ...] = ()
+    """The names it mentions, the rarest first; those that stand everywhere are left out."""
 
     @property
     def id(self) -> str:

@@ -213,6 +213,7 @@ class Reason(StrEnum):
     TIMEOUT = "timeout"
     BUDGET_EXHAUSTED = "budget_exhausted"
     CLAMPED = "clamped"
+    RAISED = "raised"
     NO_EMBEDDINGS = "no_embeddings"
     EMPTY_GRAPH = "empty_graph"
     EVICTED = "evicted"

@@ -9,15 +9,22 @@ their content in the metadata.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TextIO
 
 from hades.domain.graph import Node
 from hades.domain.plain import plain
+from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.exchange.snapshot import GraphSnapshot
+
+_STATE_FIELDS = ("tags", "confidence", "importance", "valid_from")
+_OF_A_TEXT = ("text", *(one.name for one in fields(State)))
+_EDGE_FIELDS = ("strength", "evidence", "valid_from", "valid_to")
+_OF_AN_EDGE = ("source", "target", "key", "type", "weight", "metadata")
+"""What is kept in a place of its own; all else is metadata."""
 
 
 def write(graph: GraphSnapshot, file: TextIO) -> None:
@@ -88,14 +95,14 @@ def _edge(edge: Any, ids: dict[Node, str]) -> dict[str, Any]:
 class Read:
     """What a node-link file says, in our words."""
 
-    texts: dict[str, str] = field(default_factory=dict)
-    """Topic name to content."""
+    texts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Topic name to what is remembered of it: content, tags, metadata, …"""
     aliases: dict[str, list[str]] = field(default_factory=dict)
     """Entity name to its other names."""
     kinds: dict[str, str] = field(default_factory=dict)
     """Entity name to its kind."""
     edges: list[dict[str, Any]] = field(default_factory=list)
-    """source, relation, target, weight, evidence, valid_from, valid_to."""
+    """source, relation, target, weight, evidence, valid_from, valid_to, metadata."""
 
 
 def read(path: Path) -> Read:
@@ -131,18 +138,23 @@ def _take_node(found: Read, node: dict[str, Any]) -> str:
     kind = node.get("type", "entity")
     if kind in ("topic", "chunk"):
         name = str(node.get("name") or node["id"])
+        if kind == "chunk" and metadata.get("file_path") in found.texts:
+            return str(metadata["file_path"])
         text = metadata.get("content", metadata.get("text"))
         if text is not None:
-            found.texts[name] = str(text)
+            said = {key: metadata.get(key) for key in _STATE_FIELDS}
+            others = metadata.get("metadata") if kind == "topic" else None
+            said["metadata"] = others or _others(metadata, _OF_A_TEXT)
+            found.texts[name] = {**said, "content": str(text)}
         return name
     name = str(metadata.get("canonical_name") or node.get("name") or node["id"])
     found.aliases[name] = [str(alias) for alias in metadata.get("aliases") or []]
-    found.kinds[name] = str(node.get("entity_type") or "concept").lower()
+    found.kinds[name] = str(node.get("entity_type") or (kind, "concept")[kind == "entity"]).lower()
     return name
 
 
 def _take_edge(edge: dict[str, Any], names: dict[Any, str]) -> dict[str, Any]:
-    metadata = edge.get("metadata") or {}
+    metadata = {**_others(edge, _OF_AN_EDGE), **(edge.get("metadata") or {})}
     strength = metadata.get("strength", edge.get("weight", 1.0))
     return {
         "source": names[edge["source"]],
@@ -152,4 +164,9 @@ def _take_edge(edge: dict[str, Any], names: dict[Any, str]) -> dict[str, Any]:
         "evidence": str(metadata.get("evidence") or ""),
         "valid_from": metadata.get("valid_from"),
         "valid_to": metadata.get("valid_to"),
+        "metadata": _others(metadata, _EDGE_FIELDS),
     }
+
+
+def _others(values: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in known}

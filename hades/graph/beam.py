@@ -1,7 +1,8 @@
 """Beam search: a few good paths from the seeds, within hard limits (seed document 001).
 
-Every hop widens the newest paths of the beam by their strongest neighbours; the best paths
-of all hops together stay. Whatever is trimmed, and why the search stopped, is counted.
+Every hop widens the newest paths of the beam by their best neighbours, by the weight of the arc
+and the words they say; the best paths of all hops together stay. What is barred is pruned
+before anything is chosen. Whatever is trimmed, and why the search stopped, is counted.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from hades.graph.ppr import Scores
 from hades.graph.trims import Trim, Trims
 
 Deadline = Callable[[], bool]
-EDGE, DEPTH, REDUNDANCY = 0.5, 0.1, 0.3
+Covered = Callable[[Iterable[tuple[int, ...]]], bool]
+"""Whether the nodes of one of these paths say enough."""
+EDGE, LEXICAL, DEPTH, REDUNDANCY = 0.5, 0.5, 0.1, 0.3
 """How the parts of a score are weighed; the seed's own counts 1."""
+BEST_SCORE = 1 + EDGE + LEXICAL
 _SAME = 12
 
 
@@ -50,6 +54,8 @@ class BeamPath:
     seed: float
     bits: int
     """The nodes as bits of one number, so that sharing is one operation."""
+    lexical: float = 0.0
+    """How well the words of the question match what it came to: of its nodes, the best."""
     redundancy: float = 0.0
     """The largest share of nodes in common with a path that was kept before."""
     alone: float = field(init=False)
@@ -57,7 +63,7 @@ class BeamPath:
 
     def __post_init__(self) -> None:
         edge = sum(self.weights) / self.hops if self.hops else 0.0
-        self.alone = self.seed + EDGE * edge - DEPTH * self.hops
+        self.alone = self.seed + EDGE * edge + LEXICAL * self.lexical - DEPTH * self.hops
 
     @property
     def hops(self) -> int:
@@ -88,13 +94,17 @@ def beam(
     caps: Caps = Caps(),  # noqa: B008 - frozen
     barred: Mask | None = None,
     counted: Mask | None = None,
+    lexical: Scores | None = None,
+    covered: Covered | None = None,
     deadline: Deadline | None = None,
 ) -> Beam:
     """The best paths from scored seeds.
 
-    `counted` says which nodes are documents and count towards the budget (all, when not given).
+    `counted` says which nodes are documents and count towards the budget (all, when not given),
+    `lexical` how well each node matches the words of the question, 0 to 1, and `covered` when
+    a path says enough to stop.
     """
-    search = _Search(graph, caps, barred, counted)
+    search = _Search(graph, caps, barred, counted, lexical)
     kept = search.choose(search.starts(seeds, scores))
     for hop in range(caps.hops):
         newest = [path for path in kept if path.hops == hop]
@@ -103,10 +113,10 @@ def beam(
         if deadline and deadline():
             search.trims.add(Reason.TIMEOUT, "paths", len(newest))
             break
+        if covered and covered(path.nodes for path in newest):
+            search.trims.add(Reason.COVERAGE_REACHED, "paths", len(newest))
+            break
         kept = search.choose([*kept, *search.widen(newest, deadline)])
-    else:
-        ends = [path for path in kept if path.hops == caps.hops]
-        search.trims.add(Reason.CAP_EXCEEDED, "hops", len(ends))
     return Beam(tuple(kept), search.trims.all(), search.read)
 
 
@@ -114,10 +124,12 @@ class _Search:
     """One search under way: what was read, and what was left out."""
 
     def __init__(
-        self, graph: Neighbours, caps: Caps, barred: Mask | None, counted: Mask | None
-    ) -> None:
+        self, graph: Neighbours, caps: Caps, barred: Mask | None, counted: Mask | None,
+        lexical: Scores | None,
+    ) -> None:  # fmt: skip
         self._graph, self._size, self._caps = graph, len(graph), caps
         self._barred, self._counted = barred, counted
+        self._lexical = np.zeros(self._size) if lexical is None else lexical
         self._seen: set[int] = set()
         self._bits: dict[int, int] = {}
         self._lists: dict[int, tuple[list[tuple[int, float]], int]] = {}
@@ -143,7 +155,7 @@ class _Search:
         ]
 
     def widen(self, paths: list[BeamPath], deadline: Deadline | None) -> list[BeamPath]:
-        """Every path continued by its strongest neighbours."""
+        """Every path continued by its best neighbours."""
         self._list(path.nodes[-1] for path in paths)
         found: list[BeamPath] = []
         for number, path in enumerate(paths):
@@ -153,7 +165,8 @@ class _Search:
             for node, weight in self._strongest(path):
                 if self._may_read(node):
                     longer = (*path.nodes, node), (*path.weights, weight)
-                    found.append(BeamPath(*longer, path.seed, path.bits | self._bit(node)))
+                    bits, says = path.bits | self._bit(node), float(self._lexical[node])
+                    found.append(BeamPath(*longer, path.seed, bits, max(path.lexical, says)))
         return found
 
     def choose(self, paths: list[BeamPath]) -> list[BeamPath]:
@@ -191,7 +204,7 @@ class _Search:
         return arcs[: self._caps.fanout]
 
     def _list(self, nodes: Iterable[int]) -> None:
-        """The strongest arcs of nodes, as many as any path may need, and how many others.
+        """The best arcs of nodes, as many as any path may need, and how many others.
 
         Made once for each node: one may have a million arcs, and every path leads there.
         """
@@ -203,7 +216,8 @@ class _Search:
         if self._barred is not None:
             use = ~self._barred[targets]
             owner, targets, weights = owner[use], targets[use], weights[use]
-        order = np.lexsort((targets, -weights, owner))
+        worth = EDGE * weights + LEXICAL * self._lexical[targets]
+        order = np.lexsort((targets, -worth, owner))
         ends = np.cumsum(np.bincount(owner, minlength=len(new))).tolist()
         most, start = self._caps.fanout + self._caps.hops + 1, 0
         for node, end in zip(new, ends, strict=True):

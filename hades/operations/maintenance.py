@@ -234,10 +234,8 @@ def _graph(view: View) -> GraphSnapshot:
 def _import_graph(memory: Memory, graph: node_link.Read) -> dict[str, int]:
     store, space = memory._store, memory._space_id
     with memory.batch():
-        for topic, text in graph.texts.items():
-            memory.remember(topic, text)
-        for edge in graph.edges:
-            memory.relate(**edge, kind=graph.kinds.get(edge["target"], "concept"))
+        for topic, said in graph.texts.items():
+            memory.remember(topic, **said)
         with memory._write("import") as write:
             for name, aliases in graph.aliases.items():
                 store.entities.ensure(write, space, clean_name(name), graph.kinds[name])
@@ -246,6 +244,8 @@ def _import_graph(memory: Memory, graph: node_link.Read) -> dict[str, int]:
                 for alias in aliases:
                     clean_name(alias, "alias")
                     store.entities.add_alias(write, space, name, alias)
+        for edge in graph.edges:
+            memory.relate(**edge)
     return {
         "topics": len(graph.texts),
         "entities": len(graph.aliases),

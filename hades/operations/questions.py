@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hades.recall.plan import Plan
 
 RETRIEVERS = ("meaning", "words", "names")
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "full")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "tiers", "full")
 
 QuestionMode = Annotated[
     str | None,
@@ -181,7 +181,7 @@ def rank(
 ) -> list[Hit]:
     """Passages in the order of one system of the evaluation ladder, without a budget.
 
-    The systems are `dense`, `words`, `hybrid`, `ppr` and `full`.
+    The systems are `dense`, `words`, `hybrid`, `ppr`, `tiers` and `full`.
     """
     clean_number(limit, "limit", least=1)
     where = view._where(tag, kind, glob, since, until)

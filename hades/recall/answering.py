@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from hades.domain.graph import Reason
 from hades.graph.arrays import Ints
 from hades.models.encoder import Encoder
 from hades.recall import belief, history
+from hades.recall.beaming import beam_paths
 from hades.recall.conveyance import conveyance
 from hades.recall.facts import find_facts
 from hades.recall.pathways import Pathways
@@ -19,6 +21,8 @@ from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 from hades.store.records import PlacedChunk
 
+ENTITIES_AT_MOST = 20
+"""Names of a passage that are shown with it."""
 RELEVANT = 0.01
 """A passage that is wanted less likely than this does not fill a large budget."""
 
@@ -118,7 +122,22 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
         stage.dedupe_rate = doubles / max(1, len(made) + doubles)
         stage.coverage = _coverage(retrieved, _of(made, numbers))
         _say_what_is_missing(stage, retrieved, made)
-        return made
+        return _with_entities(retrieved, made, numbers)
+
+
+def _with_entities(
+    retrieved: Retrieved, passages: Sequence[Passage], numbers: dict[str, int]
+) -> list[Passage]:
+    """The passages with the names that each mentions."""
+    graph, found = retrieved.query.graph, dict[str, list[int]]()
+    for one in passages:
+        _, near, _ = graph.adjacency.of(np.array([numbers[one.id]]))
+        near = near[(near >= graph.first_entity) & (near < graph.first_topic)]
+        near = near[~graph.barred[near]] - graph.first_entity
+        rarest = near[np.lexsort((near, graph.frequency[near]))][:ENTITIES_AT_MOST]
+        found[one.id] = graph.entities[rarest].tolist()
+    names = retrieved.query.store.entities.names([*{one for own in found.values() for one in own}])
+    return [replace(one, entities=tuple(names[n] for n in found[one.id])) for one in passages]
 
 
 def _say_what_is_missing(stage: Stage, retrieved: Retrieved, made: Sequence[Passage]) -> None:
@@ -195,7 +214,7 @@ def _paths(
 ) -> list[Path]:
     plan = run.plan.graph
     with run.stage("paths", plan.timeout_ms) as stage:
-        if not plan.flow or not run.plan.paths or not plan.hops:
+        if not run.plan.paths or not plan.hops or not (plan.flow or retrieved.beam):
             stage.note(Reason.SWITCHED_OFF)
             return []
         if not retrieved.query.graph.adjacency.has_arcs:
@@ -204,7 +223,11 @@ def _paths(
         if not chosen and not len(retrieved.signals.named):
             stage.note(Reason.NOTHING_FOUND)
             return []
-        return Pathways(run, stage, retrieved).to([numbers[one.id] for one in chosen])
+        passages = [numbers[one.id] for one in chosen]
+        paths = Pathways(run, stage, retrieved).to(passages) if plan.flow else []
+        more = beam_paths(retrieved, set(passages), paths, run.plan.paths - len(paths))
+        stage.found += len(more)
+        return paths + more
 
 
 def _of(passages: Sequence[Passage], numbers: dict[str, int]) -> Ints:

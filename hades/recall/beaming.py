@@ -7,16 +7,21 @@ next by way of a name: two arcs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from functools import partial
+
 import numpy as np
 
+from hades.domain.answer import Path
 from hades.domain.graph import Reason
-from hades.graph.arrays import Ints
-from hades.graph.beam import Caps, beam
+from hades.graph.arrays import Floats, Ints
+from hades.graph.beam import BEST_SCORE, Caps, beam
 from hades.index.vectors import product
+from hades.recall.path_text import PathWriter
+from hades.recall.plan import ARCS_A_HOP
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run
 
-ARCS_A_HOP = 2
 SEEDS_FROM = 40
 """Seeds are chosen among so many of the best by prior."""
 
@@ -62,21 +67,54 @@ def run_beam(run: Run, retrieved: Retrieved) -> None:
             ),
             barred=barred,
             counted=graph.is_chunk,
+            lexical=_lexical(retrieved),
+            covered=partial(_covered, retrieved),
             deadline=stage.is_over,
         )
         for trim in found.trims:
-            if trim.reason == Reason.TIMEOUT:
+            if trim.reason in (Reason.TIMEOUT, Reason.COVERAGE_REACHED):
                 stage.stop(trim.reason, f"without {trim.count} {trim.what}")
-            elif trim.what != "hops":
+            else:
                 stage.capped = True
                 stage.note(trim.reason, f"{trim.count} {_BEYOND.get(trim.what, trim.what)}")
         retrieved.beam = found.paths
         met = [node for path in found.paths for node in path.nodes if node < graph.first_entity]
         retrieved.beamed = run.look_at(list(dict.fromkeys(met)), stage)
         stage.found = len(retrieved.beamed)
-        stage.added = int(
-            (retrieved.signals.prior[np.array(retrieved.beamed, np.int64)] <= 0).sum()
-        )
+
+
+def beam_paths(
+    retrieved: Retrieved, passages: set[int], beside: Sequence[Path], limit: int
+) -> list[Path]:
+    """The beam's paths between passages, best first, without those that stand in others."""
+    writer, found = PathWriter(retrieved.query), list[Path]()
+    for one in retrieved.beam:
+        if len(found) < limit and one.hops and {one.nodes[0], one.nodes[-1]} <= passages:
+            path = writer.path(one.nodes, max(0.0, one.score) / BEST_SCORE)
+            nodes = set(path.nodes)
+            if not any(nodes <= set(other.nodes) for other in (*beside, *found)):
+                found.append(path)
+    return found
+
+
+def _lexical(retrieved: Retrieved) -> Floats:
+    """How well each node matches the words of the question, 0 to 1: by BM25, of passages only."""
+    lexical = np.zeros(len(retrieved.query.graph.adjacency))
+    words = retrieved.signals.words
+    lexical[: len(words)] = words / max(1e-12, float(words.max(initial=0.0)))
+    return lexical
+
+
+def _covered(retrieved: Retrieved, paths: Iterable[tuple[int, ...]]) -> bool:
+    """Whether the passages of one path say every word of the question together."""
+    graph, terms, first = retrieved.query.graph, retrieved.terms, retrieved.query.graph.first_entity
+    passages = [[node for node in path if node < first] for path in paths if path[-1] < first]
+    if not terms or not passages:
+        return False
+    flat = np.array([node for one in passages for node in one], np.int64)
+    has = retrieved.query.terms.having(graph.chunks[flat], terms)
+    starts = np.cumsum([0, *map(len, passages[:-1])])
+    return bool(np.maximum.reduceat(has, starts).all(1).any())
 
 
 def _seeds(retrieved: Retrieved, count: int, mmr: float) -> Ints:

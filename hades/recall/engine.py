@@ -22,6 +22,7 @@ from hades.domain.graph import Reason
 from hades.domain.times import from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
+from hades.graph.arrays import Floats
 from hades.models.encoder import wait_until_loaded
 from hades.recall import answering, beaming, retrieve
 from hades.recall.features import FEATURES
@@ -43,7 +44,7 @@ from hades.recall.time_asked import TimeAsked, time_asked
 from hades.store.records import Progress
 from hades.store.store import Store
 
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "full")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "tiers", "full")
 """The ladder of baselines, each with more of the recipe than the one before."""
 
 QUESTION_CHARACTERS_AT_MOST = 4_000
@@ -262,6 +263,7 @@ def system_scores(retrieved: retrieve.Retrieved, system: str) -> Any:
             "hybrid": plain,
             # A walk reaches few: what it never came to follows by the prior.
             "ppr": np.where(walked > 0, 1 + walked, signals.prior * 1e-3),
+            "tiers": _tiers(retrieved),
         }[system]
     return np.where(signals.mask, scores, -np.inf)
 
@@ -278,6 +280,14 @@ def _source_moment(where: Where, query: QueryContext, asks: TimeAsked) -> Where 
     then = replace(where, as_of=replace(where.as_of, valid=from_micros(asks.until)))
     gone = query.indexes.visible(where.space, then.as_of) & ~query.graph.visible
     return then if gone.any() else None
+
+
+def _tiers(retrieved: retrieve.Retrieved) -> Floats:
+    """The three tiers, weighed as the mode of the question says."""
+    signals, believed = retrieved.signals, np.zeros(len(retrieved.signals.mask))
+    believed[retrieved.numbers] = retrieved.belief
+    weights = _usual_plan(Intent.LOOKUP, choose_mode(retrieved.question))[0].reranker.tiers
+    return retrieve.tiers(signals.prior, signals.walked, believed, weights)
 
 
 @cache

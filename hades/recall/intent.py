@@ -1,4 +1,4 @@
-"""Intent: what kind of question it is, how much it wants and which parts it has.
+"""Intent: what kind of question it is, and how much it wants.
 
 Rules over English words, and nothing else: the same question is always read alike, and
 the words that decided are told. A question in another language is a plain look-up.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from hades.domain.answer import Intent, Mode
-from hades.recall.plan import Budget, Plan
+from hades.recall.plan import Budget, Plan, Reranker
 
 CHARACTERS_READ = 1_000
 """Of a question; what is longer is a text, and its beginning says what is asked."""
@@ -180,11 +180,11 @@ def asks_for_list(question: str) -> bool:
 
 PLANNING_PASSAGES = 10
 _AMOUNT = {
-    Mode.EXECUTION: (5, 5, 5_000),
-    Mode.PLANNING: (PLANNING_PASSAGES, 8, 10_000),
-    Mode.BRAINSTORMING: (20, 12, 20_000),
+    Mode.EXECUTION: (5, 5, 5_000, (0.4, 0.6, 0.0)),
+    Mode.PLANNING: (PLANNING_PASSAGES, 8, 10_000, (0.4, 0.4, 0.2)),
+    Mode.BRAINSTORMING: (20, 12, 20_000, (0.4, 0.4, 0.2)),
 }
-"""Passages, paths and tokens of the context (passages as in seed 004)."""
+"""Passages, paths and tokens of the context, and tiers (passages and tiers as in seed 004)."""
 
 _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
 """Earlier versions shown; of other questions none."""
@@ -192,9 +192,9 @@ _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
 
 def default_plan(intent: Intent, mode: Mode = Mode.EXECUTION) -> Plan:
     """The plan for that kind of question, when that much is wanted."""
-    passages, paths, tokens = _AMOUNT[mode]
+    passages, paths, tokens, tiers = _AMOUNT[mode]
     return Plan(
-        q=3 if intent is Intent.COMPARE else 2,
+        reranker=Reranker(tiers=tiers),
         final_context=passages,
         paths=paths,
         history=_HISTORY.get(intent, 0),
@@ -223,60 +223,3 @@ def choose_mode(question: str) -> Mode:
     if _PLANNING.search(asked):
         return Mode.PLANNING
     return Mode.EXECUTION
-
-
-_TWO_SIDES = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\b(?:between|compare|comparing|out of) (?P<a>.{_ANY}?) (?:and|with|to|against) "
-        r"(?P<b>.+)",
-        r"[,:] ?(?P<a>[^,:]+?) or (?P<b>.+)",
-        rf"^(?:is|are|was|were|did|does|do) (?P<a>.{_ANY}?) or (?P<b>.{_ANY}?) (?:born|released|"
-        r"first|older|younger|more)\b",
-        r"(?:^|[,:] ?)(?P<a>[^,:]+?) (?:versus|vs\.?|compared (?:to|with)) (?P<b>[^,]+)",
-        rf"^(?:are|were|is|was|do|does|did|have|has) (?:both )?(?P<a>.{_ANY}?) and (?P<b>.{_ANY}?) "
-        r"(?:both|the same|in the same|from the same|share|have|of the same|located|known)\b",
-        rf"\bboth (?P<a>.{_ANY}?) and (?P<b>.+)",
-        rf"^(?P<a>.{_ANY}?) and (?P<b>.{_ANY}?) (?:differ|(?:both )?have in common|share)",
-    )
-)
-_LEAD = re.compile(
-    r"^(?:(?:how|what|which|who|where|is|are|was|were|do|does|did|have|has|both|either|films?|"
-    r"the (?:film|movie)s?)[,:]?\s+|(?-i:[a-z]+s[,:]\s+))+",
-    re.IGNORECASE,
-)
-"""What stands before the first side: `both films, `."""
-_SEVERAL = re.compile(
-    r"(?<=[?;]) | ?,? and (?=(?:who|what|which|when|where|why|how)\b)", re.IGNORECASE
-)
-_EDGES = ' \t\n,;:.?!"“”'
-_PART_CHARACTERS_AT_LEAST = 2
-
-
-def split_question(question: str, most: int) -> list[str]:
-    """The question itself first, then its parts: at most so many in all."""
-    parts = [question]
-    for part in (*_sides(question), *_questions(question)):
-        known = {one.strip(_EDGES).casefold() for one in parts}
-        if len(part) >= _PART_CHARACTERS_AT_LEAST and part.casefold() not in known:
-            parts.append(part)
-    return parts[: max(1, most)]
-
-
-def _sides(question: str) -> list[str]:
-    """Both sides of a comparison."""
-    asked = _read(question)
-    if read_intent(asked)[0] is not Intent.COMPARE:
-        return []
-    for pattern in _TWO_SIDES:
-        found = pattern.search(asked.rstrip(" ?.!"))
-        if found:
-            sides = [_LEAD.sub("", found[side].strip(_EDGES)) for side in ("a", "b")]
-            return [side.strip(_EDGES) for side in sides]
-    return []
-
-
-def _questions(question: str) -> list[str]:
-    """The questions of a row: `Who leads it, and when was it founded?`."""
-    found = [part.strip(_EDGES) for part in _SEVERAL.split(_read(question))]
-    return found if len(found) > 1 else []

@@ -12,9 +12,9 @@ from hades.graph.adjacency import Neighbours
 from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
 from hades.recall.path_text import PathWriter
+from hades.recall.plan import ARCS_A_HOP
 from hades.recall.query_context import QueryContext
 
-ARCS_A_HOP = 2
 ARCS_AT_MOST = 10
 ARC_DECAY = 0.85
 """Each arc weakens a path by this (seed 000's decay), so of two that are equally strong the

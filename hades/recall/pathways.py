@@ -63,7 +63,7 @@ class Pathways:
             score=plan.graph.score,
             theta=FLOW_LEAST,
             nodes=FOUND_NODES,
-            longest=plan.graph.hops * ARCS_A_HOP,
+            longest=1 + plan.graph.hops * ARCS_A_HOP,
             deadline=self._stage.is_over,
         )
         for trim in found.trims:

@@ -7,7 +7,7 @@ limits in it are hard: no stage goes beyond them by more than one unit of work.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -26,11 +26,18 @@ RetrieverName = Literal["meaning", "words", "names"]
 RETRIEVERS: tuple[RetrieverName, ...] = ("meaning", "words", "names")
 
 HOPS_AT_MOST = 5
+ARCS_A_HOP = 2
+"""A hop leads from one passage to the next by way of a name."""
+USUAL_CAPS = {"graph.hops": 1, "final_context": 8}
+"""Seed 001's: two arcs and eight passages. More is done where it is asked for, with a reason."""
 TOKENS_AT_MOST = 200_000
 LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400
 TOKENS_A_PASSAGE, TOKENS_A_FACT = 250, 1_000
 """A budget that says more than is usual makes room for one more passage, or fact, for each."""
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class _PlanPart(BaseModel):
@@ -56,7 +63,8 @@ class Graph(_PlanPart):
     walk: bool = Field(default=True, description="personalised PageRank")
     beam_search: bool = True
     flow: bool = Field(default=True, description="flow-pruned paths")
-    hops: int = Field(default=2, ge=0, le=HOPS_AT_MOST)
+    widen: int = Field(default=0, ge=0, le=3, description="hops around names to walk from, too")
+    hops: int = Field(default=1, ge=0, le=HOPS_AT_MOST)
     fanout: int = Field(default=3, ge=1, le=3)
     beam: int = Field(default=16, ge=1, le=16, description="paths kept over all hops together")
     damping: float = Field(default=0.5, gt=0, lt=1)
@@ -68,6 +76,9 @@ class Reranker(_PlanPart):
     """The ranker over the candidates."""
 
     on: bool = True
+    tiers: tuple[Share, Share, Share] = Field(
+        default=(0.4, 0.6, 0.0), description="prior, walk and belief, where it does not rank"
+    )
     m: int = Field(default=24, ge=1, le=PASSAGES_AT_MOST, description="passages ranked to the end")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
@@ -85,7 +96,6 @@ class Budget(_PlanPart):
 class Plan(_PlanPart):
     """A plan for one question."""
 
-    q: int = Field(default=2, ge=1, le=4, description="the question and the parts it is split into")
     retriever: Retriever = Retriever()
     graph: Graph = Graph()
     reranker: Reranker = Reranker()
@@ -159,7 +169,7 @@ def _clamp(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> 
     if problem["type"] == "extra_forbidden":
         raise InvalidInput(f"There is no plan key {name!r}.")
     bound = _BOUNDS.get(problem["type"])
-    if bound is None:
+    if bound is None or not isinstance(problem["loc"][-1], str):  # one of several values
         raise InvalidInput(f"The plan's {name} cannot be used: {problem['msg']}.")
     _set(data, name, problem["ctx"][bound], notes)
 
@@ -192,5 +202,9 @@ def _consistent(plan: Plan) -> tuple[Plan, tuple[Note, ...]]:
     ):
         if value > limit:
             _set(data, name, limit, notes)
+    for name, value in (("graph.hops", plan.graph.hops), ("final_context", data["final_context"])):
+        if value > USUAL_CAPS[name]:
+            told = f"{name} {value} instead of {USUAL_CAPS[name]}"
+            notes.append(Note(Reason.RAISED, "plan", told))
     data["reasons"] = tuple(str(note) for note in notes)
     return Plan.model_validate(data), tuple(notes)

@@ -21,7 +21,6 @@ from hades.graph.arrays import Floats, Floats32, Ints
 from hades.graph.beam import BeamPath
 from hades.models.encoder import Encoder
 from hades.recall import candidates
-from hades.recall.intent import split_question
 from hades.recall.named import names_in
 from hades.recall.notes import (
     NOTE_FEATURES,
@@ -31,6 +30,7 @@ from hades.recall.notes import (
     read_notes,
     still_holds,
 )
+from hades.recall.plan import Reranker
 from hades.recall.query_context import QueryContext
 from hades.recall.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
@@ -41,8 +41,6 @@ from hades.store.records import PlacedChunk
 RANKED_FROM_CANDIDATES = 20
 """The ranker compares candidates by their deviations, and learned with about 120 of them; with
 four, one word more or less turns its order around."""
-WALK_SHARE_NAMED = 0.6
-"""Without the ranker: what a question says by name counts more than what is alike."""
 RECENT_WEIGHT = 1.0
 """What the newest candidate gains over the oldest when a question asks for what is recent, in
 points of the ranker, whose scores lie some three apart; without it, as much as all the rest
@@ -57,6 +55,7 @@ CONFIDENCE_LEAST = 0.05
 NOTES_SENT = 40
 """Of the notes so many are candidates, whatever stands before them among other texts."""
 NEAR_LEAST = 1e-6
+Tiers = tuple[float, float, float]
 _JOINED = ("numbers", "scores", "belief")
 SAME_TITLE = 2.0
 """What a passage loses for each better one under its own title, where the graph speaks: five
@@ -212,7 +211,8 @@ def walking(run: Run, retrieved: Retrieved) -> Iterator[None]:
         elif not graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
         elif not _late(stage, "the walk"):
-            walked = walks(graph, retrieved.signals, plan.damping, stage.is_over, run.in_background)
+            how = plan.damping, plan.widen
+            walked = walks(graph, retrieved.signals, *how, stage.is_over, run.in_background)
         yield
         if walked is not None:
             walked()
@@ -241,7 +241,6 @@ def rank(
                     *retrieved.beamed,
                     *candidates.gathered(signals, second, retrieved.following, retrieved.least),
                     *best(signals.prior, signals.mask & retrieved.query.notes, NOTES_SENT).tolist(),
-                    *_by_parts(retrieved, run.plan.q, "words" in run.plan.retriever.retrievers),
                 ]
             )
         )
@@ -253,14 +252,12 @@ def rank(
         note = retrieved.query.notes[numbers]
         groups: list[_Group] = []
         if note.any() and not _late(stage, "earlier versions"):
-            groups.append(_rank_notes(retrieved, ranker, plan.on, numbers[note], second, recent))
+            groups.append(_rank_notes(retrieved, ranker, plan, numbers[note], second, recent))
             numbers = numbers[~note]
         # Earlier versions are candidates among notes only.
         numbers = numbers[retrieved.query.graph.visible[numbers]]
         if len(numbers):
-            groups.append(
-                _rank_passages(retrieved, stage, ranker, plan.on, numbers, second, recent)
-            )
+            groups.append(_rank_passages(retrieved, stage, ranker, plan, numbers, second, recent))
         if not plan.on:
             stage.note(Reason.SWITCHED_OFF)
         if groups:
@@ -287,7 +284,7 @@ def _rank_passages(
     retrieved: Retrieved,
     stage: Stage,
     ranker: Ranker,
-    on: bool,
+    plan: Reranker,
     numbers: Ints,
     second: Floats,
     recent: bool,
@@ -295,16 +292,16 @@ def _rank_passages(
     """Passages of documents, code and conversations, ranked."""
     signals, features, recency = retrieved.signals, None, None
     few = len(numbers) < RANKED_FROM_CANDIDATES
-    if on and not few and not _late(stage, "the ranker"):
+    if plan.on and not few and not _late(stage, "the ranker"):
         features = candidates.read(
             *(retrieved.query, signals, numbers, retrieved.strong, second),
             *(retrieved.following, retrieved.terms),
         )
         ranked = ranker.rank(features)
     else:
-        if on and few:
+        if plan.on and few:
             stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
-        ranked = _unranked(ranker, signals, numbers)
+        ranked = _unranked(ranker, signals, numbers, plan.tiers)
     scores = ranked.scores
     if recent:
         recency = _recency(retrieved.query, numbers)
@@ -323,7 +320,7 @@ def _rank_passages(
 def _rank_notes(
     retrieved: Retrieved,
     ranker: Ranker,
-    on: bool,
+    plan: Reranker,
     numbers: Ints,
     second: Floats,
     recent: bool,
@@ -335,7 +332,8 @@ def _rank_notes(
         *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
         *(retrieved.terms, retrieved.asks, second),
     )
-    ranked = ranker.rank(found) if on else _unranked(ranker, retrieved.signals, notes.numbers)
+    unranked = ranker, retrieved.signals, notes.numbers, plan.tiers
+    ranked = ranker.rank(found) if plan.on else _unranked(*unranked)
     scores = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
     scores = numbers_apart(notes, scores, retrieved.terms)
     scores, retrieved.superseded = in_topic_order(
@@ -392,15 +390,6 @@ def _weight_of_state(note: PlacedChunk) -> float:
     return sure + note.importance - DEFAULT_IMPORTANCE
 
 
-def _by_parts(retrieved: Retrieved, parts: int, by_words: bool) -> list[int]:
-    """What the sides of a comparison, or the questions of a pair, find each for itself."""
-    found: list[int] = []
-    for part in split_question(retrieved.question, parts)[1:] if by_words else ():
-        scores = retrieved.query.words(part)
-        found += best(scores, retrieved.query.mask, candidates.BY_RETRIEVER).tolist()
-    return found
-
-
 def _better_of_title(query: QueryContext, numbers: Ints, scores: Floats) -> Floats:
     """How many better candidates each has under its own title."""
     title = query.graph.title_of[numbers]
@@ -419,9 +408,15 @@ def _recency(query: QueryContext, numbers: Ints) -> Floats:
     return place / max(1, len(known) - 1)
 
 
-def _unranked(ranker: Ranker, signals: Signals, numbers: Ints) -> Ranked:
-    """The order without a ranker: the walk where there is one, and the prior."""
-    walked = signals.walked[numbers] / max(1e-12, float(signals.walked.max(initial=0.0)))
-    share = WALK_SHARE_NAMED if len(signals.named) else 0.5
-    scores = share * walked + (1 - share) * signals.prior[numbers]
-    return ranker.unranked(scores, signals.cosine[numbers])
+def _unranked(ranker: Ranker, signals: Signals, numbers: Ints, weights: Tiers) -> Ranked:
+    """The order without the ranker: by the three tiers of seed 004."""
+    prior, cosine = signals.prior[numbers], signals.cosine[numbers]
+    believed = ranker.unranked(prior, cosine).belief
+    return ranker.unranked(tiers(prior, signals.walked[numbers], believed, weights), cosine)
+
+
+def tiers(prior: Floats, walked: Floats, belief: Floats, weights: Tiers) -> Floats:
+    """Meaning and words, the walk, and belief, weighed; where no walk came, the first decides."""
+    walked = walked / max(1e-12, float(walked.max(initial=0.0)))
+    joined: Floats = weights[0] * prior + weights[1] * walked + weights[2] * belief
+    return joined + NEAR_LEAST * prior

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,7 +40,7 @@ def test_paths_are_scored_as_written(tree: Adjacency) -> None:
     )
     assert found.paths[0].nodes == (0, 1)
     assert found.paths[1].redundancy == pytest.approx(1 / 3)
-    assert reasons(found) == {("cap_exceeded", "fanout"): 1, ("cap_exceeded", "hops"): 2}
+    assert reasons(found) == {("cap_exceeded", "fanout"): 1}
     assert found.read == 5
 
 
@@ -77,6 +79,28 @@ def test_barred_nodes_are_pruned_early(tree: Adjacency) -> None:
     caps = Caps(hops=2, fanout=9, beam=99)
     found = beam(tree, np.array([0, 1]), np.ones(2), caps=caps, barred=barred)
     assert {path.nodes for path in found.paths} == {(0,), (0, 2), (0, 2, 5), (0, 3)}
+
+
+def test_words_of_the_question_lead_on(tree: Adjacency) -> None:
+    """3 is joined weakest, and says what is asked: it goes before 1 and 2."""
+    says = np.array([0, 0, 0, 1.0, 0, 0])
+    caps = Caps(hops=1, fanout=1, beam=10)
+    found = beam(tree, np.array([0]), np.array([0.7]), caps=caps, lexical=says)
+    assert [path.nodes for path in found.paths] == [(0, 3), (0,)]
+    assert found.paths[0].score == pytest.approx(0.7 + 0.5 * 0.1 + 0.5 * 1.0 - 0.1)
+
+
+def test_it_stops_when_a_path_says_enough(tree: Adjacency) -> None:
+    caps = Caps(hops=2, fanout=2, beam=10)
+    asked: list[tuple[int, ...]] = []
+
+    def covered(paths: Iterable[tuple[int, ...]]) -> bool:
+        asked.extend(paths)
+        return (0, 2) in asked
+
+    found = beam(tree, np.array([0]), np.ones(1), caps=caps, covered=covered)
+    assert {path.nodes for path in found.paths} == {(0,), (0, 1), (0, 2)}
+    assert reasons(found)["coverage_reached", "paths"] == 2
 
 
 def test_wrong_caps_and_seeds(tree: Adjacency) -> None:

@@ -130,8 +130,8 @@ def test_paths_and_neighbours() -> None:
 def test_a_plan_from_the_command_line(tmp_path: FilePath) -> None:
     assert read_json('{"graph": {"hops": 1}}', "plan") == {"graph": {"hops": 1}}
     file = tmp_path / "plan.json"
-    file.write_text('{"q": 1}')
-    assert read_json(f"@{file}", "plan") == {"q": 1}
+    file.write_text('{"facts": 1}')
+    assert read_json(f"@{file}", "plan") == {"facts": 1}
     for wrong in ("hops", "[1]", f"@{tmp_path / 'none'}", f"@{tmp_path}"):
         with pytest.raises(hades.InvalidInput, match="plan"):
             read_json(wrong, "plan")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from making import UNHURRIED
 
 import hades
 from hades.domain.answer import Recall
@@ -158,7 +159,8 @@ def within_its_caps(found: Recall, plan: Plan) -> None:
     assert len(found.passages) - len(earlier) <= plan.final_context
     assert len(earlier) <= plan.history
     assert len(found.paths) <= plan.paths
-    assert all(path.parts["nodes"] - 1 <= plan.graph.hops * ARCS_A_HOP for path in found.paths)
+    longest = 1 + plan.graph.hops * ARCS_A_HOP  # the first from a name to its passage
+    assert all(path.parts["nodes"] - 1 <= longest for path in found.paths)
     assert found.tokens == count_tokens([found.context])[0] <= plan.budget.tokens
     reads = {stage.stage: stage.reads for stage in found.telemetry}
     assert sum(reads.values()) <= plan.budget.docs_max
@@ -213,7 +215,7 @@ def test_the_beam_and_the_ranker_keep_their_caps(
 OFF: dict[str, dict[str, Any]] = {
     "walk": {"graph": {"walk": False}},
     "beam": {"graph": {"beam_search": False}},
-    "paths": {"graph": {"flow": False}},
+    "paths": {"graph": {"flow": False, "beam_search": False}},
     "rank": {"reranker": {"on": False}},
 }
 QUESTION = "Why was approach X rejected?"
@@ -234,8 +236,25 @@ def test_a_plan_made_in_python_is_clamped_as_well(story: hades.Memory) -> None:
     found = story.recall(QUESTION, plan=plan, budget=100)
     clamps = [note.detail for note in found.reasons if note.reason is Reason.CLAMPED]
     assert clamps == ["graph.hops 9 to 5", "final_context 500 to 400", "final_context 400 to 24"]
+    raised = [note.detail for note in found.reasons if note.reason is Reason.RAISED]
+    assert raised == ["graph.hops 5 instead of 1", "final_context 24 instead of 8"]
     with pytest.raises(hades.InvalidInput, match=r"no plan key 'graph.hop'"):
         hades.Plan(graph={"hop": 1})
+
+
+def test_the_beam_tells_its_paths_and_when_it_had_enough(memory: hades.Memory) -> None:
+    for number, text in enumerate(
+        ("Ada North was taught by Bela Winter.", "Bela Winter founded the Harbour Board.")
+    ):
+        memory.remember(f"doc/{number}", f"# Person {number}\n\n{text}", kind="document")
+    plan = {**UNHURRIED, "graph": {"timeout_ms": 60_000, "flow": False}}
+    found = memory.recall("What did the teacher of Ada North found?", plan=plan)
+    assert "Bela Winter" in {node.name for path in found.paths for node in path.nodes}
+    assert all(0 <= path.reliability <= 1 for path in found.paths)
+    assert not memory.recall("Who?", plan={**plan, "paths": 0}).paths
+    enough = memory.recall("Bela Winter founded the Harbour Board", plan=UNHURRIED)
+    assert Reason.COVERAGE_REACHED in {n.reason for n in enough.reasons if n.stage == "beam"}
+    assert Reason.COVERAGE_REACHED not in {note.reason for note in found.reasons}
 
 
 def test_a_plan_object_with_a_budget(story: hades.Memory) -> None:

@@ -114,11 +114,11 @@ def test_the_most_reliable_path_is_read_last(view: Any) -> None:
 
 
 def test_passages_in_the_old_shape(view: Any) -> None:
-    (one,) = retrieve(view, "Why?", top_k=3)
+    (one,) = retrieve(view, "Why?", top_k=3)["results"]
     assert (one["chunk_id"], one["text"], one["rank"]) == ("design/x@2#0", "Because of Bug Y.", 1)
     assert one["entities"] == ["Bug Y"]
     assert one["metadata"]["file_path"] == "design/x"
-    assert view.asked["plan"] == {"final_context": 3, "history": 0}
+    assert view.asked["plan"]["final_context"] == 3
 
 
 # The same calls over a memory
@@ -152,7 +152,7 @@ def test_paths_of_another_time(story: hades.Memory) -> None:
 
 
 def test_passages_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
-    found = retrieve(story, "Is approach X viable?", top_k=5)
+    found = retrieve(story, "Is approach X viable?", top_k=5)["results"]
     assert [one["rank"] for one in found] == [1, 2, 3, 4, 5]
     scores = [one["score"] for one in found]
     assert scores == sorted(scores, reverse=True)
@@ -166,3 +166,60 @@ def test_passages_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
 def test_a_domain_that_has_nothing(story: hades.Memory) -> None:
     found = retrieve_paths(story, "approach X", domain_filter="nowhere/*")
     assert (found["success"], found["paths"]) == (True, [])
+
+
+# HippoRAG: what a walk finds
+
+
+@pytest.fixture
+def chain(memory: hades.Memory) -> hades.Memory:
+    """Documents that lead from Ada North by way of names to Marl Bay; and one that is apart."""
+    for at, text in enumerate(
+        (
+            "# Ada North\n\nAda North was taught by Bela Winter.",
+            "# Bela Winter\n\nBela Winter founded the Harbour Board.",
+            "# Harbour Board\n\nThe Harbour Board sits in Marl Bay.",
+            "# Marl Bay\n\nMarl Bay is known for Cleo Holm.",
+            "# Cleo Holm\n\nCleo Holm keeps bees.",
+            "# Old Hythe\n\nOld Hythe has a market.",
+        )
+    ):
+        memory.remember(f"doc/{at}", text, kind="document")
+    return memory
+
+
+def scores(found: dict[str, Any]) -> dict[str, float]:
+    return {one["metadata"]["file_path"]: one["score"] for one in found["results"]}
+
+
+def test_passages_are_ranked_by_the_walk(chain: hades.Memory) -> None:
+    found = retrieve(chain, "Who taught Ada North?", top_k=6)
+    by_walk = [hit.chunk.id for hit in chain.rank("Who taught Ada North?", 6, system="ppr")]
+    assert [one["chunk_id"] for one in found["results"]] == by_walk
+    assert found["answered_by"] == "walk from names"
+    assert found["results"][0]["entities"] == ["Ada North", "Bela Winter"]
+
+
+def test_each_hop_widens_where_the_walk_starts(chain: hades.Memory) -> None:
+    found = [scores(retrieve(chain, "Ada North", top_k=6, max_hops=hops)) for hops in range(4)]
+    assert len({tuple(one.items()) for one in found}) == 4
+    far = [one["doc/4"] for one in found]
+    assert far == sorted(far)
+    assert far[0] < far[3]
+
+
+def test_synonyms_lead_on(chain: hades.Memory) -> None:
+    chain.remember("doc/6", "# Annie Norden\n\nAnnie Norden sails.", kind="document")
+    before = scores(retrieve(chain, "Ada North", top_k=7))["doc/6"]
+    chain.relate("Ada North", "similar_to", "Annie Norden", weight=0.9)
+    assert scores(retrieve(chain, "Ada North", top_k=7))["doc/6"] > before + 0.01
+
+
+def test_the_chain_says_which_step_answered(chain: hades.Memory, memory: hades.Memory) -> None:
+    assert retrieve(chain, "who keeps bees?")["answered_by"] == "walk from meaning and words"
+    chain.create_space("bare")
+    bare = chain.in_space("bare")
+    bare.remember("tea", "it is green.")
+    found = retrieve(bare, "what is green?")
+    assert found["answered_by"] == "meaning and words"
+    assert [one["chunk_id"] for one in found["results"]] == ["tea@1#0"]

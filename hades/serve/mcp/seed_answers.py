@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hades.domain.answer import Passage, Path, Recall
-from hades.domain.graph import Node
-from hades.domain.names import name_key, one_line, words
+from hades.domain.graph import Node, Reason
+from hades.domain.names import one_line
 from hades.domain.rules import clean_number
 from hades.domain.times import TimeLike, iso
 from hades.errors import InvalidInput
@@ -19,6 +19,8 @@ from hades.memory import View
 
 TOKENS_PER_RESULT, TOKENS_AT_LEAST = 600, 5_000
 """Room for whole passages and their heads: the seeds want all their results."""
+WALK_FROM_NAMES, WALK_FROM_PRIOR = "walk from names", "walk from meaning and words"
+UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 _FILTERS = ("tag", "kind", "glob")
 _GLOB_SIGNS = frozenset("*?[/")
 
@@ -59,25 +61,44 @@ def paths_as_text(paths: Sequence[Mapping[str, Any]], query: str) -> str:
     return "\n".join(lines)
 
 
-def retrieve(view: View, query: str, top_k: int = 5) -> list[dict[str, Any]]:
-    """The best passages (seed 004)."""
+def retrieve(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[str, Any]:
+    """The passages nearest by the walk (seed 004), and which step of its chain answered.
+
+    The walk starts from the names of the query and what is `max_hops` around them.
+    """
+    plan = {
+        "retriever": {"read_on": 0},
+        "graph": {"widen": max_hops, "beam_search": False},
+        "reranker": {"on": False, "tiers": [0, 1, 0]},
+        "final_context": top_k,
+        "history": 0,
+        "paths": 0,
+        "facts": 0,
+    }
     budget = max(top_k * TOKENS_PER_RESULT, TOKENS_AT_LEAST)
-    found = view.recall(query, budget=budget, plan={"final_context": top_k, "history": 0})
-    names = dict.fromkeys(
-        node.name for path in found.paths for node in path.nodes if node.kind != "chunk"
-    )
-    return [_result(passage, rank, names) for rank, passage in enumerate(found.passages, 1)]
+    found = view.recall(query, budget=budget, plan=plan)
+    results = [_result(passage, rank) for rank, passage in enumerate(found.passages, 1)]
+    return {"query": query, "answered_by": _step(found), "results": results}
 
 
-def _result(passage: Passage, rank: int, names: Mapping[str, None]) -> dict[str, Any]:
+def _step(found: Recall) -> str:
+    """Which step of the chain answered: each is taken when the one before cannot be."""
+    if not any(one.parts.get("walk") for one in found.passages):
+        return PRIOR
+    reasons = {(one.stage, one.reason) for one in found.reasons}
+    if ("walk", Reason.TIMEOUT) in reasons:
+        return UNFINISHED_WALK
+    return WALK_FROM_PRIOR if ("seeds", Reason.NOTHING_NAMED) in reasons else WALK_FROM_NAMES
+
+
+def _result(passage: Passage, rank: int) -> dict[str, Any]:
     chunk = passage.chunk
-    said = f" {' '.join(word.casefold() for word in words(f'{chunk.heading} {chunk.text}'))} "
     return {
         "chunk_id": chunk.id,
         "text": chunk.text,
         "score": passage.score,
         "rank": rank,
-        "entities": [name for name in names if f" {name_key(name)} " in said],
+        "entities": list(passage.entities),
         "metadata": {
             "file_path": chunk.topic,
             "version": chunk.version,

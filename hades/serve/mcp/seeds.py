@@ -54,16 +54,19 @@ async def hipporag_retrieve(
     query: Question,
     limit: UpTo20 | None = None,
     mode: Literal["execution", "planning", "brainstorming"] = "execution",
+    max_hops: Annotated[int, Field(ge=0, le=3, description="Also start around the names.")] = 0,
 ) -> CallToolResult:
     """The passages nearest to a query by walks in the graph, as HippoRAG calls it."""
     wanted = limit or PASSAGES[mode]
-    results = await call.read(lambda view: seed_answers.retrieve(view, query, wanted), fresh=True)
+    found = await call.read(
+        lambda view: seed_answers.retrieve(view, query, wanted, max_hops), fresh=True
+    )
     blocks = [
         f"[{one['rank']}] {one_line(one['chunk_id'])} ({one['score']:.2f})\n{indented(one['text'])}"
-        for one in results
+        for one in found["results"]
     ]
     text = "\n\n".join(blocks) or f"No passages found for query: {query}"
-    return answers.reply(text, query=query, results=results)
+    return answers.reply(text, **found)
 
 
 @tool()
