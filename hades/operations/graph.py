@@ -26,6 +26,30 @@ if TYPE_CHECKING:
     from hades.memory import View
     from hades.recall.edge_walk import EdgeChoice
 
+DecayRate = Annotated[
+    float, Param("What each edge leaves of a path.", flag="--decay-rate", least=0, most=1)
+]
+PruningThreshold = Annotated[
+    float,
+    Param("Paths below this score are left out.", flag="--pruning-threshold", least=0, most=1),
+]
+LengthPenalty = Annotated[
+    float,
+    Param("How far length is forgiven: seed 002's lambda.", flag="--length-penalty", least=0),
+]
+HubDemotion = Annotated[
+    float,
+    Param("Edges into nodes of many neighbours count less.", flag="--hub-demotion", least=0),
+]
+Boosts = Annotated[
+    Iterable[str] | None,
+    Param(
+        "What a relation counts, 0 to 1, as cites=0.6; may be repeated.",
+        flag="--boost",
+        characters=300,
+    ),
+]
+
 BUDGET_TOKENS = 2_000
 BUDGET_TOKENS_AT_LEAST = 50
 
@@ -38,16 +62,32 @@ def paths(
     limit: Limit = 5,
     *,
     hops: Hops = 3,
+    decay_rate: DecayRate = 0.85,
+    pruning_threshold: PruningThreshold = 0.01,
+    length_penalty: LengthPenalty = 0.0,
+    hub_demotion: HubDemotion = 0.005,
+    boost: Boosts = None,
 ) -> list[Path]:
-    """The best paths between two topics or entities, best first."""
+    """The best paths between two topics or entities, best first.
+
+    A path's score, 0 to 1, is the product of what its edges weigh, each multiplied by the
+    `boost` of its relation and by `decay_rate`; nodes of many neighbours are demoted. Relations
+    that somebody or some text states weigh more than being mentioned together.
+    """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
+    from hades.graph.paths import PathScoring
     from hades.recall import neighbourhood
+
+    scoring = PathScoring(
+        *(decay_rate, pruning_threshold, length_penalty, hub_demotion),
+        boosts=dict(map(_boost, boost or ())),
+    )
 
     view._bring_up_to_date(None)
     ends = view._named_node(source), view._named_node(target)
     with view._engine.query_context(view._where(), nodes=ends) as query:
-        return neighbourhood.paths(query, *ends, limit=limit, hops=hops)
+        return neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
 
 
 @operation("GET", "/neighbours/{name}", command="neighbours", asks=True)
@@ -142,6 +182,14 @@ def working_memory(
         near = neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
     with view._store.snapshot():
         return gather(view._store, where, topic, near, budget)
+
+
+def _boost(given: str) -> tuple[str, float]:
+    relation, _, share = given.rpartition("=")
+    try:
+        return clean_name(relation, "relation"), float(share)
+    except ValueError as error:
+        raise InvalidInput(f"A boost is such as cites=0.6, not {given!r}.") from error
 
 
 def _choice(

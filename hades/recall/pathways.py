@@ -15,9 +15,9 @@ from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Ints
-from hades.graph.flow import FlowPath, best_paths
+from hades.graph.flow import ALPHA, FlowPath, best_paths
 from hades.index.graph_view import is_at
-from hades.recall.path_text import PathWriter
+from hades.recall.path_text import PathWriter, path_weights
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 
@@ -29,9 +29,6 @@ ARCS_A_HOP = 2
 """From passage to passage by way of a name."""
 FOUND_NODES = 200
 """Of the small graph at most so many nodes are flown through."""
-FLOW_LEAST = 0.005
-"""What a node must give each neighbour to pass anything on; a passage has some 20 names,
-so the paper's .05, meant for graphs of a few neighbours a node, would end at the first."""
 
 
 class Pathways:
@@ -61,7 +58,8 @@ class Pathways:
             [(local[one], local[other]) for one, other in pairs if one != other],
             keep=plan.paths * 2,
             score=plan.graph.score,
-            theta=FLOW_LEAST,
+            alpha=plan.graph.decay_rate,
+            theta=plan.graph.pruning_threshold,
             nodes=FOUND_NODES,
             longest=plan.graph.hops * ARCS_A_HOP,
             deadline=self._stage.is_over,
@@ -73,7 +71,12 @@ class Pathways:
         self._stage.found, self._stage.cut = len(kept), len(found.paths) - len(kept)
         says = {int(self._graph.first_entity + one) for one in self._retrieved.signals.named}
         writer = PathWriter(self._retrieved.query, {*says, *(asked if says else ())})
-        return [writer.path([int(nodes[n]) for n in one.nodes], one.reliability) for one in kept]
+        # A path of the paper's score can have 1 + α: an edge to the only neighbour.
+        alpha = plan.graph.decay_rate or ALPHA["paper"]
+        most = 1 + alpha if plan.graph.score == "paper" else 1.0
+        return [
+            writer.path([int(nodes[n]) for n in one.nodes], one.reliability / most) for one in kept
+        ]
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
         """One path to a passage from a source, without those that add nothing to another:
@@ -136,7 +139,9 @@ def found_graph(retrieved: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
     )
     one, two = ends[0][inside], ends[1][inside]
     _, once = np.unique(one * len(nodes) + two, return_index=True)
-    return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
+    inside = inside[once]
+    weight = path_weights(graph, first[inside], second[inside], weight[inside])
+    return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight)
 
 
 def related_to(retrieved: Retrieved, named: Ints) -> Ints:
