@@ -369,6 +369,12 @@ class Conveyance:
     context: float
     """Ctx: the share of the token budget that was used well, 0 to 1."""
     value: float
+    external: float = 0.0
+    """C_ext = ¼(L+I+A+G): coherence, instruction fit, actionability and grounding."""
+    compatibility: float = 0.0
+    """P_ij: the share of what was chosen that reached the reader."""
+    pair: float = 0.0
+    """From memory to reader: Hmean(C_out, C_in)·C_ext^α·P_ij."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,10 +83,6 @@ def aged_weight(relation: str, weight: float, parts: Mapping[str, float], days: 
     """What an edge weighs so many days after it was stated: freshness = exp(−age/τ).
 
     One without a freshness, such as a told edge, keeps the weight it was given.
-
-    >>> first = initial_weight("calls")
-    >>> aged_weight("calls", first.value, first.components, 730).value < first.value
-    True
     """
     if "freshness" not in parts:
         return Weight(weight, parts)

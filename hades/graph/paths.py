@@ -17,7 +17,6 @@ import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
@@ -31,9 +30,9 @@ STEPS = 200_000
 _UNITS = 2**40
 
 
-SEED_BOOSTS: Mapping[str, float] = MappingProxyType(
-    {"refers_to": 0.8, "implements": 0.7, "cites": 0.6, "derives_from": 0.6, "coref": 0.4}
-)
+SEED_BOOSTS: Mapping[str, float] = {
+    "refers_to": 0.8, "implements": 0.7, "cites": 0.6, "derives_from": 0.6, "coref": 0.4
+}  # fmt: skip
 """What relations count in seed 002, where λ is .3. Neither is the default: both bring nothing
 (docs/graph.md), and what a relation says by itself is already a part of its weight."""
 
@@ -59,11 +58,11 @@ class PathScoring:
     """What a relation counts, 0 to 1; one that is not named counts in full."""
 
     def __post_init__(self) -> None:
-        shares = (self.decay_rate, self.pruning_threshold, *self.boosts.values())
-        if not all(0 <= one <= 1 for one in shares) or not self.decay_rate:
-            raise InvalidInput("decay_rate, pruning_threshold and boosts are numbers from 0 to 1.")
-        if not 0 <= self.length_penalty < 1 or not 0 <= self.hub_demotion < math.inf:
-            raise InvalidInput("length_penalty is from 0 to below 1, hub_demotion 0 or more.")
+        shares = (self.decay_rate, self.pruning_threshold, self.length_penalty)
+        if not all(0 <= one <= 1 for one in (*shares, *self.boosts.values())):
+            raise InvalidInput("Decay, threshold, length penalty and boosts are from 0 to 1.")
+        if not 0 <= self.hub_demotion < math.inf:
+            raise InvalidInput("The demotion of hubs is 0 or more.")
 
     def score(
         self, relations: Sequence[str], weights: Sequence[float], degrees: Iterable[int] = ()
@@ -73,7 +72,7 @@ class PathScoring:
         for relation, weight in zip(relations, weights, strict=True):
             kept = min(weight, 1.0) * self.boosts.get(relation, 1.0) * self.decay_rate
             logs += math.log(max(kept, EPSILON))
-        return math.exp(logs / (1 + self.length_penalty * (len(weights) - 2)))
+        return math.exp(logs / max(1 + self.length_penalty * (len(weights) - 2), EPSILON))
 
 
 @dataclass(frozen=True, slots=True)

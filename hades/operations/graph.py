@@ -26,30 +26,6 @@ if TYPE_CHECKING:
     from hades.memory import View
     from hades.recall.edge_walk import EdgeChoice
 
-DecayRate = Annotated[
-    float, Param("What each edge leaves of a path.", flag="--decay-rate", least=0, most=1)
-]
-PruningThreshold = Annotated[
-    float,
-    Param("Paths below this score are left out.", flag="--pruning-threshold", least=0, most=1),
-]
-LengthPenalty = Annotated[
-    float,
-    Param("How far length is forgiven: seed 002's lambda.", flag="--length-penalty", least=0),
-]
-HubDemotion = Annotated[
-    float,
-    Param("Edges into nodes of many neighbours count less.", flag="--hub-demotion", least=0),
-]
-Boosts = Annotated[
-    Iterable[str] | None,
-    Param(
-        "What a relation counts, 0 to 1, as cites=0.6; may be repeated.",
-        flag="--boost",
-        characters=300,
-    ),
-]
-
 BUDGET_TOKENS = 2_000
 BUDGET_TOKENS_AT_LEAST = 50
 
@@ -62,17 +38,18 @@ def paths(
     limit: Limit = 5,
     *,
     hops: Hops = 3,
-    decay_rate: DecayRate = 0.85,
-    pruning_threshold: PruningThreshold = 0.01,
-    length_penalty: LengthPenalty = 0.0,
-    hub_demotion: HubDemotion = 0.005,
-    boost: Boosts = None,
+    decay_rate: Annotated[float, Param("What an edge leaves of a path.", "--decay-rate")] = 0.85,
+    pruning_threshold: Annotated[float, Param("The least score.", "--pruning-threshold")] = 0.01,
+    length_penalty: Annotated[float, Param("Forgives length.", "--length-penalty")] = 0.0,
+    hub_demotion: Annotated[float, Param("How far hubs are demoted.", "--hub-demotion")] = 0.005,
+    boost: Annotated[
+        Iterable[str] | None, Param("What a relation counts: cites=0.6.", "--boost", characters=300)
+    ] = None,
 ) -> list[Path]:
     """The best paths between two topics or entities, best first.
 
-    A path's score, 0 to 1, is the product of what its edges weigh, each multiplied by the
-    `boost` of its relation and by `decay_rate`; nodes of many neighbours are demoted. Relations
-    that somebody or some text states weigh more than being mentioned together.
+    How they are scored, from 0 to 1, is said at `PathScoring`. Relations that somebody or some
+    text states weigh more than being mentioned together.
     """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hades.domain.answer import Neighbour, Path, Subgraph, SubgraphEdge, SubgraphNode
 from hades.domain.graph import NodeKind, row_of
-from hades.graph.adjacency import Neighbours, Nodes, Weights
+from hades.graph.adjacency import Neighbours
 from hades.graph.paths import PathScoring, between
 from hades.graph.reach import Reached, expand
-from hades.index.graph_view import GraphView
-from hades.recall.path_text import PathWriter, path_weights
+from hades.recall.path_text import PathArcs, PathWriter
 from hades.recall.query_context import QueryContext
 
 ARCS_A_HOP = 2
@@ -27,32 +26,8 @@ RELATED_LOOKED_AT = 1_000
 """Nodes around a topic that are looked at for other topics."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PathArcs:
-    """The graph as paths weigh it."""
-
-    graph: GraphView
-    hub_demotion: float
-
-    def __len__(self) -> int:
-        return len(self.graph.adjacency)
-
-    def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
-        """The neighbours of nodes; the arcs into hubs are demoted."""
-        counts, targets, weights = self.graph.adjacency.of(nodes)
-        kept = path_weights(self.graph, np.repeat(nodes, counts), targets, weights)
-        kept = kept / (1 + self.hub_demotion * self.graph.adjacency.degrees(targets))
-        return counts, targets, kept.astype(np.float32)
-
-
 def paths(
-    query: QueryContext,
-    source: int,
-    target: int,
-    scoring: PathScoring,
-    *,
-    limit: int,
-    hops: int,
+    query: QueryContext, source: int, target: int, scoring: PathScoring, *, limit: int, hops: int
 ) -> list[Path]:
     """The best paths between two nodes, best first; none when nothing joins them."""
     graph = query.graph
@@ -60,7 +35,7 @@ def paths(
     if not all(ends) or ends[0] == ends[1]:
         return []
     found = between(
-        _PathArcs(graph, scoring.hub_demotion),
+        PathArcs(graph, scoring.hub_demotion),
         ends[0],
         ends[1],
         keep=limit * SCORED_MORE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from hades.domain.answer import Path, Step, SubgraphEdge
 from hades.domain.graph import Belief, Edge, Node, NodeKind, row_of
 from hades.domain.topics import Chunk
 from hades.domain.weights import initial_weight
-from hades.graph.arrays import Floats, Ints
+from hades.graph.adjacency import Nodes, Weights
 from hades.index.graph_build import WEIGHT_RELATION
 from hades.index.graph_view import GraphView
 from hades.recall import belief
@@ -31,16 +31,26 @@ _HEADING_MARKS = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 
 
-def path_weights(graph: GraphView, sources: Ints, targets: Ints, weights: Floats) -> Floats:
-    """What arcs weigh in paths, 0 to 1: what is stated as told, a mention less.
+@dataclass(frozen=True, slots=True)
+class PathArcs:
+    """The graph as paths weigh it, 0 to 1: in walks a relation counts less than a mention."""
 
-    The arrays are made for walks, where a relation counts less than a mention.
-    """
-    low = np.minimum(sources, targets)
-    high = np.maximum(sources, targets)
-    told = np.where(high < graph.first_topic, weights / WEIGHT_RELATION, weights)
-    kept: Floats = np.minimum(np.where(low < graph.first_entity, weights * MENTION_WEIGHT, told), 1)
-    return kept
+    graph: GraphView
+    hub_demotion: float = 0.0
+    """An arc to a node counts 1/(1 + this × its degree) of its weight."""
+
+    def __len__(self) -> int:
+        return len(self.graph.adjacency)
+
+    def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
+        """How many neighbours each node has; then all neighbours in a row, and the weights."""
+        graph, (counts, targets, weights) = self.graph, self.graph.adjacency.of(nodes)
+        sources = np.repeat(nodes, counts)
+        low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+        told = np.minimum(weights / np.where(high < graph.first_topic, WEIGHT_RELATION, 1.0), 1.0)
+        kept = np.where(low < graph.first_entity, weights * MENTION_WEIGHT, told)
+        kept = kept / (1 + self.hub_demotion * graph.adjacency.degrees(targets))
+        return counts, targets, kept.astype(np.float32)
 
 
 class PathWriter:
@@ -130,11 +140,7 @@ class PathWriter:
             return Step("next", node, MENTION_WEIGHT, bool(self._graph.next[one] == two)), CERTAIN
         if self._is_chunk(one) or self._is_chunk(two):
             return Step("says", node, MENTION_WEIGHT, self._is_chunk(two)), CERTAIN
-        texts, space, as_of = self._query.store.derived_edges, self._query.space, self._query.as_of
-        for read in (
-            self._told,
-            lambda *pair: texts.between(space, *map(self._graph.node, pair), as_of),
-        ):
+        for read in (self._told, self._read):
             for source, target in ((one, two), (two, one)):
                 if found := read(source, target):
                     # The strongest, the older of equals.
@@ -150,6 +156,11 @@ class PathWriter:
         ends = self._graph.node(source), self._graph.node(target)
         wanted = EdgeFilter(node=ends[0], direction="out", target=ends[1])
         return self._query.store.edges.find(self._query.space, wanted, self._query.as_of)
+
+    def _read(self, source: int, target: int) -> list[Edge]:
+        """The edges from one node to another that texts state."""
+        ends = self._graph.node(source), self._graph.node(target)
+        return self._query.store.derived_edges.between(self._query.space, *ends, self._query.as_of)
 
     def _rationale(self, numbers: Sequence[int]) -> str:
         first, *others, last = numbers

@@ -17,7 +17,7 @@ from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Ints
 from hades.graph.flow import ALPHA, FlowPath, best_paths
 from hades.index.graph_view import is_at
-from hades.recall.path_text import PathWriter, path_weights
+from hades.recall.path_text import PathArcs, PathWriter
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 
@@ -71,12 +71,9 @@ class Pathways:
         self._stage.found, self._stage.cut = len(kept), len(found.paths) - len(kept)
         says = {int(self._graph.first_entity + one) for one in self._retrieved.signals.named}
         writer = PathWriter(self._retrieved.query, {*says, *(asked if says else ())})
-        # A path of the paper's score can have 1 + α: an edge to the only neighbour.
-        alpha = plan.graph.decay_rate or ALPHA["paper"]
-        most = 1 + alpha if plan.graph.score == "paper" else 1.0
-        return [
-            writer.path([int(nodes[n]) for n in one.nodes], one.reliability / most) for one in kept
-        ]
+        # By the paper's score an edge to the only neighbour has the most: 1 + α.
+        most = 1 + (plan.graph.decay_rate or ALPHA["paper"]) * (plan.graph.score == "paper")
+        return [writer.path(nodes[list(o.nodes)].tolist(), o.reliability / most) for o in kept]
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
         """One path to a passage from a source, without those that add nothing to another:
@@ -117,7 +114,7 @@ def found_graph(retrieved: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
     """The graph of what was found: its nodes, and their arcs among each other."""
     graph = retrieved.query.graph
     chunks = np.union1d(retrieved.numbers, passages)
-    counts, targets, weights = graph.adjacency.of(chunks)
+    counts, targets, weights = PathArcs(graph).of(chunks)
     source = np.repeat(chunks, counts)
     seen, times = np.unique(targets, return_counts=True)
     named = graph.first_entity + retrieved.signals.named
@@ -126,7 +123,7 @@ def found_graph(retrieved: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
     joins |= seen >= graph.first_topic
     joins &= (seen >= graph.first_entity) & ~graph.barred[seen]
     others = np.union1d(np.union1d(seen[joins], named), related_to(retrieved, named))
-    counts, stated, weight = graph.adjacency.of(others)
+    counts, stated, weight = PathArcs(graph).of(others)
     # Their arcs to passages are known from the other side, and a frequent name has hundreds.
     among = np.flatnonzero(stated >= graph.first_entity)
     nodes = np.concatenate([chunks, others])  # all chunks stand before all others
@@ -139,9 +136,7 @@ def found_graph(retrieved: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
     )
     one, two = ends[0][inside], ends[1][inside]
     _, once = np.unique(one * len(nodes) + two, return_index=True)
-    inside = inside[once]
-    weight = path_weights(graph, first[inside], second[inside], weight[inside])
-    return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight)
+    return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
 
 
 def related_to(retrieved: Retrieved, named: Ints) -> Ints:

@@ -61,12 +61,8 @@ class Graph(_PlanPart):
     beam: int = Field(default=16, ge=1, le=16, description="paths kept over all hops together")
     damping: float = Field(default=0.5, gt=0, lt=1)
     score: Literal["paper", "decay"] = "paper"
-    decay_rate: float | None = Field(
-        default=None, gt=0, le=1, description="what an arc passes on; else .8 (paper), .85 (decay)"
-    )
-    pruning_threshold: float = Field(
-        default=0.005, gt=0, le=1, description="flows, with decay also paths, below it are pruned"
-    )
+    decay_rate: float | None = Field(default=None, gt=0, le=1, description="else .8, or .85")
+    pruning_threshold: float = Field(default=0.005, gt=0, le=1, description="of flows and paths")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 

@@ -119,20 +119,18 @@ class DerivedEdges:
     def between(self, space: int, source: int, target: int, as_of: AsOf) -> list[Edge]:
         """Those that texts state from one node to another."""
         values = self._values(space, EdgeFilter(node=source), as_of)
-        rows = self._database.rows(
-            f"{_SELECT}{_FROM} AND {touching('l', 'out')} AND l.target = ANY(:targets) ORDER BY l.id",
-            **values,
-            targets=self._nodes(space, target, as_of),
-        )
+        values["targets"] = self._nodes(space, target, as_of)
+        ends = f"{touching('l', 'out')} AND l.target = ANY(:targets)"
+        rows = self._database.rows(f"{_SELECT}{_FROM} AND {ends} ORDER BY l.id", **values)
         return self._edges(space, rows, as_of, any_time=False)
 
     def is_documented(self, chunk: int, entity: int) -> bool:
         """Whether a chunk that mentions an entity is prose, and the entity a symbol of code."""
-        sql = (
+        name = self._database.value(
             "SELECT e.name FROM entities e, chunks c JOIN topics t ON t.id = c.topic "
-            "WHERE e.id = ? AND e.kind = 'code_symbol' AND c.id = ? AND t.kind != 'code'"
+            "WHERE e.id = ? AND e.kind = 'code_symbol' AND c.id = ? AND t.kind != 'code'",
+            *(entity, chunk),
         )
-        name = self._database.value(sql, entity, chunk)
         return name is not None and _said(self._chunks.texts([chunk])[chunk], name) is not None
 
     def add(
@@ -196,15 +194,14 @@ class DerivedEdges:
         for number, source, relation, target, weight, evidence, components, chunk, *times in rows:
             if relation == "coref" and described[source] == described[target]:
                 continue  # it did its work: both ends are shown as one
-            ends = (described[source], relation, described[target])
-            span = _stating(texts.get(chunk, ""), relation, evidence or "", ends)
-            days = (valid - times[0]) / DAY_MICROSECONDS
+            names = described[target].name, described[source].name
+            span = _stating(texts.get(chunk, ""), relation, evidence or "", *names)
             parts = json.loads(components) if components else {}
-            aged = aged_weight(relation, weight, parts, days)
+            aged = aged_weight(relation, weight, parts, (valid - times[0]) / DAY_MICROSECONDS)
             edges.append(
                 _edge(
                     -number,
-                    ends,
+                    (described[source], relation, described[target]),
                     _Times(*times),
                     weight=aged.value,
                     evidence=evidence or "",
@@ -232,9 +229,9 @@ class DerivedEdges:
             named = texts[chunk][span[0] : span[1]]
             # A bare name of several symbols means each of them only perhaps.
             certainty = 1.0 if named == name else 1 / rivals[chunk, symbol_tail(name)]
-            new = initial_weight(DOCUMENTS, certainty=certainty)
             days = (values["valid"] - both.valid_from) / DAY_MICROSECONDS
-            weight = aged_weight(DOCUMENTS, new.value, new.components, days)
+            weight = initial_weight(DOCUMENTS, certainty=certainty)
+            weight = aged_weight(DOCUMENTS, weight.value, weight.components, days)
             label = labels.get(chunk, f"(chunk {chunk})")
             found[chunk, symbol, both] = _edge(
                 0,
@@ -288,40 +285,15 @@ def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], 
     return found
 
 
-def _stating(
-    text: str, relation: str, evidence: str, ends: tuple[Node, str, Node]
-) -> tuple[int, int]:
+def _stating(text: str, relation: str, evidence: str, target: str, source: str) -> tuple[int, int]:
     """The characters that state an edge: its evidence, else the name of an end, else all."""
-    source, target = ends[0].name, ends[2].name
-    called = [f"{evidence}("] if relation == "calls" else []
-    for said in (*called, evidence):
-        at = _place(text, said)
-        if at is not None:
-            return at, at + len(evidence)
-    if span := _said(text, target):
-        return span
-    lower = text.lower() if len(text.lower()) == len(text) else text
-    for name in (target.lower(), symbol_tail(target).lower(), source.lower()):
-        at = _place(lower, name)
-        if at is not None:
-            return at, at + len(name)
+    names = (evidence, target, symbol_tail(target), source)
+    forms = [rf"{re.escape(evidence)}(?=\()"] if evidence and relation == "calls" else []
+    forms += [re.escape(name) for name in names if name]
+    for form, flags in ((form, flags) for form in forms for flags in (0, re.IGNORECASE)):
+        if found := re.search(rf"(?<!\w){form}(?!\w)", text, flags):
+            return found.span()
     return 0, len(text)
-
-
-def _place(text: str, said: str) -> int | None:
-    """Where a text says something first, not as a part of a longer word."""
-    at = text.find(said) if said else -1
-    while at >= 0:
-        end = at + len(said)
-        inside = (text[max(0, at - 1) : at], said[0]), (said[-1], text[end : end + 1])
-        if not any(_in_word(one) and _in_word(other) for one, other in inside):
-            return at
-        at = text.find(said, at + 1)
-    return None
-
-
-def _in_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 def _said(text: str, symbol: str) -> tuple[int, int] | None:
