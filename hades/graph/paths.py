@@ -30,13 +30,6 @@ STEPS = 200_000
 _UNITS = 2**40
 
 
-SEED_BOOSTS: Mapping[str, float] = {
-    "refers_to": 0.8, "implements": 0.7, "cites": 0.6, "derives_from": 0.6, "coref": 0.4
-}  # fmt: skip
-"""What relations count in seed 002, where λ is .3. Neither is the default: both bring nothing
-(docs/graph.md), and what a relation says by itself is already a part of its weight."""
-
-
 @dataclass(frozen=True, slots=True)
 class PathScoring:
     """How whole paths are scored and which are pruned.
@@ -50,8 +43,8 @@ class PathScoring:
     pruning_threshold: float = 0.01
     """A path with a lower score is left out (seed 000)."""
     length_penalty: float = 0.0
-    """λ: how much of their length is forgiven to long paths. It divides sums of negative
-    logarithms, so a strong detour comes before a weak direct edge."""
+    """λ: how much of their length is forgiven to long paths; seed 002 has .3. It divides sums
+    of negative logarithms, so a strong detour comes before a weak direct edge."""
     hub_demotion: float = 0.005
     """deg_alpha of seed 002."""
     boosts: Mapping[str, float] = field(default_factory=dict)

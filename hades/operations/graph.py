@@ -60,7 +60,6 @@ def paths(
         *(decay_rate, pruning_threshold, length_penalty, hub_demotion),
         boosts=dict(map(_boost, boost or ())),
     )
-
     view._bring_up_to_date(None)
     ends = view._named_node(source), view._named_node(target)
     with view._engine.query_context(view._where(), nodes=ends) as query:

@@ -287,12 +287,16 @@ def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], 
 
 def _stating(text: str, relation: str, evidence: str, target: str, source: str) -> tuple[int, int]:
     """The characters that state an edge: its evidence, else the name of an end, else all."""
-    names = (evidence, target, symbol_tail(target), source)
-    forms = [rf"{re.escape(evidence)}(?=\()"] if evidence and relation == "calls" else []
-    forms += [re.escape(name) for name in names if name]
-    for form, flags in ((form, flags) for form in forms for flags in (0, re.IGNORECASE)):
-        if found := re.search(rf"(?<!\w){form}(?!\w)", text, flags):
-            return found.span()
+    called = f"{evidence}(" if evidence and relation == "calls" else ""
+    for name in filter(None, (called, evidence, target, symbol_tail(target), source)):
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            edges = (text[max(0, at - 1) : at], name[0]), (name[-1], text[end : end + 1])
+            # No part of a longer word.
+            if not any(all(c.isalnum() or c == "_" for c in both) for both in edges):
+                return at, at + len(name.removesuffix("("))
+            at = text.find(name, at + 1)
     return 0, len(text)
 
 

@@ -45,9 +45,6 @@ BUILT: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "store/derived_edges.py spellings": lambda: [
         form for name in _HOSTILE_NAMES for form in spellings(name)
     ],
-    "store/derived_edges.py _stating": lambda: [
-        re.compile(r"(?<!\w)a\ a\ b(?=\()(?!\w)", re.IGNORECASE)
-    ],
     "recall/path_text.py snippet": lambda: [re.compile(re.escape("a a b"), re.IGNORECASE)],
     "recall/time_words.py _whole": list,
 }
