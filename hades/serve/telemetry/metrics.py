@@ -70,8 +70,7 @@ HISTOGRAMS: dict[str, tuple[Sequence[float], str, Sequence[str]]] = {
     "stage_coverage": (SHARES, "Share of the question covered so far.", ("stage",)),
     "stage_dedupe_rate": (SHARES, "Share of what a stage met that was met before.", ("stage",)),
     "conveyance": (RATES, "How much a recall conveyed a second.", ()),
-    "conveyance_pair": (RATES, "The same from memory to reader.", ()),
-    "conveyance_part": (SHARES, "Their parts but time.", ("part",)),
+    "conveyance_part": (SHARES, "Its parts but time.", ("part",)),
 }
 """What is measured: the buckets, what it means, and its labels."""
 
@@ -153,7 +152,6 @@ class Metrics:
         for part in ("what", "where", "how", "context", "external", "compatibility"):
             self.observe("conveyance_part", getattr(recall.conveyance, part), part)
         self.observe("conveyance", recall.conveyance.value)
-        self.observe("conveyance_pair", recall.conveyance.pair)
 
     def observe_call(self, call: str, mode: str, status: int, seconds: float) -> None:
         """Count a call by name (never by path), mode RO or RW, and the status it got."""
