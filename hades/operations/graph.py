@@ -163,9 +163,10 @@ def working_memory(
 def _boost(given: str) -> tuple[str, float]:
     relation, _, share = given.rpartition("=")
     try:
-        return clean_name(relation, "relation"), float(share)
+        counts = float(share)
     except ValueError as error:
         raise InvalidInput(f"A boost is such as cites=0.6, not {given!r}.") from error
+    return clean_name(relation, "relation"), counts
 
 
 def _choice(

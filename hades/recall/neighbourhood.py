@@ -16,7 +16,7 @@ from hades.recall.query_context import QueryContext
 
 ARCS_A_HOP = 2
 ARCS_AT_MOST = 10
-SCORED_MORE = 2
+SCORED_MORE, SCORED_AT_LEAST = 2, 10
 """Of so many times as many paths as are wanted the best are shown (seed 000): they are found by
 their arcs, and scored by their relations."""
 ARCS_DRAWN_A_NODE = 4
@@ -38,7 +38,7 @@ def paths(
         PathArcs(graph, scoring.hub_demotion),
         ends[0],
         ends[1],
-        keep=limit * SCORED_MORE,
+        keep=max(limit * SCORED_MORE, SCORED_AT_LEAST),
         longest=min(ARCS_AT_MOST, hops * ARCS_A_HOP),
         decay=scoring.decay_rate,
         barred=_barred(query, {*ends[0], *ends[1]}),

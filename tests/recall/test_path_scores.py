@@ -92,7 +92,7 @@ def test_hubs_are_demoted(memory: hades.Memory) -> None:
 )
 def test_what_cannot_be_scored_is_refused(memory: hades.Memory, wrong: dict[str, Any]) -> None:
     memory.relate("a", "knows", "b")
-    with pytest.raises(hades.InvalidInput):
+    with pytest.raises(hades.InvalidInput, match=r"(?i)decay|hubs|boost"):
         memory.paths("a", "b", **wrong)
 
 
