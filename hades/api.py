@@ -1,5 +1,6 @@
 """The public names of HADES; `import hades` fetches them from here when first used."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from hades.domain.answer import (
@@ -59,6 +60,8 @@ from hades.store.records import Problem
 
 if TYPE_CHECKING:
     from hades.client.client import Client
+    from hades.graph.paths import PathScoring
+    from hades.operations.pathrag import PathRAG
     from hades.recall.plan import Plan
 
 __all__ = [
@@ -93,6 +96,8 @@ __all__ = [
     "Note",
     "Passage",
     "Path",
+    "PathRAG",
+    "PathScoring",
     "Plan",
     "Problem",
     "Proposal",
@@ -123,14 +128,12 @@ __all__ = [
 ]
 
 
+_LATER = {"Client": "client.client", "Plan": "recall.plan"}
+_LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "graph.paths"}
+"""Opening a memory needs none of these, and pydantic takes as long to import as all the rest."""
+
+
 def __getattr__(name: str) -> Any:
-    # Opening a memory needs no plan, and pydantic takes as long to import as all the rest.
-    if name == "Plan":
-        from hades.recall.plan import Plan
-
-        return Plan
-    if name == "Client":
-        from hades.client.client import Client
-
-        return Client
+    if name in _LATER:
+        return getattr(importlib.import_module(f"hades.{_LATER[name]}"), name)
     raise AttributeError(f"module 'hades.api' has no attribute {name!r}")

@@ -77,6 +77,7 @@ SECTIONS: list[tuple[str, list[tuple[str, str, Queries]]]] = [
             ("Documents read first, by stage", "short", _rate("hades_stage_reads_total", "stage")),
             ("Documents a question", "short", _quantiles("hades_recall_documents")),
             ("Coverage so far, mean", "percentunit", _mean("hades_stage_coverage", "stage")),
+            ("Doubles, mean", "percentunit", _mean("hades_stage_dedupe_rate", "stage")),
             ("Reasons a second", "short", _rate("hades_reasons_total", "stage", "reason")),
             ("Stages a cap cut, a second", "short", _rate("hades_stage_capped_total", "stage")),
             ("Stages that ended early, a second", "short",

@@ -207,7 +207,8 @@ def _explain(console: Console, found: Recall) -> None:
     console.print(
         f"[dim]conveyance {conveyed.value:.3g}: what {conveyed.what:.2f}, where "
         f"{conveyed.where:.2f}, how {conveyed.how:.2f}, {conveyed.seconds:.3f} s, context "
-        f"{conveyed.context:.2f}[/]"
+        f"{conveyed.context:.2f}; to the reader {conveyed.pair:.3g}: external "
+        f"{conveyed.external:.2f}, compatibility {conveyed.compatibility:.2f}[/]"
     )
 
 

@@ -169,6 +169,26 @@ class Path:
         """The nodes it leads through, in order."""
         return (self.start, *(step.target for step in self.steps))
 
+    @property
+    def edge_weights(self) -> tuple[float, ...]:
+        """The weights of its edges, in order."""
+        return tuple(step.weight for step in self.steps)
+
+    @property
+    def edge_types(self) -> tuple[str, ...]:
+        """The relations of its edges, in order."""
+        return tuple(step.relation for step in self.steps)
+
+    @property
+    def vertex_types(self) -> tuple[str, ...]:
+        """The kinds of its nodes, in order: topic, entity or chunk."""
+        return tuple(node.kind for node in self.nodes)
+
+    @property
+    def path_length(self) -> int:
+        """How many nodes it leads through, both ends counted."""
+        return len(self.nodes)
+
     def __str__(self) -> str:
         return self.told()
 
@@ -351,6 +371,12 @@ class Conveyance:
     context: float
     """Ctx: the share of the token budget that was used well, 0 to 1."""
     value: float
+    external: float = 0.0
+    """C_ext = ¼(L+I+A+G): coherence, instruction fit, actionability and grounding."""
+    compatibility: float = 0.0
+    """P_ij: the share of what was chosen that reached the reader."""
+    pair: float = 0.0
+    """From memory to reader: Hmean(C_out, C_in)·C_ext^α·P_ij."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Weights: how strong an edge is when it is first written.
+"""Weights: how strong an edge is when it is first written, and as it grows older.
 
 w = σ(α·sim + β·type_prior + γ·evidence + δ·freshness). Each part is kept on the edge, so
 that a weight can be explained, aged or learned anew. What is not known is left out.
@@ -41,6 +41,12 @@ TYPE_PRIOR_OTHERWISE = 0.5
 
 FRESHNESS = 1.0
 """Of an edge that is only now written: all of its youth."""
+TAU_DAYS: Mapping[str, float] = {
+    **dict.fromkeys(("calls", "implements", "imports", "contains", "documents"), 730.0),
+    **dict.fromkeys(("authored_by", "cites", "coref", "in_category"), 3_650.0),
+}
+"""After so many days a freshness is 1/e: what code does changes sooner than who cites whom."""
+TAU_DAYS_OTHERWISE = 1_825.0
 _DECIMALS = 4
 
 
@@ -71,6 +77,18 @@ def initial_weight(
     if similarity is not None:
         components["sim"] = round(max(0.0, similarity), _DECIMALS)
     return Weight(weight_of(components), components)
+
+
+def aged_weight(relation: str, weight: float, parts: Mapping[str, float], days: float) -> Weight:
+    """What an edge weighs so many days after it was stated: freshness = exp(−age/τ).
+
+    One without a freshness, such as a told edge, keeps the weight it was given.
+    """
+    if "freshness" not in parts:
+        return Weight(weight, parts)
+    fresh = math.exp(-max(0.0, days) / TAU_DAYS.get(relation, TAU_DAYS_OTHERWISE))
+    parts = {**parts, "freshness": round(parts["freshness"] * fresh, _DECIMALS)}
+    return Weight(weight_of(parts), parts)
 
 
 def weight_of(components: Mapping[str, float]) -> float:

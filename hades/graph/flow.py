@@ -56,6 +56,7 @@ def flow(
     graph: Neighbours,
     source: int,
     *,
+    alpha: float | None = None,
     theta: float | None = None,
     nodes: int = NODES,
     longest: int = LONGEST_ARCS,
@@ -67,7 +68,7 @@ def flow(
 
     It reaches at most `nodes` nodes, those in `ends` not counted.
     """
-    alpha = ALPHA[score]
+    alpha = ALPHA[score] if alpha is None else alpha
     theta = THETA[score] if theta is None else theta
     if not 0 <= source < len(graph) or not theta > 0:
         raise InvalidInput("a flow needs a source in the graph and theta above 0")
@@ -106,12 +107,14 @@ def best_paths(
     keep: int = KEEP,
     per_pair: int = 1,
     score: Score = "paper",
+    alpha: float | None = None,
     theta: float | None = None,
     nodes: int = NODES,
     longest: int = LONGEST_ARCS,
     deadline: Deadline | None = None,
 ) -> FlowPaths:
     """The best paths of each pair, and of these the best `keep`, best first."""
+    alpha = ALPHA[score] if alpha is None else alpha
     theta = THETA[score] if theta is None else theta
     targets: dict[int, dict[int, None]] = {}
     for source, target in pairs:
@@ -123,10 +126,10 @@ def best_paths(
             trims.add(Reason.TIMEOUT, "sources", len(targets) - number)
             break
         field = flow(
-            graph, source, theta=theta, nodes=nodes, longest=longest, score=score,
+            graph, source, alpha=alpha, theta=theta, nodes=nodes, longest=longest, score=score,
             ends=ends.keys(), trims=trims,
         )  # fmt: skip
-        scoring = Scoring(field, decay=ALPHA[score] if score == "decay" else None)
+        scoring = Scoring(field, decay=alpha if score == "decay" else None)
         for done, target in enumerate(ends):
             if done and deadline and deadline():
                 trims.add(Reason.TIMEOUT, "targets", len(ends) - done)

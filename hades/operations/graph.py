@@ -38,16 +38,32 @@ def paths(
     limit: Limit = 5,
     *,
     hops: Hops = 3,
+    decay_rate: Annotated[float, Param("What an edge leaves of a path.", "--decay-rate")] = 0.85,
+    pruning_threshold: Annotated[float, Param("The least score.", "--pruning-threshold")] = 0.01,
+    length_penalty: Annotated[float, Param("Forgives length.", "--length-penalty")] = 0.0,
+    hub_demotion: Annotated[float, Param("How far hubs are demoted.", "--hub-demotion")] = 0.005,
+    boost: Annotated[
+        Iterable[str] | None, Param("What a relation counts: cites=0.6.", "--boost", characters=300)
+    ] = None,
 ) -> list[Path]:
-    """The best paths between two topics or entities, best first."""
+    """The best paths between two topics or entities, best first.
+
+    How they are scored, from 0 to 1, is said at `PathScoring`. Relations that somebody or some
+    text states weigh more than being mentioned together.
+    """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
+    from hades.graph.paths import PathScoring
     from hades.recall import neighbourhood
 
+    scoring = PathScoring(
+        *(decay_rate, pruning_threshold, length_penalty, hub_demotion),
+        boosts=dict(map(_boost, boost or ())),
+    )
     view._bring_up_to_date(None)
     ends = view._named_node(source), view._named_node(target)
     with view._engine.query_context(view._where(), nodes=ends) as query:
-        return neighbourhood.paths(query, *ends, limit=limit, hops=hops)
+        return neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
 
 
 @operation("GET", "/neighbours/{name}", command="neighbours", asks=True)
@@ -142,6 +158,15 @@ def working_memory(
         near = neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
     with view._store.snapshot():
         return gather(view._store, where, topic, near, budget)
+
+
+def _boost(given: str) -> tuple[str, float]:
+    relation, _, share = given.rpartition("=")
+    try:
+        counts = float(share)
+    except ValueError as error:
+        raise InvalidInput(f"A boost is such as cites=0.6, not {given!r}.") from error
+    return clean_name(relation, "relation"), counts
 
 
 def _choice(

@@ -14,7 +14,7 @@ from hades.graph.arrays import Ints
 from hades.models.encoder import Encoder
 from hades.recall import belief, history
 from hades.recall.beaming import beam_paths
-from hades.recall.conveyance import conveyance
+from hades.recall.conveyance import Sent, conveyance
 from hades.recall.facts import find_facts
 from hades.recall.pathways import Pathways
 from hades.recall.retrieve import Retrieved
@@ -84,7 +84,7 @@ def answer(
         telemetry=tuple(run.reports),
         ms=round(run.ms, 3),
         belief=belief.interval(belief.answer_belief(moments)),
-        conveyance=_conveyance(run, packed, coverage),
+        conveyance=_conveyance(run, packed, coverage, (chosen, len(paths) + len(facts))),
         valid=as_of.valid,
         known=as_of.known,
         facts=packed.facts,
@@ -243,16 +243,31 @@ def _coverage(retrieved: Retrieved, numbers: Ints) -> float:
     return float(has.max(0, initial=0.0) @ weight / max(1e-9, float(weight.sum())))
 
 
-def _conveyance(run: Run, packed: Packed, coverage: float) -> Conveyance:
+def _conveyance(
+    run: Run, packed: Packed, coverage: float, offered: tuple[Sequence[Passage], int]
+) -> Conveyance:
+    """`offered` are the passages that could be packed, and how many paths and facts."""
+    chosen, others = offered
+    steps = [step for path in packed.paths for step in path.steps]
     named = {node.name for path in packed.paths for node in path.nodes if node.kind == "chunk"}
-    named |= {step.chunk for path in packed.paths for step in path.steps}
-    ranked = [one for one in packed.passages if "history" not in one.parts]
-    joined = sum("names" in one.retrievers or one.id in named for one in ranked)
+    named |= {step.chunk for step in steps}
+
+    def sent(passages: Sequence[Passage], covered: float) -> Sent:
+        ranked = [one for one in passages if "history" not in one.parts]
+        joined = sum("names" in one.retrievers or one.id in named for one in ranked)
+        count = max(1, len(ranked))
+        return covered, joined / count, sum(one.belief.mean for one in ranked) / count
+
+    found = max((one.coverage for one in run.reports if one.stage == "read"), default=0.0)
+    told = len(packed.passages) + len(packed.facts)
+    coherence = sum(one.id in named for one in packed.passages) / max(1, len(packed.passages))
+    fit = sum(not one.capped and not one.early_stop for one in run.reports) / len(run.reports)
+    cited = told + sum(bool(one.chunk or one.snippet) for one in steps)
     return conveyance(
-        coverage=coverage,
-        joined=joined,
-        beliefs=[one.belief.mean for one in ranked],
+        sent(packed.passages, coverage),
+        sent(chosen, found),
         seconds=run.ms / 1000,
-        evidence_tokens=packed.evidence_tokens,
-        tokens=packed.tokens,
+        context=min(packed.evidence_tokens / max(1, packed.tokens), 1.0),
+        others=(coherence, fit, cited / max(1, told + len(steps))),
+        compatibility=(told + len(packed.paths)) / max(1, len(chosen) + others),
     )

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 
 import numpy as np
 
 from hades.domain.answer import Neighbour, Path, Subgraph, SubgraphEdge, SubgraphNode
 from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Neighbours
-from hades.graph.paths import between
+from hades.graph.paths import PathScoring, between
 from hades.graph.reach import Reached, expand
-from hades.recall.path_text import PathWriter
+from hades.recall.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
 from hades.recall.query_context import QueryContext
 
 ARCS_AT_MOST = 10
-ARC_DECAY = 0.85
-"""Each arc weakens a path by this (seed 000's decay), so of two that are equally strong the
-shorter comes first. Seed 002's length correction divides sums of negative logarithms, which
-puts detours first."""
+SCORED_MORE, SCORED_AT_LEAST = 2, 10
+"""Of so many times as many paths as are wanted the best are shown (seed 000): they are found by
+their arcs, and scored by their relations."""
 ARCS_DRAWN_A_NODE = 4
 """A picture with more lines than this shows nothing: the strongest stay."""
 RELATED_HOPS = 2
@@ -27,23 +26,31 @@ RELATED_LOOKED_AT = 1_000
 """Nodes around a topic that are looked at for other topics."""
 
 
-def paths(query: QueryContext, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
+def paths(
+    query: QueryContext, source: int, target: int, scoring: PathScoring, *, limit: int, hops: int
+) -> list[Path]:
     """The best paths between two nodes, best first; none when nothing joins them."""
     graph = query.graph
     ends = [_numbers(query, node) for node in (source, target)]
     if not all(ends) or ends[0] == ends[1]:
         return []
     found = between(
-        graph.adjacency,
+        PathArcs(graph, scoring.hub_demotion),
         ends[0],
         ends[1],
-        keep=limit,
+        keep=max(limit * SCORED_MORE, SCORED_AT_LEAST),
         longest=min(ARCS_AT_MOST, hops * ARCS_A_HOP),
-        decay=ARC_DECAY,
+        decay=scoring.decay_rate,
         barred=_barred(query, {*ends[0], *ends[1]}),
     )
-    writer = PathWriter(query)
-    return [writer.path(list(one.nodes), math.exp(one.score)) for one in found.paths]
+    writer, scored = PathWriter(query), []
+    for one in found.paths:
+        path = writer.path(one.nodes, 0.0)
+        degrees = graph.adjacency.degrees(np.array(one.nodes[1:-1], np.int64)).tolist()
+        score = round(scoring.score(path.edge_types, path.edge_weights, degrees), 6)
+        if score >= scoring.pruning_threshold:
+            scored.append(replace(path, reliability=score, score=score))
+    return sorted(scored, key=lambda path: -path.score)[:limit]
 
 
 def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:

@@ -15,9 +15,9 @@ from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Ints
-from hades.graph.flow import FlowPath, best_paths
+from hades.graph.flow import ALPHA, FlowPath, best_paths
 from hades.index.graph_view import is_at
-from hades.recall.path_text import PathWriter
+from hades.recall.path_text import PathArcs, PathWriter
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 
@@ -29,9 +29,6 @@ ARCS_A_HOP = 2
 """From passage to passage by way of a name."""
 FOUND_NODES = 200
 """Of the small graph at most so many nodes are flown through."""
-FLOW_LEAST = 0.005
-"""What a node must give each neighbour to pass anything on; a passage has some 20 names,
-so the paper's .05, meant for graphs of a few neighbours a node, would end at the first."""
 
 
 class Pathways:
@@ -61,7 +58,8 @@ class Pathways:
             [(local[one], local[other]) for one, other in pairs if one != other],
             keep=plan.paths * 2,
             score=plan.graph.score,
-            theta=FLOW_LEAST,
+            alpha=plan.graph.decay_rate,
+            theta=plan.graph.pruning_threshold,
             nodes=FOUND_NODES,
             longest=1 + plan.graph.hops * ARCS_A_HOP,
             deadline=self._stage.is_over,
@@ -73,7 +71,9 @@ class Pathways:
         self._stage.found, self._stage.cut = len(kept), len(found.paths) - len(kept)
         says = {int(self._graph.first_entity + one) for one in self._retrieved.signals.named}
         writer = PathWriter(self._retrieved.query, {*says, *(asked if says else ())})
-        return [writer.path([int(nodes[n]) for n in one.nodes], one.reliability) for one in kept]
+        # By the paper's score an edge to the only neighbour has the most: 1 + α.
+        most = 1 + (plan.graph.decay_rate or ALPHA["paper"]) * (plan.graph.score == "paper")
+        return [writer.path(nodes[list(o.nodes)].tolist(), o.reliability / most) for o in kept]
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
         """One path to a passage from a source, without those that add nothing to another:
@@ -114,7 +114,7 @@ def found_graph(retrieved: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
     """The graph of what was found: its nodes, and their arcs among each other."""
     graph = retrieved.query.graph
     chunks = np.union1d(retrieved.numbers, passages)
-    counts, targets, weights = graph.adjacency.of(chunks)
+    counts, targets, weights = PathArcs(graph).of(chunks)
     source = np.repeat(chunks, counts)
     seen, times = np.unique(targets, return_counts=True)
     named = graph.first_entity + retrieved.signals.named
@@ -123,7 +123,7 @@ def found_graph(retrieved: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
     joins |= seen >= graph.first_topic
     joins &= (seen >= graph.first_entity) & ~graph.barred[seen]
     others = np.union1d(np.union1d(seen[joins], named), related_to(retrieved, named))
-    counts, stated, weight = graph.adjacency.of(others)
+    counts, stated, weight = PathArcs(graph).of(others)
     # Their arcs to passages are known from the other side, and a frequent name has hundreds.
     among = np.flatnonzero(stated >= graph.first_entity)
     nodes = np.concatenate([chunks, others])  # all chunks stand before all others

@@ -69,6 +69,8 @@ class Graph(_PlanPart):
     beam: int = Field(default=16, ge=1, le=16, description="paths kept over all hops together")
     damping: float = Field(default=0.5, gt=0, lt=1)
     score: Literal["paper", "decay"] = "paper"
+    decay_rate: float | None = Field(default=None, ge=1e-6, le=1, description="else .8, or .85")
+    pruning_threshold: float = Field(default=0.005, ge=1e-6, le=1, description="of flows, paths")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 

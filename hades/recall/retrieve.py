@@ -156,6 +156,7 @@ def find_seeds(
         retrieved.following = nothing
         retrieved.least = {"meaning": nth_best(cosine), "words": nth_best(words)}
         stage.found = _found_by_retrievers(retrieved)
+        run.look_at(signals.top[: plan.k].tolist(), stage)  # its entry points are read
     return retrieved
 
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from hades.domain.graph import Edge, Node, NodeKind, Provenance
 from hades.domain.names import is_identifier, symbol_tail
-from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
-from hades.domain.weights import initial_weight
+from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, from_micros, from_micros_or_none
+from hades.domain.weights import aged_weight, initial_weight
 from hades.store.chunks import Chunks
 from hades.store.database import Database, believed, holds
 from hades.store.edges import touching
@@ -116,14 +116,22 @@ class DerivedEdges:
         edges = self._edges(space, rows, as_of, any_time=wanted.any_time)
         return edges, keys[-1] if len(keys) == wanted.limit else None
 
-    def between(self, source: int, target: int) -> list[tuple[int, str, float, str]]:
-        """(chunk, relation, weight, evidence) of those from one node to another."""
-        return self._database.rows(
-            "SELECT l.chunk, r.name, l.weight, coalesce(l.evidence, '') FROM derived_edges l "
-            "JOIN relations r ON r.id = l.relation WHERE l.source = ? AND l.target = ? "
-            "ORDER BY l.weight DESC, l.id",
-            *(source, target),
+    def between(self, space: int, source: int, target: int, as_of: AsOf) -> list[Edge]:
+        """Those that texts state from one node to another."""
+        values = self._values(space, EdgeFilter(node=source), as_of)
+        values["targets"] = self._nodes(space, target, as_of)
+        ends = f"{touching('l', 'out')} AND l.target = ANY(:targets)"
+        rows = self._database.rows(f"{_SELECT}{_FROM} AND {ends} ORDER BY l.id", **values)
+        return self._edges(space, rows, as_of, any_time=False)
+
+    def is_documented(self, chunk: int, entity: int) -> bool:
+        """Whether a chunk that mentions an entity is prose, and the entity a symbol of code."""
+        name = self._database.value(
+            "SELECT e.name FROM entities e, chunks c JOIN topics t ON t.id = c.topic "
+            "WHERE e.id = ? AND e.kind = 'code_symbol' AND c.id = ? AND t.kind != 'code'",
+            *(entity, chunk),
         )
+        return name is not None and _said(self._chunks.texts([chunk])[chunk], name) is not None
 
     def add(
         self,
@@ -177,22 +185,28 @@ class DerivedEdges:
         return [*nodes, *(topic << 3 | NodeKind.TOPIC for topic in topics)]
 
     def _edges(self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool) -> list[Edge]:
-        ends = {end for row in rows for end in (row[1], row[3])}
-        described = self._entities.meant(space, ends, as_of) if rows else {}
+        if not rows:
+            return []
+        described = self._entities.meant(space, {end for r in rows for end in r[1:4:2]}, as_of)
         labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
+        texts, valid = self._chunks.texts(sorted(labels)), self._database.moment(as_of)[0]
         edges = []
         for number, source, relation, target, weight, evidence, components, chunk, *times in rows:
             if relation == "coref" and described[source] == described[target]:
                 continue  # it did its work: both ends are shown as one
+            names = described[target].name, described[source].name
+            span = _stating(texts.get(chunk, ""), relation, evidence or "", *names)
+            parts = json.loads(components) if components else {}
+            aged = aged_weight(relation, weight, parts, (valid - times[0]) / DAY_MICROSECONDS)
             edges.append(
                 _edge(
                     -number,
                     (described[source], relation, described[target]),
                     _Times(*times),
-                    weight=weight,
+                    weight=aged.value,
                     evidence=evidence or "",
-                    components=json.loads(components) if components else {},
-                    provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), 0, 0),
+                    components=aged.components,
+                    provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), *span),
                 )
             )
         return edges
@@ -215,7 +229,9 @@ class DerivedEdges:
             named = texts[chunk][span[0] : span[1]]
             # A bare name of several symbols means each of them only perhaps.
             certainty = 1.0 if named == name else 1 / rivals[chunk, symbol_tail(name)]
+            days = (values["valid"] - both.valid_from) / DAY_MICROSECONDS
             weight = initial_weight(DOCUMENTS, certainty=certainty)
+            weight = aged_weight(DOCUMENTS, weight.value, weight.components, days)
             label = labels.get(chunk, f"(chunk {chunk})")
             found[chunk, symbol, both] = _edge(
                 0,
@@ -267,6 +283,21 @@ def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], 
         if span is not None:
             found[chunk, name] = span
     return found
+
+
+def _stating(text: str, relation: str, evidence: str, target: str, source: str) -> tuple[int, int]:
+    """The characters that state an edge: its evidence, else the name of an end, else all."""
+    called = f"{evidence}(" if evidence and relation == "calls" else ""
+    for name in filter(None, (called, evidence, target, symbol_tail(target), source)):
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            edges = (text[max(0, at - 1) : at], name[0]), (name[-1], text[end : end + 1])
+            # No part of a longer word.
+            if not any(all(c.isalnum() or c == "_" for c in both) for both in edges):
+                return at, at + len(name.removesuffix("("))
+            at = text.find(name, at + 1)
+    return 0, len(text)
 
 
 def _said(text: str, symbol: str) -> tuple[int, int] | None:

@@ -10,7 +10,8 @@ from making import T1, passage, path, recall
 
 import hades
 from hades.domain.answer import Recall
-from hades.serve.mcp.seed_answers import paths_as_text, retrieve, retrieve_paths
+from hades.operations.pathrag import format_paths_for_prompt
+from hades.serve.mcp.seed_answers import retrieve
 
 
 class Answers:
@@ -44,7 +45,7 @@ def view(memory: hades.Memory) -> Any:
 
 
 def test_paths_in_the_old_shape(view: Any) -> None:
-    found = retrieve_paths(view, "Why?", max_paths=2)
+    found = hades.PathRAG(view).retrieve_paths("Why?", max_paths=2)
     assert found["success"] is True
     assert (found["query"], found["count"], found["pruned_from"]) == ("Why?", 2, 14)
     best, other = found["paths"]
@@ -59,14 +60,15 @@ def test_paths_in_the_old_shape(view: Any) -> None:
         "entity/Bug Y",
     )
     assert other["edges"][0]["weight"] == 1.0
-    assert view.asked["plan"] == {"paths": 2}
+    graph = {"score": "decay", "decay_rate": 0.85, "pruning_threshold": 0.01}
+    assert view.asked["plan"] == {"paths": 2, "graph": graph}
 
 
 def test_an_edge_read_backwards_keeps_its_ends(view: Any) -> None:
     one = path("a", "b")
     back = replace(one, steps=(replace(one.steps[0], forward=False),))
     view.found = recall("?", [], [back])
-    edge = retrieve_paths(view, "Why?")["paths"][0]["edges"][0]
+    edge = hades.PathRAG(view).retrieve_paths("Why?")["paths"][0]["edges"][0]
     assert (edge["_from"], edge["_to"]) == ("entity/b", "topic/a")
 
 
@@ -81,26 +83,26 @@ def test_an_edge_read_backwards_keeps_its_ends(view: Any) -> None:
     ],
 )
 def test_a_domain_narrows(view: Any, given: str, asked: dict[str, str]) -> None:
-    retrieve_paths(view, "Why?", domain_filter=given)
+    hades.PathRAG(view).retrieve_paths("Why?", domain_filter=given)
     assert {key: view.asked[key] for key in ("tag", "kind", "glob") if key in view.asked} == asked
 
 
 def test_as_of_a_change_or_a_time(view: Any) -> None:
-    retrieve_paths(view, "Why?", as_of_version="2024-03")
+    hades.PathRAG(view).retrieve_paths("Why?", as_of_version="2024-03")
     assert view.asked["at"] == "2024-03"
     first = view.log(10)[-1]
-    assert retrieve_paths(view, "Why?", as_of_version=first.number)["success"]
+    assert hades.PathRAG(view).retrieve_paths("Why?", as_of_version=first.number)["success"]
     assert view.asked["known"] == first.at
 
 
 @pytest.mark.parametrize("wrong", [99, "someday"])
 def test_a_version_that_is_none_is_refused(view: Any, wrong: Any) -> None:
     with pytest.raises(hades.InvalidInput):
-        retrieve_paths(view, "Why?", as_of_version=wrong)
+        hades.PathRAG(view).retrieve_paths("Why?", as_of_version=wrong)
 
 
 def test_the_most_reliable_path_is_read_last(view: Any) -> None:
-    prompt = paths_as_text(retrieve_paths(view, "Why?")["paths"], "Why?")
+    prompt = format_paths_for_prompt(hades.PathRAG(view).retrieve_paths("Why?")["paths"], "Why?")
     assert prompt.splitlines() == [
         "Query: Why?",
         "",
@@ -125,13 +127,17 @@ def test_passages_in_the_old_shape(view: Any) -> None:
 
 
 def test_paths_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
-    found = retrieve_paths(story, "Why don't we use approach X?", max_paths=2)
+    found = hades.PathRAG(story).retrieve_paths("Why don't we use approach X?", max_paths=2)
     assert set(found) == {"success", "query", "paths", "count", "pruned_from"}
     assert found["success"] is True
     assert found["count"] == len(found["paths"]) <= 2
     assert found["pruned_from"] >= found["count"]
     best = found["paths"][0]
-    assert set(best) == {"path", "vertices", "edges", "reliability"}
+    shape = {"edge_weights", "edge_types", "vertex_types", "path_length"}
+    assert set(best) == shape | {"path", "vertices", "edges", "reliability"}
+    assert (best["path_length"], best["vertex_types"]) == (2, ("topic", "topic"))
+    assert (best["edge_types"], best["edge_weights"]) == (("viable_after_fix",), (1.0,))
+    assert 0 < best["reliability"] <= 1
     assert best["path"].startswith("design/approach_x --[viable_after_fix")
     assert [one["_id"] for one in best["vertices"]] == [
         "topic/design/approach_x",
@@ -143,10 +149,10 @@ def test_paths_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
 
 def test_paths_of_another_time(story: hades.Memory) -> None:
     question = "Why don't we use approach X?"
-    then = retrieve_paths(story, question, as_of_version=T1)
+    then = hades.PathRAG(story).retrieve_paths(question, as_of_version=T1)
     assert "rejected_because" in " ".join(one["path"] for one in then["paths"])
     first = story.log(100)[-1].number
-    early = retrieve_paths(story, question, as_of_version=first)
+    early = hades.PathRAG(story).retrieve_paths(question, as_of_version=first)
     assert early["success"]
     assert "viable_after_fix" not in " ".join(one["path"] for one in early["paths"])
 
@@ -164,7 +170,7 @@ def test_passages_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
 
 
 def test_a_domain_that_has_nothing(story: hades.Memory) -> None:
-    found = retrieve_paths(story, "approach X", domain_filter="nowhere/*")
+    found = hades.PathRAG(story).retrieve_paths("approach X", domain_filter="nowhere/*")
     assert (found["success"], found["paths"]) == (True, [])
 
 

@@ -45,6 +45,7 @@ def test_an_answer_is_counted_stage_by_stage() -> None:
     assert value(metrics, "hades_stage_reads_total", stage="seeds") == 12
     assert value(metrics, "hades_stage_capped_total", stage="paths") == 1
     assert value(metrics, "hades_stage_coverage_sum", stage="paths") == 0.75
+    assert ("hades_stage_dedupe_rate_count", frozenset({("stage", "seeds")})) in samples(metrics)
     assert value(metrics, "hades_reasons_total", stage="pack", reason="evicted") == 1
     assert value(metrics, "hades_recall_documents_sum") == 12
     assert value(metrics, "hades_recall_tokens_sum") == 7

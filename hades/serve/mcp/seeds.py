@@ -11,6 +11,7 @@ from hades.context.pack import indented
 from hades.domain.names import one_line
 from hades.errors import InvalidInput
 from hades.memory import View
+from hades.operations.pathrag import PathRAG, format_paths_for_prompt
 from hades.serve.mcp import answers, seed_answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Question, Share, tool
@@ -37,12 +38,12 @@ async def pathrag_retrieve(
 
     def read(view: View) -> dict[str, Any]:
         domain, version = domain_filter or None, as_of_version or None
-        return seed_answers.retrieve_paths(view, query, max_paths, domain, version)
+        return PathRAG(view).retrieve_paths(query, max_paths, domain, version)
 
     found = await call.read(read, fresh=True)
     text = f"No paths found for query: {query}"
     if found["paths"]:
-        text = seed_answers.paths_as_text(found["paths"], query)
+        text = format_paths_for_prompt(found["paths"], query)
     if format_for_llm:
         found = found | {"paths": [], "formatted_prompt": text}
     return answers.reply(text, **found)

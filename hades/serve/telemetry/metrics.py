@@ -68,8 +68,9 @@ HISTOGRAMS: dict[str, tuple[Sequence[float], str, Sequence[str]]] = {
     "recall_belief": (SHARES, "Belief that the answer is there.", ()),
     "stage_seconds": (SECONDS, "A stage of recall.", ("stage",)),
     "stage_coverage": (SHARES, "Share of the question covered so far.", ("stage",)),
+    "stage_dedupe_rate": (SHARES, "Share of what a stage met that was met before.", ("stage",)),
     "conveyance": (RATES, "How much a recall conveyed a second.", ()),
-    "conveyance_part": (SHARES, "Its parts but time: what, where, how, context.", ("part",)),
+    "conveyance_part": (SHARES, "Its parts but time.", ("part",)),
 }
 """What is measured: the buckets, what it means, and its labels."""
 
@@ -137,6 +138,8 @@ class Metrics:
             self.count("stage_reads", one.stage, by=one.reads)
             if one.coverage:
                 self.observe("stage_coverage", one.coverage, one.stage)
+            if one.found:
+                self.observe("stage_dedupe_rate", one.dedupe_rate, one.stage)
             if one.capped:
                 self.count("stage_capped", one.stage)
             if one.early_stop:
@@ -146,7 +149,7 @@ class Metrics:
         self.observe("recall_documents", sum(one.reads for one in recall.telemetry))
         self.observe("recall_tokens", recall.tokens)
         self.observe("recall_belief", recall.belief.mean)
-        for part in ("what", "where", "how", "context"):
+        for part in ("what", "where", "how", "context", "external", "compatibility"):
             self.observe("conveyance_part", getattr(recall.conveyance, part), part)
         self.observe("conveyance", recall.conveyance.value)
 

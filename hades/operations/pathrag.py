@@ -1,0 +1,140 @@
+"""PathRAG as seed 000 has it: a class with its configuration, over `recall` and `paths`.
+
+Nothing is searched here. What the seed got wrong stays out: nothing is cached by the question
+alone, and a version is a change or a time of this memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from hades.domain.answer import Path, Recall
+from hades.domain.graph import Node
+from hades.domain.names import one_line
+from hades.domain.rules import clean_number
+from hades.domain.times import TimeLike
+from hades.errors import InvalidInput
+from hades.graph.paths import PathScoring
+
+if TYPE_CHECKING:
+    from hades.memory import View
+
+_FILTERS = ("tag", "kind", "glob")
+_GLOB_SIGNS = frozenset("*?[/")
+_AS_LISTS = ("edge_weights", "edge_types", "vertex_types", "path_length", "reliability")
+
+
+class PathRAG:
+    """Paths through a memory, scored and pruned by a configuration.
+
+    >>> found = PathRAG(memory, PathScoring(decay_rate=0.7))      # doctest: +SKIP
+    >>> found.retrieve_paths("Why was approach X rejected?")      # doctest: +SKIP
+    """
+
+    def __init__(self, view: View, config: PathScoring | None = None) -> None:
+        self.view, self.config = view, config or PathScoring()
+
+    def retrieve_paths(
+        self,
+        query: str,
+        max_paths: int = 5,
+        domain_filter: str | None = None,
+        as_of_version: int | TimeLike | None = None,
+    ) -> dict[str, Any]:
+        """The most reliable paths for a query, by `decay_rate` and `pruning_threshold`.
+
+        `domain_filter` is `tag:decision`, `kind:code` or `glob:docs/*`; without such a word it
+        is a glob when it looks like one, else a tag. `as_of_version` is a change number or a
+        time.
+        """
+        graph = {name: getattr(self.config, name) for name in ("decay_rate", "pruning_threshold")}
+        plan = {"paths": max_paths, "graph": {"score": "decay", **graph}}
+        then = _as_of(self.view, as_of_version)
+        found = then.recall(query, plan=plan, **_narrowed(domain_filter))
+        ranked = sorted(found.paths, key=lambda path: (-path.reliability, str(path)))
+        paths = [_path(path) for path in ranked[:max_paths]]
+        counts = {"count": len(paths), "pruned_from": _weighed(found)}
+        return {"success": True, "query": query, "paths": paths, **counts}
+
+    def paths_between(self, source: str, target: str, max_paths: int = 5) -> list[dict[str, Any]]:
+        """The best paths between two topics or entities, by the whole configuration."""
+        said = asdict(self.config)
+        said["boost"] = [f"{relation}={share}" for relation, share in said.pop("boosts").items()]
+        return [_path(one) for one in self.view.paths(source, target, max_paths, **said)]
+
+
+def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> str:
+    """Paths for a model to read: the query first, the most reliable path last."""
+    lines = [f"Query: {query}", "", "Relevant information:", ""]
+    ranked = sorted(paths, key=lambda path: (path["reliability"], path["path"]))
+    for number, path in enumerate(ranked, start=1):
+        label = "Most relevant path" if number == len(paths) else "Path"
+        lines.append(f"{label} ({path['reliability']:.2f}): {one_line(path['path'])}")
+        for vertex in path["vertices"]:
+            if vertex["description"]:
+                said = " ".join(vertex["description"].split())  # it cannot pass for a path
+                lines.append(f"  - {one_line(vertex['name'])}: {said}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _narrowed(domain: str | None) -> dict[str, Any]:
+    if domain is None:
+        return {}
+    which, colon, rest = domain.partition(":")
+    if colon and which in _FILTERS:
+        return {which: rest}
+    return {"glob" if _GLOB_SIGNS & set(domain) else "tag": domain}
+
+
+def _as_of(view: View, version: int | TimeLike | None) -> View:
+    """The view as of a change number or a time; None: as it is."""
+    if version is None:
+        return view
+    # Four digits are a year.
+    if isinstance(version, str) and version.isdigit() and len(version) != 4:
+        version = int(version)
+    if not isinstance(version, int):
+        return view.at(version)
+    clean_number(version, "version", least=1)
+    if version > view.change:
+        raise InvalidInput(f"There is no version {version}: the last change is {view.change}.")
+    for change in view.log(1, after=version + 1, upkeep=True):
+        return view.at(known=change.at)
+    raise InvalidInput(f"There was nothing here yet at version {version}.")
+
+
+def _weighed(found: Recall) -> int:
+    """How many paths there were before the best were kept."""
+    stages = [one for one in found.telemetry if one.stage == "paths"]
+    return max([len(found.paths), *(one.found + one.cut for one in stages)])
+
+
+def _path(path: Path) -> dict[str, Any]:
+    at, vertices, edges = path.start, [_vertex(path.start, "")], []
+    for step in path.steps:
+        ends = (at, step.target) if step.forward else (step.target, at)
+        edges.append(
+            {
+                "_from": _id(ends[0]),
+                "_to": _id(ends[1]),
+                "weight": step.weight,
+                "relation": step.relation,
+                "evidence": step.snippet,
+                "chunk": step.chunk,
+            }
+        )
+        vertices.append(_vertex(step.target, step.snippet))
+        at = step.target
+    lists = {name: getattr(path, name) for name in _AS_LISTS}
+    return {"path": str(path), "vertices": vertices, "edges": edges, **lists}
+
+
+def _vertex(node: Node, description: str) -> dict[str, str]:
+    return {"_id": _id(node), "name": node.name, "description": description}
+
+
+def _id(node: Node) -> str:
+    return f"{node.kind}/{node.name}"
