@@ -31,6 +31,11 @@ class Columns:
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Columns) and all(
+            np.array_equal(array, other[name]) for name, array in self._arrays.items()
+        )
+
     def snapshot(self) -> Columns:
         """The rows as they are now, whatever is put later."""
         return copy.copy(self)

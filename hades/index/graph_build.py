@@ -44,7 +44,7 @@ def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
     first_entity = _with_room(len(chunks))
     first_topic = first_entity + _with_room(len(entities))
     n = first_topic + _with_room(_last_topic(tables) + 1)
-    names = _names(tables, moment, len(entities))
+    names = _names(tables, moment, *_capitals(tables, moment, len(entities)))
     rows = np.flatnonzero(moment.visible[tables.mentions["chunk"]])
     chunk, entity = _counted(tables, names, roots, rows)
     frequency = np.bincount(entity, minlength=len(entities))
@@ -81,18 +81,24 @@ def repair(
     ):
         return None
     roots = _roots(tables, entities, moment)
-    names = _names(tables, moment, len(entities))
-    dirty = _dirty(graph, tables, moment, names, roots, changed)
+    moved = np.flatnonzero(_grown(graph.visible, len(chunks), False) != moment.visible)
+    if changed.is_exact:
+        counts = _capitals_after(graph, tables, moment, moved, changed, len(entities))
+    else:
+        counts = _capitals(tables, moment, len(entities))
+    names = _names(tables, moment, *counts)
+    dirty = _dirty(graph, tables, moment, moved, names, roots, changed)
     if dirty.sum() > max(REPAIRED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
         return None
-    rows = np.flatnonzero(dirty[tables.mentions["chunk"]])
-    rows = rows[moment.visible[tables.mentions["chunk"][rows]]]
+    rows = _mentions_of(tables, np.flatnonzero(dirty & moment.visible))
     title_of = _grown(graph.title_of, len(chunks), -1)
     title_of[dirty] = -1
     _set_titles(title_of, tables, roots, rows)
     previous, following, spoken = _in_order(tables, chunks, moment)
     where = (graph.first_entity, graph.first_topic, graph.n)
-    stated = _stated(tables, chunks, entities, roots, moment, where)
+    stated = graph.stated
+    if changed.stated or _states_otherwise(graph, tables, chunks[moved], moment):
+        stated = _stated(tables, chunks, entities, roots, moment, where)
     patch = _Patch(graph, len(chunks))
     patch.mentions(dirty, _counted(tables, names, roots, rows), names, len(entities))
     patch.order(following)
@@ -143,9 +149,7 @@ class _Patch:
     def stated(self, stated: StatedArcs) -> None:
         """What users and documents state."""
         old = self._graph.stated
-        if not (
-            np.array_equal(old.pairs, stated.pairs) and np.array_equal(old.weights, stated.weights)
-        ):
+        if stated is not old:
             self._replaced(old.pairs, old.weights, stated.pairs, stated.weights)
 
     def _replaced(self, gone: Ints, old: Any, come: Ints, new: Any) -> None:
@@ -194,40 +198,75 @@ def _dirty(
     graph: GraphView,
     tables: Tables,
     moment: GraphMoment,
+    moved: Ints,
     names: EntityNames,
     roots: Ints,
     changed: TableChanges,
 ) -> Flags:
-    """The chunks that must be read again."""
-    count = len(moment.visible)
-    before = _grown(graph.moment.visible, count, False)
-    dirty: Flags = before != moment.visible
-    for chunks in changed.chunks:
-        dirty[chunks] = True
-    old, size = graph.names, len(names.exists)
-    proper, was_proper = (
-        one >= CAPITAL_SHARE for one in (names.capital_share, _grown(old.capital_share, size, 0))
-    )
-    other = (
-        (_grown(old.exists, size, False) != names.exists)
-        | (_grown(old.titled, size, False) != names.titled)
-        | (proper != was_proper)
+    """The chunks that must be read again; those `moved` came or went."""
+    dirty = np.zeros(len(moment.visible), np.bool_)
+    dirty[changed.chunks] = True
+    old, size = graph.names, len(graph.names.exists)
+    was_proper, proper = (one.capital_share(slice(size)) >= CAPITAL_SHARE for one in (old, names))
+    other = np.zeros(len(names.exists), np.bool_)
+    # All mentions of a name that is new are of chunks that changed.
+    other[:size] = (
+        (old.exists != names.exists[:size])
+        | (old.titled != names.titled[:size])
+        | (was_proper != proper)
     )
     other |= other[roots]  # a merged name counts as what it was merged into
     if other.any():
         dirty[tables.mentions["chunk"][other[tables.mentions["entity"]]]] = True
-    read_again: Flags = dirty & (before | moment.visible)
-    return read_again
+    dirty &= moment.visible
+    dirty[moved] = True
+    return dirty
 
 
-def _names(tables: Tables, moment: GraphMoment, count: int) -> EntityNames:
+def _mentions_of(tables: Tables, chunks: Ints) -> Ints:
+    """The rows of the mentions of chunks, by number: mentions are sorted by chunk."""
+    numbers = tables.mentions["chunk"]
+    first = np.searchsorted(numbers, chunks.astype(numbers.dtype))
+    return spread(first, np.searchsorted(numbers, chunks.astype(numbers.dtype), "right") - first)
+
+
+def _capitals(tables: Tables, moment: GraphMoment, count: int) -> tuple[Ints, Ints]:
+    """By entity: how many places of one word the visible chunks have, and with a capital."""
+    rows = tables.mentions
+    there, entity = moment.visible[rows["chunk"]], rows["entity"].astype(np.intp)
+    # Nearly all are there: passing over the rest takes half as long as leaving it out.
+    singles = np.bincount(entity, rows["singles"] * there, minlength=count)
+    capitals = np.bincount(entity, rows["capitals"] * there, minlength=count)
+    return singles.astype(np.int64), capitals.astype(np.int64)
+
+
+def _capitals_after(
+    graph: GraphView,
+    tables: Tables,
+    moment: GraphMoment,
+    moved: Ints,
+    changed: TableChanges,
+    count: int,
+) -> tuple[Ints, Ints]:
+    """The same from those of a graph: what changed in chunks that were there, and what moved."""
+    rows = _mentions_of(tables, moved)
+    sign = np.where(moment.visible[tables.mentions["chunk"][rows]], 1, -1)
+    stayed = _grown(graph.visible, len(moment.visible), False)[changed.chunks]
+    made = []
+    for column, name in enumerate(("singles", "capitals")):
+        counts = _grown(getattr(graph.names, name), count, 0)
+        np.add.at(counts, tables.mentions["entity"][rows], sign * tables.mentions[name][rows])
+        np.add.at(counts, changed.entities[stayed], changed.counts[stayed, column])
+        made.append(counts)
+    return made[0], made[1]
+
+
+def _names(tables: Tables, moment: GraphMoment, singles: Ints, capitals: Ints) -> EntityNames:
     """What the visible chunks say of the names."""
     rows = tables.mentions
-    there = moment.visible[rows["chunk"]]
-    entity = rows["entity"].astype(np.intp)
     introducing = np.flatnonzero(rows["introduces"])
-    introducing = introducing[there[introducing]]
-    introduces, introduced = rows["introduces"][introducing], entity[introducing]
+    introducing = introducing[moment.visible[rows["chunk"][introducing]]]
+    introduces, introduced = rows["introduces"][introducing], rows["entity"][introducing]
     own = tables["entities"]["space"] == moment.space
     exists = own & (tables["entities"]["origin"] == 0)
     exists &= tables["entities"]["recorded_at"] <= moment.known
@@ -236,10 +275,7 @@ def _names(tables: Tables, moment: GraphMoment, count: int) -> EntityNames:
     titled[introduced[introduces == TOLD]] = False
     exists[introduced] = True
     titled[introduced[(introduces == TITLE) | (introduces == SYMBOL)]] = True
-    # Nearly all are there: passing over the rest takes half as long as leaving it out.
-    said = np.bincount(entity, rows["singles"] * there, minlength=count)
-    large = np.bincount(entity, rows["capitals"] * there, minlength=count)
-    return EntityNames(exists, titled, large / np.maximum(said, 1))
+    return EntityNames(exists, titled, singles, capitals)
 
 
 def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -288,6 +324,19 @@ def _roots(tables: Tables, entities: Ints, moment: GraphMoment) -> Ints:
             break
         roots = further
     return roots
+
+
+def _states_otherwise(graph: GraphView, tables: Tables, moved: Ints, moment: GraphMoment) -> bool:
+    """Whether edges began or ended since, or chunks came or went that have a part in any."""
+    edges, order = tables["edges"], tables["order"]
+    turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
+    if ((turns > graph.moment.valid) & (turns <= moment.valid)).any():
+        return True
+    topics = graph.first_topic + order["topic"][np.isin(order["chunk"], moved)]
+    ends = graph.stated.pairs % graph.n  # topics have the highest numbers
+    return bool(
+        np.isin(tables["derived_edges"]["chunk"], moved).any() or np.isin(topics, ends).any()
+    )
 
 
 def _stated(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,14 @@ class EntityNames(NamedTuple):
     exists: Flags
     titled: Flags
     """Titles, symbols and what users relate: they are found in any case of letters."""
-    capital_share: Floats
-    """Of the places of one word, how many begin with a capital."""
+    singles: Ints
+    """How many places of one word there are."""
+    capitals: Ints
+    """How many of these begin with a capital."""
+
+    def capital_share(self, of: Any) -> Any:
+        """Of the places of one word of entities, how many begin with a capital."""
+        return self.capitals[of] / np.maximum(1, self.singles[of])
 
 
 class StatedArcs(NamedTuple):
