@@ -11,11 +11,14 @@ import numpy as np
 from hades.graph.arrays import Flags
 from hades.index.array_store import Array
 
+ROOM_TO_GROW = 1.1
+"""Rows at the end are written into arrays this much longer, so that few of them are copied."""
+
 
 class Columns:
     """Named arrays of one length, sorted by the first, which is the key that tells rows apart.
 
-    An array is never written to, only replaced: so what `snapshot` gives stays as it is.
+    No row of an array is ever written twice: so what `snapshot` gives stays as it is.
     """
 
     def __init__(self, types: Mapping[str, Any]) -> None:
@@ -24,6 +27,8 @@ class Columns:
         self._arrays: dict[str, Array] = {
             name: np.zeros(0, kind) for name, kind in self._types.items()
         }
+        self._rooms: dict[str, Array] = {}
+        """The longer array whose beginning an array is."""
 
     def __len__(self) -> int:
         return len(self._arrays[self._key])
@@ -66,15 +71,33 @@ class Columns:
                 array[at[same]] = values[same]
             at_end = not fresh.any() or at[fresh][0] == len(known)
             if at_end:
-                made[name] = np.concatenate([array, values[fresh]])
+                made[name] = self._longer(name, array, values[fresh])
             else:
                 made[name] = np.insert(array, at[fresh], values[fresh])
         self._arrays = made
+        self._drop_rooms()
 
     def append(self, new: Mapping[str, Array]) -> None:
         """Take rows in at the end, in whatever order they come: these are then not sorted."""
         self._arrays = {
-            name: np.concatenate([array, new[name]]) for name, array in self._arrays.items()
+            name: self._longer(name, array, new[name]) for name, array in self._arrays.items()
+        }
+
+    def _longer(self, name: str, array: Array, values: Array) -> Array:
+        first, end = len(array), len(array) + len(values)
+        if first == end:
+            return array
+        room = self._rooms.get(name)
+        if room is None or array.base is not room or end > len(room):
+            room = self._rooms[name] = np.empty(int(end * ROOM_TO_GROW), self._types[name])
+            room[:first] = array
+        room[first:end] = values
+        return room[:end]
+
+    def _drop_rooms(self) -> None:
+        """Let go of what no array is part of any more."""
+        self._rooms = {
+            name: room for name, room in self._rooms.items() if self._arrays[name].base is room
         }
 
     def set(self, name: str, values: Array) -> None:
@@ -89,6 +112,7 @@ class Columns:
         """Keep the rows of a mask only."""
         if not mask.all():
             self._arrays = {name: array[mask] for name, array in self._arrays.items()}
+            self._drop_rooms()
 
     def arrays(self, name: str) -> dict[str, Array]:
         """Each column under a name of its own, to be saved."""
@@ -101,3 +125,4 @@ class Columns:
         }
         if len({len(array) for array in self._arrays.values()}) > 1:
             raise ValueError(f"the columns of {name} have different lengths")
+        self._drop_rooms()

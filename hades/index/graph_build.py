@@ -12,29 +12,34 @@ import copy
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Ints, spread
 from hades.index.graph_view import (
+    AUTHOR,
+    COUNTED,
     HUB_AT_LEAST,
+    TITLE,
+    TOLD,
     EntityNames,
     GraphMoment,
     GraphView,
     StatedArcs,
+    counted,
     is_at,
 )
 from hades.index.longest import CAPITAL_SHARE, counting
 from hades.index.tables import TableChanges, Tables
 
-TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
-"""Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
 WEIGHT_TITLE, WEIGHT_NAME, WEIGHT_NEXT, WEIGHT_RELATION = 1.0, 0.3, 0.5, 0.3
 """Measured on the development questions of five sets (docs/recall.md)."""
 ROOM_TO_GROW, ROOM_AT_LEAST = 1.25, 1_000
 REPAIRED_SHARE_AT_MOST = 0.1
 """When more of the chunks than this must be read again, all are."""
 COMPACTED_FROM_SHARE = 0.25
+_COUNTED_FROM = ("introduces", "singles", "capitals")
 
 
 def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
@@ -44,7 +49,7 @@ def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
     first_entity = _with_room(len(chunks))
     first_topic = first_entity + _with_room(len(entities))
     n = first_topic + _with_room(_last_topic(tables) + 1)
-    names = _names(tables, moment, *_capitals(tables, moment, len(entities)))
+    names = _names(tables, moment, _counts(tables, moment, len(entities)))
     rows = np.flatnonzero(moment.visible[tables.mentions["chunk"]])
     chunk, entity = _counted(tables, names, roots, rows)
     frequency = np.bincount(entity, minlength=len(entities))
@@ -83,10 +88,10 @@ def repair(
     roots = _roots(tables, entities, moment)
     moved = np.flatnonzero(_grown(graph.visible, len(chunks), False) != moment.visible)
     if changed.is_exact:
-        counts = _capitals_after(graph, tables, moment, moved, changed, len(entities))
+        counts = _counts_after(graph, tables, moment, moved, changed, len(entities))
     else:
-        counts = _capitals(tables, moment, len(entities))
-    names = _names(tables, moment, *counts)
+        counts = _counts(tables, moment, len(entities))
+    names = _names(tables, moment, counts)
     dirty = _dirty(graph, tables, moment, moved, names, roots, changed)
     if dirty.sum() > max(REPAIRED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
         return None
@@ -230,52 +235,46 @@ def _mentions_of(tables: Tables, chunks: Ints) -> Ints:
     return spread(first, np.searchsorted(numbers, chunks.astype(numbers.dtype), "right") - first)
 
 
-def _capitals(tables: Tables, moment: GraphMoment, count: int) -> tuple[Ints, Ints]:
-    """By entity: how many places of one word the visible chunks have, and with a capital."""
+def _counts(tables: Tables, moment: GraphMoment, count: int) -> npt.NDArray[np.int32]:
+    """By entity: what is `COUNTED` of it in the visible chunks."""
     rows = tables.mentions
     there, entity = moment.visible[rows["chunk"]], rows["entity"].astype(np.intp)
-    # Nearly all are there: passing over the rest takes half as long as leaving it out.
-    singles = np.bincount(entity, rows["singles"] * there, minlength=count)
-    capitals = np.bincount(entity, rows["capitals"] * there, minlength=count)
-    return singles.astype(np.int64), capitals.astype(np.int64)
+    made = np.zeros((count, len(COUNTED)), np.int32)
+    for column, name in enumerate(COUNTED):
+        # Nearly all are there: passing over the rest takes half as long as leaving it out.
+        made[:, column] = np.bincount(entity, counted(name, rows) * there, minlength=count)
+    return made
 
 
-def _capitals_after(
+def _counts_after(
     graph: GraphView,
     tables: Tables,
     moment: GraphMoment,
     moved: Ints,
     changed: TableChanges,
     count: int,
-) -> tuple[Ints, Ints]:
-    """The same from those of a graph: what changed in chunks that were there, and what moved."""
-    rows = _mentions_of(tables, moved)
-    sign = np.where(moment.visible[tables.mentions["chunk"][rows]], 1, -1)
+) -> npt.NDArray[np.int32]:
+    """The same from that of a graph: what changed in chunks that were there, and what moved."""
+    at = _mentions_of(tables, moved)
+    rows = {name: tables.mentions[name][at] for name in ("chunk", "entity", *_COUNTED_FROM)}
+    sign = np.where(moment.visible[rows["chunk"]], 1, -1)
     stayed = _grown(graph.visible, len(moment.visible), False)[changed.chunks]
-    made = []
-    for column, name in enumerate(("singles", "capitals")):
-        counts = _grown(getattr(graph.names, name), count, 0)
-        np.add.at(counts, tables.mentions["entity"][rows], sign * tables.mentions[name][rows])
-        np.add.at(counts, changed.entities[stayed], changed.counts[stayed, column])
-        made.append(counts)
-    return made[0], made[1]
+    made = _grown(graph.names.counts, count, 0)
+    for column, name in enumerate(COUNTED):
+        np.add.at(made[:, column], rows["entity"], sign * counted(name, rows))
+    np.add.at(made, changed.entities[stayed], changed.counts[stayed])
+    found: npt.NDArray[np.int32] = made
+    return found
 
 
-def _names(tables: Tables, moment: GraphMoment, singles: Ints, capitals: Ints) -> EntityNames:
+def _names(tables: Tables, moment: GraphMoment, counts: npt.NDArray[np.int32]) -> EntityNames:
     """What the visible chunks say of the names."""
-    rows = tables.mentions
-    introducing = np.flatnonzero(rows["introduces"])
-    introducing = introducing[moment.visible[rows["chunk"][introducing]]]
-    introduces, introduced = rows["introduces"][introducing], rows["entity"][introducing]
-    own = tables["entities"]["space"] == moment.space
-    exists = own & (tables["entities"]["origin"] == 0)
-    exists &= tables["entities"]["recorded_at"] <= moment.known
-    titled = exists.copy()
+    entities = tables["entities"]
+    own = (entities["space"] == moment.space) & (entities["origin"] == 0)
+    own &= entities["recorded_at"] <= moment.known
+    _, _, introductions, titles, told = counts.T > 0
     # Facts from elsewhere bring names by the thousand: those are found like any other.
-    titled[introduced[introduces == TOLD]] = False
-    exists[introduced] = True
-    titled[introduced[(introduces == TITLE) | (introduces == SYMBOL)]] = True
-    return EntityNames(exists, titled, singles, capitals)
+    return EntityNames(own | introductions, (own & ~told) | titles, counts)
 
 
 def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -443,6 +442,6 @@ def _with_room(count: int) -> int:
 
 def _grown(array: Any, count: int, fill: Any) -> Any:
     """A copy of an array with room for more at its end."""
-    made = np.full(count, fill, array.dtype)
+    made = np.full((count, *array.shape[1:]), fill, array.dtype)
     made[: len(array)] = array
     return made

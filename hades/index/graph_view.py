@@ -7,18 +7,40 @@ topics by their id. Each kind has room to grow, so that a graph can be repaired 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Floats, Ints
+from hades.index.array_store import Array
+from hades.index.columns import Columns
 
 HUB_SHARE, HUB_AT_LEAST = 0.05, 10
 """A name in more of the chunks than this links nothing."""
+
+TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
+"""Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
+COUNTED = ("singles", "capitals", "introductions", "titles", "told")
+"""Places of one word, those with a capital, texts that introduce a name, as a title or symbol,
+as what a fact is about."""
+
+
+def counted(column: str, mentions: Columns | Mapping[str, Array]) -> npt.NDArray[np.int32]:
+    """How much each mention adds to one of `COUNTED`."""
+    introduces = mentions["introduces"]
+    if column == "introductions":
+        found = introduces > 0
+    elif column == "titles":
+        found = (introduces == TITLE) | (introduces == SYMBOL)
+    else:
+        found = introduces == TOLD if column == "told" else mentions[column]
+    return found.astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +63,12 @@ class EntityNames(NamedTuple):
     exists: Flags
     titled: Flags
     """Titles, symbols and what users relate: they are found in any case of letters."""
-    singles: Ints
-    """How many places of one word there are."""
-    capitals: Ints
-    """How many of these begin with a capital."""
+    counts: npt.NDArray[np.int32]
+    """What the mentions say of each: one column for each of `COUNTED`."""
 
     def capital_share(self, of: Any) -> Any:
         """Of the places of one word of entities, how many begin with a capital."""
-        return self.capitals[of] / np.maximum(1, self.singles[of])
+        return self.counts[of, 1] / np.maximum(1, self.counts[of, 0])
 
 
 class StatedArcs(NamedTuple):

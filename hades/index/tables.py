@@ -17,7 +17,7 @@ from hades.domain.graph import NodeKind, row_of
 from hades.graph.arrays import Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
-from hades.index.graph_view import is_at
+from hades.index.graph_view import COUNTED, counted, is_at
 from hades.index.terms import ChunkTerms
 from hades.index.words import searched_texts, stems
 from hades.store.records import Progress
@@ -67,8 +67,10 @@ class TableChanges:
 
     mentions: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     """Mentions that are new or other: chunk and entity, by number, in one."""
-    counts: Ints = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    """By how much the places of one word of each are more, and those with a capital."""
+    counts: npt.NDArray[np.int32] = field(
+        default_factory=lambda: np.zeros((0, len(COUNTED)), np.int32)
+    )
+    """By how much each adds more to what is `COUNTED`."""
     stated: bool = False
     """There are other edges, links or subjects."""
     is_exact: bool = True
@@ -93,7 +95,7 @@ class TableChanges:
         mentions, at = np.unique(
             np.concatenate([self.mentions, other.mentions]), return_inverse=True
         )
-        counts = np.zeros((len(mentions), 2), np.int64)
+        counts = np.zeros((len(mentions), len(COUNTED)), np.int32)
         np.add.at(counts, at, np.concatenate([self.counts, other.counts]))
         return TableChanges(mentions, counts, self.stated or other.stated)
 
@@ -203,12 +205,12 @@ class Tables(Derived):
             "singles": np.bincount(of[single], minlength=len(rows)).astype(np.int32),
             "capitals": np.bincount(of[capital], minlength=len(rows)).astype(np.int32),
         }
-        more = np.stack([made["singles"], made["capitals"]], axis=1).astype(np.int64)
         keys = self.mentions["key"]
         at = np.searchsorted(keys, made["key"])
         known = is_at(keys, at, made["key"])
-        for column, name in enumerate(("singles", "capitals")):
-            more[known, column] -= self.mentions[name][at[known]]
+        old = {name: self.mentions[name][at[known]] for name in made}
+        more = np.stack([counted(name, made) for name in COUNTED], axis=1)
+        more[known] -= np.stack([counted(name, old) for name in COUNTED], axis=1)
         self.mentions.put_arrays(made)
         self._places.append({"place": places})
         numbers = made["chunk"].astype(np.int64) << _ENTITY_BITS | made["entity"]
