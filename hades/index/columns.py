@@ -27,19 +27,12 @@ class Columns:
         self._arrays: dict[str, Array] = {
             name: np.zeros(0, kind) for name, kind in self._types.items()
         }
-        self._rooms: dict[str, Array] = {}
-        """The longer array whose beginning an array is."""
 
     def __len__(self) -> int:
         return len(self._arrays[self._key])
 
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Columns) and all(
-            np.array_equal(array, other[name]) for name, array in self._arrays.items()
-        )
 
     def snapshot(self) -> Columns:
         """The rows as they are now, whatever is put later."""
@@ -71,34 +64,14 @@ class Columns:
                 array[at[same]] = values[same]
             at_end = not fresh.any() or at[fresh][0] == len(known)
             if at_end:
-                made[name] = self._longer(name, array, values[fresh])
+                made[name] = _longer(array, values[fresh])
             else:
                 made[name] = np.insert(array, at[fresh], values[fresh])
         self._arrays = made
-        self._drop_rooms()
 
     def append(self, new: Mapping[str, Array]) -> None:
         """Take rows in at the end, in whatever order they come: these are then not sorted."""
-        self._arrays = {
-            name: self._longer(name, array, new[name]) for name, array in self._arrays.items()
-        }
-
-    def _longer(self, name: str, array: Array, values: Array) -> Array:
-        first, end = len(array), len(array) + len(values)
-        if first == end:
-            return array
-        room = self._rooms.get(name)
-        if room is None or array.base is not room or end > len(room):
-            room = self._rooms[name] = np.empty(int(end * ROOM_TO_GROW), self._types[name])
-            room[:first] = array
-        room[first:end] = values
-        return room[:end]
-
-    def _drop_rooms(self) -> None:
-        """Let go of what no array is part of any more."""
-        self._rooms = {
-            name: room for name, room in self._rooms.items() if self._arrays[name].base is room
-        }
+        self._arrays = {name: _longer(array, new[name]) for name, array in self._arrays.items()}
 
     def set(self, name: str, values: Array) -> None:
         """Give every row another value in one column."""
@@ -112,7 +85,6 @@ class Columns:
         """Keep the rows of a mask only."""
         if not mask.all():
             self._arrays = {name: array[mask] for name, array in self._arrays.items()}
-            self._drop_rooms()
 
     def arrays(self, name: str) -> dict[str, Array]:
         """Each column under a name of its own, to be saved."""
@@ -125,4 +97,15 @@ class Columns:
         }
         if len({len(array) for array in self._arrays.values()}) > 1:
             raise ValueError(f"the columns of {name} have different lengths")
-        self._drop_rooms()
+
+
+def _longer(array: Array, values: Array) -> Array:
+    """An array with more at its end, written into the room behind it where there is any."""
+    first, end, room = len(array), len(array) + len(values), array.base
+    is_room = isinstance(room, np.ndarray) and room.flags.writeable and room.dtype == array.dtype
+    if room is None or not is_room or len(room) < end:
+        room = np.empty(int(end * ROOM_TO_GROW), array.dtype)
+        room[:first] = array
+    room[first:end] = values
+    longer: Array = room[:end]
+    return longer

@@ -19,7 +19,7 @@ from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Ints, spread
 from hades.index.graph_view import (
     AUTHOR,
-    COUNTED,
+    COUNTS,
     HUB_AT_LEAST,
     TITLE,
     TOLD,
@@ -39,7 +39,6 @@ ROOM_TO_GROW, ROOM_AT_LEAST = 1.25, 1_000
 REPAIRED_SHARE_AT_MOST = 0.1
 """When more of the chunks than this must be read again, all are."""
 COMPACTED_FROM_SHARE = 0.25
-_COUNTED_FROM = ("introduces", "singles", "capitals")
 
 
 def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
@@ -49,7 +48,7 @@ def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
     first_entity = _with_room(len(chunks))
     first_topic = first_entity + _with_room(len(entities))
     n = first_topic + _with_room(_last_topic(tables) + 1)
-    names = _names(tables, moment, _counts(tables, moment, len(entities)))
+    names = _names(tables, moment, _counts(tables, moment, np.flatnonzero(moment.visible)))
     rows = np.flatnonzero(moment.visible[tables.mentions["chunk"]])
     chunk, entity = _counted(tables, names, roots, rows)
     frequency = np.bincount(entity, minlength=len(entities))
@@ -86,12 +85,15 @@ def repair(
     ):
         return None
     roots = _roots(tables, entities, moment)
-    moved = np.flatnonzero(_grown(graph.visible, len(chunks), False) != moment.visible)
+    before = _grown(graph.visible, len(chunks), False)
+    moved = np.flatnonzero(before != moment.visible)
     if changed.is_exact:
-        counts = _counts_after(graph, tables, moment, moved, changed, len(entities))
+        more = changed.mentions[before[changed.mentions[:, 0]]]  # the rest moved
+        old = _grown(graph.names.counts, len(entities), 0)
+        np.add.at(old, more[:, 1], more[:, 2:])
+        names = _names(tables, moment, _counts(tables, moment, moved, old))
     else:
-        counts = _counts(tables, moment, len(entities))
-    names = _names(tables, moment, counts)
+        names = _names(tables, moment, _counts(tables, moment, np.flatnonzero(moment.visible)))
     dirty = _dirty(graph, tables, moment, moved, names, roots, changed)
     if dirty.sum() > max(REPAIRED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
         return None
@@ -210,7 +212,7 @@ def _dirty(
 ) -> Flags:
     """The chunks that must be read again; those `moved` came or went."""
     dirty = np.zeros(len(moment.visible), np.bool_)
-    dirty[changed.chunks] = True
+    dirty[changed.mentions[:, 0]] = True
     old, size = graph.names, len(graph.names.exists)
     was_proper, proper = (one.capital_share(slice(size)) >= CAPITAL_SHARE for one in (old, names))
     other = np.zeros(len(names.exists), np.bool_)
@@ -235,36 +237,14 @@ def _mentions_of(tables: Tables, chunks: Ints) -> Ints:
     return spread(first, np.searchsorted(numbers, chunks.astype(numbers.dtype), "right") - first)
 
 
-def _counts(tables: Tables, moment: GraphMoment, count: int) -> npt.NDArray[np.int32]:
-    """By entity: what is `COUNTED` of it in the visible chunks."""
-    rows = tables.mentions
-    there, entity = moment.visible[rows["chunk"]], rows["entity"].astype(np.intp)
-    made = np.zeros((count, len(COUNTED)), np.int32)
-    for column, name in enumerate(COUNTED):
-        # Nearly all are there: passing over the rest takes half as long as leaving it out.
-        made[:, column] = np.bincount(entity, counted(name, rows) * there, minlength=count)
-    return made
-
-
-def _counts_after(
-    graph: GraphView,
-    tables: Tables,
-    moment: GraphMoment,
-    moved: Ints,
-    changed: TableChanges,
-    count: int,
-) -> npt.NDArray[np.int32]:
-    """The same from that of a graph: what changed in chunks that were there, and what moved."""
+def _counts(tables: Tables, moment: GraphMoment, moved: Ints, old: Any = None) -> Any:
+    """By entity what is `counted` of it, from the counts before some chunks came or went."""
     at = _mentions_of(tables, moved)
-    rows = {name: tables.mentions[name][at] for name in ("chunk", "entity", *_COUNTED_FROM)}
-    sign = np.where(moment.visible[rows["chunk"]], 1, -1)
-    stayed = _grown(graph.visible, len(moment.visible), False)[changed.chunks]
-    made = _grown(graph.names.counts, count, 0)
-    for column, name in enumerate(COUNTED):
-        np.add.at(made[:, column], rows["entity"], sign * counted(name, rows))
-    np.add.at(made, changed.entities[stayed], changed.counts[stayed])
-    found: npt.NDArray[np.int32] = made
-    return found
+    sign = np.where(moment.visible[tables.mentions["chunk"][at]], 1, -1)
+    counts = np.zeros((len(tables["entities"]), COUNTS), np.int32) if old is None else old
+    for column, values in enumerate(counted(tables.mentions, at).T):
+        np.add.at(counts[:, column], tables.mentions["entity"][at], sign * values)
+    return counts
 
 
 def _names(tables: Tables, moment: GraphMoment, counts: npt.NDArray[np.int32]) -> EntityNames:

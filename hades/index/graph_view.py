@@ -26,21 +26,16 @@ HUB_SHARE, HUB_AT_LEAST = 0.05, 10
 
 TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
 """Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
-COUNTED = ("singles", "capitals", "introductions", "titles", "told")
-"""Places of one word, those with a capital, texts that introduce a name, as a title or symbol,
-as what a fact is about."""
+COUNTS = 5
 
 
-def counted(column: str, mentions: Columns | Mapping[str, Array]) -> npt.NDArray[np.int32]:
-    """How much each mention adds to one of `COUNTED`."""
-    introduces = mentions["introduces"]
-    if column == "introductions":
-        found = introduces > 0
-    elif column == "titles":
-        found = (introduces == TITLE) | (introduces == SYMBOL)
-    else:
-        found = introduces == TOLD if column == "told" else mentions[column]
-    return found.astype(np.int32)
+def counted(mentions: Columns | Mapping[str, Array], rows: Any) -> npt.NDArray[np.int32]:
+    """What mentions add to what is counted of their entities, in columns: places of one word,
+    those with a capital, texts that introduce it, as title or symbol, as what a fact is about."""
+    origin = mentions["introduces"][rows]
+    columns = [mentions["singles"][rows], mentions["capitals"][rows], origin > 0]
+    columns += [(origin == TITLE) | (origin == SYMBOL), origin == TOLD]
+    return np.stack(columns, axis=1, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +59,7 @@ class EntityNames(NamedTuple):
     titled: Flags
     """Titles, symbols and what users relate: they are found in any case of letters."""
     counts: npt.NDArray[np.int32]
-    """What the mentions say of each: one column for each of `COUNTED`."""
+    """What the mentions there say of each (see `counted`)."""
 
     def capital_share(self, of: Any) -> Any:
         """Of the places of one word of entities, how many begin with a capital."""

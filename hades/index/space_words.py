@@ -37,10 +37,9 @@ from hades.store.drafts import remove_path
 from hades.store.records import Progress
 from hades.store.store import Store
 
-MERGED_FROM = 64
-"""So many presences beside the index are merged into it, which takes longer than a question."""
-AVERAGE_LAG_AT_MOST = 0.01
-"""So far the average length of a passage may be off; then they are merged, too."""
+MERGED_FROM, MERGED_FROM_SHARE = 64, 0.01
+"""So many presences beside the index, or so many for each in it, are merged into it: that takes
+longer than a question, and until then the average length of a passage lags."""
 OPEN_AT_MOST = 64
 """Spaces whose words stay open; opening one takes a millisecond."""
 _BATCH = 5_000
@@ -91,14 +90,11 @@ class SpaceWords:
             while len(self._open) >= OPEN_AT_MOST:
                 self._open.pop(next(iter(self._open)))
             self._open[space] = held
-            words = held.words
-            is_due = len(words.recent) >= MERGED_FROM or words.average_lag > AVERAGE_LAG_AT_MOST
-            if is_due and (self._merging is None or not self._merging.is_alive()):
-                self._merging = threading.Thread(
-                    target=self._merge, args=(space, held), name="hades-merge"
-                )
+            most = min(MERGED_FROM, MERGED_FROM_SHARE * held.words.lengths[0] or MERGED_FROM)
+            if len(held.words.recent) >= most and not (self._merging and self._merging.is_alive()):
+                self._merging = threading.Thread(target=self._merge, args=(space, held))
                 self._merging.start()
-            return words
+            return held.words
 
     def _is_current(self, held: _Open, space: int, generation: str, change: int) -> bool:
         """Whether what is held only lacks what was written since."""

@@ -17,7 +17,7 @@ from hades.domain.graph import NodeKind, row_of
 from hades.graph.arrays import Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
-from hades.index.graph_view import COUNTED, counted, is_at
+from hades.index.graph_view import COUNTS, counted, is_at
 from hades.index.terms import ChunkTerms
 from hades.index.words import searched_texts, stems
 from hades.store.records import Progress
@@ -65,12 +65,9 @@ are; and of those of one word how many there are, and how many begin with a capi
 class TableChanges:
     """What a catching up brought: enough to repair a graph instead of making it anew."""
 
-    mentions: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Mentions that are new or other: chunk and entity, by number, in one."""
-    counts: npt.NDArray[np.int32] = field(
-        default_factory=lambda: np.zeros((0, len(COUNTED)), np.int32)
-    )
-    """By how much each adds more to what is `COUNTED`."""
+    mentions: Ints = field(default_factory=lambda: np.zeros((0, 2 + COUNTS), np.int64))
+    """Mentions that are new or other: chunk and entity, by number, and by how much more each of
+    them adds to what is `counted`."""
     stated: bool = False
     """There are other edges, links or subjects."""
     is_exact: bool = True
@@ -78,26 +75,12 @@ class TableChanges:
     everything: bool = False
     """Entities were merged or split, or something was purged: nothing can be kept."""
 
-    @property
-    def chunks(self) -> Ints:
-        """The numbers of chunks with new mentions."""
-        return self.mentions >> _ENTITY_BITS
-
-    @property
-    def entities(self) -> Ints:
-        """The numbers of the entities mentioned."""
-        return self.mentions & ((1 << _ENTITY_BITS) - 1)
-
     def with_(self, other: TableChanges) -> TableChanges:
         """Both together."""
         if self.everything or other.everything:
             return TableChanges(everything=True)
-        mentions, at = np.unique(
-            np.concatenate([self.mentions, other.mentions]), return_inverse=True
-        )
-        counts = np.zeros((len(mentions), len(COUNTED)), np.int32)
-        np.add.at(counts, at, np.concatenate([self.counts, other.counts]))
-        return TableChanges(mentions, counts, self.stated or other.stated)
+        mentions = np.concatenate([self.mentions, other.mentions])
+        return TableChanges(mentions, self.stated or other.stated)
 
 
 class ReadTerms(ChunkTerms):
@@ -143,9 +126,12 @@ class Tables(Derived):
         is_other = generation != self._generation
         if is_other:
             self._forget(generation)
-        subjects = self["subjects"].snapshot()
+        subjects = self["subjects"].arrays("")
         counts = self._read_fed()
-        stated = counts["edges"] + counts["derived_edges"] > 0 or self["subjects"] != subjects
+        stated = counts["edges"] + counts["derived_edges"] > 0 or any(
+            not np.array_equal(subjects[name], array)
+            for name, array in self["subjects"].arrays("").items()
+        )
         changed = TableChanges(stated=stated, everything=is_other or counts["merges"] > 0)
         new = sum(counts.values()) - counts["subjects"]  # those are read whole each time
         for count, mentions in self._catch_up_mentions(chunks, on_progress):
@@ -208,13 +194,11 @@ class Tables(Derived):
         keys = self.mentions["key"]
         at = np.searchsorted(keys, made["key"])
         known = is_at(keys, at, made["key"])
-        old = {name: self.mentions[name][at[known]] for name in made}
-        more = np.stack([counted(name, made) for name in COUNTED], axis=1)
-        more[known] -= np.stack([counted(name, old) for name in COUNTED], axis=1)
+        more = counted(made, slice(None))
+        more[known] -= counted(self.mentions, at[known])
         self.mentions.put_arrays(made)
         self._places.append({"place": places})
-        numbers = made["chunk"].astype(np.int64) << _ENTITY_BITS | made["entity"]
-        return TableChanges(numbers, more)
+        return TableChanges(np.column_stack([made["chunk"], made["entity"], more]))
 
     def _drop_purged(self, ids: Ints) -> bool:
         """Let go of what was purged; whether there was anything. Numbers move up then."""

@@ -16,7 +16,7 @@ import copy
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,9 +100,9 @@ class Words:
         self._recent: dict[int, Recent] = {}
         self._new: Counter[str] = Counter()
         """By stem: how many of those that are only beside the index have it."""
-        self._forget_rarity()
-
-    def _forget_rarity(self) -> None:
+        self._recent_lengths = 0, 0
+        self._count = self._searcher.num_docs
+        """How many presences there are, in the index or beside it."""
         self._rarity: dict[str, float] = {}
         self._weighed: dict[int, tuple[dict[str, float], float]] = {}
 
@@ -137,8 +137,8 @@ class Words:
     def with_recent(self, presences: Iterable[tuple[Presence, str]]) -> Words:
         """The same index with more presences beside it, replacing them by id."""
         made = copy.copy(self)
+        made._rarity, made._weighed = {}, {}
         made._recent, made._new = dict(self._recent), self._new.copy()
-        made._forget_rarity()
         for found, said in presences:
             known, text = made._recent.get(found.id), folded(said)
             if known is None:
@@ -148,21 +148,15 @@ class Words:
                 known = Recent(found, text, counts, length, not old)
                 made._new.update(counts.keys() if known.is_new else ())
             made._recent[found.id] = known._replace(presence=found)
+        own = made._recent.values()
+        made._recent_lengths = len(own), sum(row.counts.total() for row in own)
+        made._count = self._searcher.num_docs + sum(row.is_new for row in own)
         return made
 
     @property
     def recent(self) -> list[tuple[Presence, str]]:
         """What is beside the index, to be put into it."""
         return [(row.presence, row.text) for row in self._recent.values()]
-
-    @property
-    def average_lag(self) -> float:
-        """Which share the average length of the index is away from that of all."""
-        taken, tokens = self.lengths
-        if not tokens:
-            return 0.0
-        own = sum(row.counts.total() for row in self._recent.values())
-        return abs((tokens + own) * taken / ((taken + len(self._recent)) * tokens) - 1)
 
     def best(
         self,
@@ -183,26 +177,9 @@ class Words:
             terms = sorted(terms, key=lambda term: -self.rarity(term))[:_TERMS_AT_MOST]
         if not terms or limit <= 0:
             return []
-        found = self._best_written(terms, valid, known, limit, topics, earlier)
-        found += self._best_recent(terms, valid, known, topics, earlier)
-        best: dict[int, float] = {}
-        for less, chunk in sorted((-score, chunk) for score, chunk in found)[:limit]:
-            best.setdefault(chunk, -less)  # a chunk may have been there several times
-        return list(best.items())
-
-    def _best_recent(
-        self,
-        terms: Sequence[str],
-        valid: int,
-        known: int,
-        topics: Sequence[int] | None,
-        earlier: bool,
-    ) -> Iterator[tuple[float, int]]:
-        """(score, chunk) of what is beside the index, each scored as if it were in it."""
-        taken, tokens = self.lengths
-        if not taken:
-            taken = len(self._recent)
-            tokens = sum(row.counts.total() for row in self._recent.values())
+        # What is beside the index is scored as if it were in it.
+        taken, tokens = self.lengths if self.lengths[0] else self._recent_lengths
+        found = []
         for one, _, counts, length, _ in self._recent.values():
             if (
                 one.valid_from <= valid
@@ -211,23 +188,9 @@ class Words:
                 and (topics is None or one.topic in topics)
                 and not counts.keys().isdisjoint(terms)
             ):
-                norm = _K1 * (1 - _B + _B * length * taken / max(1, tokens))
-                own = ((counts[term], self.rarity(term)) for term in terms)
-                yield sum(w * (_K1 + 1) * tf / (tf + norm) for tf, w in own), one.chunk
-
-    def _best_written(
-        self,
-        terms: Sequence[str],
-        valid: int,
-        known: int,
-        limit: int,
-        topics: Sequence[int] | None,
-        earlier: bool,
-    ) -> list[tuple[float, int]]:
-        """(score, chunk) of the best in the index."""
-        limit = min(limit, self._searcher.num_docs)
-        if not limit:
-            return []
+                norm = _K1 * (1 - _B + _B * length * taken / tokens)
+                parts = ((self.rarity(term), counts[term]) for term in terms)
+                found.append((sum(w * (_K1 + 1) * tf / (tf + norm) for w, tf in parts), one.chunk))
         any_term = Query.boolean_query([(Occur.Should, self._term(term)) for term in terms])
         there = self._range("valid_to", valid + 1, None)
         if earlier:
@@ -245,16 +208,19 @@ class Words:
         clauses += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
         if old := [one for one, row in self._recent.items() if not row.is_new]:
             clauses.append((Occur.MustNot, Query.term_set_query(self._schema, "id", old)))
-        hits = self._searcher.search(Query.boolean_query(clauses), limit, count=False).hits
+        most = max(1, min(limit, self._searcher.num_docs))
+        hits = self._searcher.search(Query.boolean_query(clauses), most, count=False).hits
         chunks = self._chunks([at for _, at in hits])
-        return [(hit[0], chunk) for hit, chunk in zip(hits, chunks, strict=True)]
+        found += [(float(hit[0]), chunk) for hit, chunk in zip(hits, chunks, strict=True)]
+        best: dict[int, float] = {}
+        for less, chunk in sorted((-score, chunk) for score, chunk in found)[:limit]:
+            best.setdefault(chunk, -less)  # a chunk may have been there several times
+        return list(best.items())
 
     def _term(self, term: str) -> Query:
         """A stem, weighed by how rare it is in all rather than in what the index counts."""
-        query = Query.term_query(self._schema, "stems", term)
         own = _idf(self._held, self._searcher.doc_freq("stems", term))
-        weight = self.rarity(term)
-        return query if weight == own else Query.boost_query(query, weight / own)
+        return Query.boost_query(self._is("stems", term), self.rarity(term) / own)
 
     def terms(self, text: str) -> list[str]:
         """The stems of a text's words, each once; stop words only when there is nothing else."""
@@ -265,19 +231,17 @@ class Words:
         """How much a term tells, as BM25 weighs it."""
         known = self._rarity.get(term)
         if known is None:
-            new = sum(row.is_new for row in self._recent.values())
-            known = _idf(self._searcher.num_docs + new, self._frequency(term) + self._new[term])
-            self._rarity[term] = known
+            known = self._rarity[term] = _idf(self._count, self._frequency(term) + self._new[term])
         return known
 
     def _frequency(self, term: str) -> int:
-        """How many presences of the index have a stem; replaced ones do not count."""
+        """How many presences of the index have a stem; those that were replaced do not count."""
         known = self._having.get(term)
         if known is None:
             known = self._searcher.doc_freq("stems", term)
             if known and self._held > self._searcher.num_docs:
-                query = Query.term_query(self._schema, "stems", term)
-                found: Any = self._searcher.search(query, 1, count=True)  # its stub has no count
+                # Its stub does not know of the count.
+                found: Any = self._searcher.search(self._is("stems", term), 1, count=True)
                 known = int(found.count)
             self._having[term] = known
         return known
@@ -321,7 +285,7 @@ class Words:
             return [int(chunk) for chunk in column if chunk is not None]
         return [int(self._searcher.doc(at)["chunk"][0]) for at in found]
 
-    def _is(self, field: str, value: int) -> Query:
+    def _is(self, field: str, value: int | str) -> Query:
         return Query.term_query(self._schema, field, value)
 
     def _range(self, field: str, low: int | None, high: int | None) -> Query:
