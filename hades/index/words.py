@@ -141,17 +141,21 @@ class Words:
         made._recent, made._new = dict(self._recent), self._new.copy()
         for found, said in presences:
             known, text = made._recent.get(found.id), folded(said)
-            if known is None:
-                old = self._searcher.search(self._is("id", found.id), 1, count=False).hits
-                counts = Counter(_stemmer().analyze(text))
-                length = _LENGTHS[bisect_right(_LENGTHS, counts.total()) - 1]
-                known = Recent(found, text, counts, length, not old)
-                made._new.update(counts.keys() if known.is_new else ())
-            made._recent[found.id] = known._replace(presence=found)
+            counts = Counter(_stemmer().analyze(text))
+            length = _LENGTHS[bisect_right(_LENGTHS, counts.total()) - 1]
+            is_new = known.is_new if known else not self._having_id(found.id)
+            made._recent[found.id] = Recent(found, text, counts, length, is_new)
+            if is_new:
+                made._new.subtract(known.counts.keys() if known else ())
+                made._new.update(counts.keys())
         own = made._recent.values()
         made._recent_lengths = len(own), sum(row.counts.total() for row in own)
         made._count = self._searcher.num_docs + sum(row.is_new for row in own)
         return made
+
+    def _having_id(self, presence: int) -> bool:
+        """Whether the index has a version of a presence."""
+        return bool(self._searcher.search(self._is("id", presence), 1, count=False).hits)
 
     @property
     def recent(self) -> list[tuple[Presence, str]]:
