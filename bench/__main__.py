@@ -10,7 +10,7 @@ import sys
 from datetime import UTC, datetime
 
 ALL = (
-    *("store", "ingest", "growth", "graph", "extractor", "recall", "remote", "serve"),
+    *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
     *("postgres", "shards"),
 )
 

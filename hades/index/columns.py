@@ -11,11 +11,14 @@ import numpy as np
 from hades.graph.arrays import Flags
 from hades.index.array_store import Array
 
+ROOM_TO_GROW = 1.1
+"""Rows at the end are written into arrays this much longer, so that few of them are copied."""
+
 
 class Columns:
     """Named arrays of one length, sorted by the first, which is the key that tells rows apart.
 
-    An array is never written to, only replaced: so what `snapshot` gives stays as it is.
+    No row of an array is ever written twice: so what `snapshot` gives stays as it is.
     """
 
     def __init__(self, types: Mapping[str, Any]) -> None:
@@ -61,16 +64,14 @@ class Columns:
                 array[at[same]] = values[same]
             at_end = not fresh.any() or at[fresh][0] == len(known)
             if at_end:
-                made[name] = np.concatenate([array, values[fresh]])
+                made[name] = _longer(array, values[fresh])
             else:
                 made[name] = np.insert(array, at[fresh], values[fresh])
         self._arrays = made
 
     def append(self, new: Mapping[str, Array]) -> None:
         """Take rows in at the end, in whatever order they come: these are then not sorted."""
-        self._arrays = {
-            name: np.concatenate([array, new[name]]) for name, array in self._arrays.items()
-        }
+        self._arrays = {name: _longer(array, new[name]) for name, array in self._arrays.items()}
 
     def set(self, name: str, values: Array) -> None:
         """Give every row another value in one column."""
@@ -96,3 +97,15 @@ class Columns:
         }
         if len({len(array) for array in self._arrays.values()}) > 1:
             raise ValueError(f"the columns of {name} have different lengths")
+
+
+def _longer(array: Array, values: Array) -> Array:
+    """An array with more at its end, written into the room behind it where there is any."""
+    first, end, room = len(array), len(array) + len(values), array.base
+    is_room = isinstance(room, np.ndarray) and room.flags.writeable and room.dtype == array.dtype
+    if room is None or not is_room or len(room) < end:
+        room = np.empty(int(end * ROOM_TO_GROW), array.dtype)
+        room[:first] = array
+    room[first:end] = values
+    longer: Array = room[:end]
+    return longer

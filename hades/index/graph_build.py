@@ -12,23 +12,27 @@ import copy
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Ints, spread
 from hades.index.graph_view import (
+    AUTHOR,
+    COUNTS,
     HUB_AT_LEAST,
+    TITLE,
+    TOLD,
     EntityNames,
     GraphMoment,
     GraphView,
     StatedArcs,
+    counted,
     is_at,
 )
 from hades.index.longest import CAPITAL_SHARE, counting
 from hades.index.tables import TableChanges, Tables
 
-TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
-"""Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
 WEIGHT_TITLE, WEIGHT_NAME, WEIGHT_NEXT, WEIGHT_RELATION = 1.0, 0.3, 0.5, 0.3
 """Measured on the development questions of five sets (docs/recall.md)."""
 ROOM_TO_GROW, ROOM_AT_LEAST = 1.25, 1_000
@@ -44,7 +48,7 @@ def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
     first_entity = _with_room(len(chunks))
     first_topic = first_entity + _with_room(len(entities))
     n = first_topic + _with_room(_last_topic(tables) + 1)
-    names = _names(tables, moment, len(entities))
+    names = _names(tables, moment, _counts(tables, moment, np.flatnonzero(moment.visible)))
     rows = np.flatnonzero(moment.visible[tables.mentions["chunk"]])
     chunk, entity = _counted(tables, names, roots, rows)
     frequency = np.bincount(entity, minlength=len(entities))
@@ -81,18 +85,27 @@ def repair(
     ):
         return None
     roots = _roots(tables, entities, moment)
-    names = _names(tables, moment, len(entities))
-    dirty = _dirty(graph, tables, moment, names, roots, changed)
+    before = _grown(graph.visible, len(chunks), False)
+    moved = np.flatnonzero(before != moment.visible)
+    if changed.is_exact:
+        more = changed.mentions[before[changed.mentions[:, 0]]]  # the rest moved
+        old = _grown(graph.names.counts, len(entities), 0)
+        np.add.at(old, more[:, 1], more[:, 2:])
+        names = _names(tables, moment, _counts(tables, moment, moved, old))
+    else:
+        names = _names(tables, moment, _counts(tables, moment, np.flatnonzero(moment.visible)))
+    dirty = _dirty(graph, tables, moment, moved, names, roots, changed)
     if dirty.sum() > max(REPAIRED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
         return None
-    rows = np.flatnonzero(dirty[tables.mentions["chunk"]])
-    rows = rows[moment.visible[tables.mentions["chunk"][rows]]]
+    rows = _mentions_of(tables, np.flatnonzero(dirty & moment.visible))
     title_of = _grown(graph.title_of, len(chunks), -1)
     title_of[dirty] = -1
     _set_titles(title_of, tables, roots, rows)
     previous, following, spoken = _in_order(tables, chunks, moment)
     where = (graph.first_entity, graph.first_topic, graph.n)
-    stated = _stated(tables, chunks, entities, roots, moment, where)
+    stated = graph.stated
+    if changed.stated or _states_otherwise(graph, tables, chunks[moved], moment):
+        stated = _stated(tables, chunks, entities, roots, moment, where)
     patch = _Patch(graph, len(chunks))
     patch.mentions(dirty, _counted(tables, names, roots, rows), names, len(entities))
     patch.order(following)
@@ -143,9 +156,7 @@ class _Patch:
     def stated(self, stated: StatedArcs) -> None:
         """What users and documents state."""
         old = self._graph.stated
-        if not (
-            np.array_equal(old.pairs, stated.pairs) and np.array_equal(old.weights, stated.weights)
-        ):
+        if stated is not old:
             self._replaced(old.pairs, old.weights, stated.pairs, stated.weights)
 
     def _replaced(self, gone: Ints, old: Any, come: Ints, new: Any) -> None:
@@ -194,52 +205,56 @@ def _dirty(
     graph: GraphView,
     tables: Tables,
     moment: GraphMoment,
+    moved: Ints,
     names: EntityNames,
     roots: Ints,
     changed: TableChanges,
 ) -> Flags:
-    """The chunks that must be read again."""
-    count = len(moment.visible)
-    before = _grown(graph.moment.visible, count, False)
-    dirty: Flags = before != moment.visible
-    for chunks in changed.chunks:
-        dirty[chunks] = True
-    old, size = graph.names, len(names.exists)
-    proper, was_proper = (
-        one >= CAPITAL_SHARE for one in (names.capital_share, _grown(old.capital_share, size, 0))
-    )
-    other = (
-        (_grown(old.exists, size, False) != names.exists)
-        | (_grown(old.titled, size, False) != names.titled)
-        | (proper != was_proper)
+    """The chunks that must be read again; those `moved` came or went."""
+    dirty = np.zeros(len(moment.visible), np.bool_)
+    dirty[changed.mentions[:, 0]] = True
+    old, size = graph.names, len(graph.names.exists)
+    was_proper, proper = (one.capital_share(slice(size)) >= CAPITAL_SHARE for one in (old, names))
+    other = np.zeros(len(names.exists), np.bool_)
+    # All mentions of a name that is new are of chunks that changed.
+    other[:size] = (
+        (old.exists != names.exists[:size])
+        | (old.titled != names.titled[:size])
+        | (was_proper != proper)
     )
     other |= other[roots]  # a merged name counts as what it was merged into
     if other.any():
         dirty[tables.mentions["chunk"][other[tables.mentions["entity"]]]] = True
-    read_again: Flags = dirty & (before | moment.visible)
-    return read_again
+    dirty &= moment.visible
+    dirty[moved] = True
+    return dirty
 
 
-def _names(tables: Tables, moment: GraphMoment, count: int) -> EntityNames:
+def _mentions_of(tables: Tables, chunks: Ints) -> Ints:
+    """The rows of the mentions of chunks, by number: mentions are sorted by chunk."""
+    numbers = tables.mentions["chunk"]
+    first = np.searchsorted(numbers, chunks.astype(numbers.dtype))
+    return spread(first, np.searchsorted(numbers, chunks.astype(numbers.dtype), "right") - first)
+
+
+def _counts(tables: Tables, moment: GraphMoment, moved: Ints, old: Any = None) -> Any:
+    """By entity what is `counted` of it, from the counts before some chunks came or went."""
+    at = _mentions_of(tables, moved)
+    sign = np.where(moment.visible[tables.mentions["chunk"][at]], 1, -1)
+    counts = np.zeros((len(tables["entities"]), COUNTS), np.int32) if old is None else old
+    for column, values in enumerate(counted(tables.mentions, at).T):
+        np.add.at(counts[:, column], tables.mentions["entity"][at], sign * values)
+    return counts
+
+
+def _names(tables: Tables, moment: GraphMoment, counts: npt.NDArray[np.int32]) -> EntityNames:
     """What the visible chunks say of the names."""
-    rows = tables.mentions
-    there = moment.visible[rows["chunk"]]
-    entity = rows["entity"].astype(np.intp)
-    introducing = np.flatnonzero(rows["introduces"])
-    introducing = introducing[there[introducing]]
-    introduces, introduced = rows["introduces"][introducing], entity[introducing]
-    own = tables["entities"]["space"] == moment.space
-    exists = own & (tables["entities"]["origin"] == 0)
-    exists &= tables["entities"]["recorded_at"] <= moment.known
-    titled = exists.copy()
+    entities = tables["entities"]
+    own = (entities["space"] == moment.space) & (entities["origin"] == 0)
+    own &= entities["recorded_at"] <= moment.known
+    _, _, introductions, titles, told = counts.T > 0
     # Facts from elsewhere bring names by the thousand: those are found like any other.
-    titled[introduced[introduces == TOLD]] = False
-    exists[introduced] = True
-    titled[introduced[(introduces == TITLE) | (introduces == SYMBOL)]] = True
-    # Nearly all are there: passing over the rest takes half as long as leaving it out.
-    said = np.bincount(entity, rows["singles"] * there, minlength=count)
-    large = np.bincount(entity, rows["capitals"] * there, minlength=count)
-    return EntityNames(exists, titled, large / np.maximum(said, 1))
+    return EntityNames(own | introductions, (own & ~told) | titles, counts)
 
 
 def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -288,6 +303,19 @@ def _roots(tables: Tables, entities: Ints, moment: GraphMoment) -> Ints:
             break
         roots = further
     return roots
+
+
+def _states_otherwise(graph: GraphView, tables: Tables, moved: Ints, moment: GraphMoment) -> bool:
+    """Whether edges began or ended since, or chunks came or went that have a part in any."""
+    edges, order = tables["edges"], tables["order"]
+    turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
+    if ((turns > graph.moment.valid) & (turns <= moment.valid)).any():
+        return True
+    topics = graph.first_topic + order["topic"][np.isin(order["chunk"], moved)]
+    ends = graph.stated.pairs % graph.n  # topics have the highest numbers
+    return bool(
+        np.isin(tables["derived_edges"]["chunk"], moved).any() or np.isin(topics, ends).any()
+    )
 
 
 def _stated(
@@ -394,6 +422,6 @@ def _with_room(count: int) -> int:
 
 def _grown(array: Any, count: int, fill: Any) -> Any:
     """A copy of an array with room for more at its end."""
-    made = np.full(count, fill, array.dtype)
+    made = np.full((count, *array.shape[1:]), fill, array.dtype)
     made[: len(array)] = array
     return made

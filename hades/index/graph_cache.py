@@ -20,7 +20,7 @@ from hades.index.tables import TableChanges, Tables
 from hades.store.records import Progress
 from hades.store.store import Store
 
-FORMAT = 3
+FORMAT = 4
 SAVED_FROM_MENTIONS = 250_000
 """A smaller graph is built as fast as it is read (51,000 mentions: 68 ms and 78 ms); that of
 100,000 chunks takes seconds."""
@@ -110,7 +110,8 @@ class GraphCache:
         if saved is None or saved[0] < self.tables.read_at:
             return None
         try:
-            return _read(saved[1], space), 0, self._since_read
+            # It may have some of these changes already.
+            return _read(saved[1], space), 0, replace(self._since_read, is_exact=False)
         except UNREADABLE:
             return None
 

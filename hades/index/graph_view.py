@@ -7,18 +7,35 @@ topics by their id. Each kind has room to grow, so that a graph can be repaired 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Floats, Ints
+from hades.index.array_store import Array
+from hades.index.columns import Columns
 
 HUB_SHARE, HUB_AT_LEAST = 0.05, 10
 """A name in more of the chunks than this links nothing."""
+
+TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
+"""Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
+COUNTS = 5
+
+
+def counted(mentions: Columns | Mapping[str, Array], rows: Any) -> npt.NDArray[np.int32]:
+    """What mentions add to what is counted of their entities, in columns: places of one word,
+    those with a capital, texts that introduce it, as title or symbol, as what a fact is about."""
+    origin = mentions["introduces"][rows]
+    columns = [mentions["singles"][rows], mentions["capitals"][rows], origin > 0]
+    columns += [(origin == TITLE) | (origin == SYMBOL), origin == TOLD]
+    return np.stack(columns, axis=1, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +58,12 @@ class EntityNames(NamedTuple):
     exists: Flags
     titled: Flags
     """Titles, symbols and what users relate: they are found in any case of letters."""
-    capital_share: Floats
-    """Of the places of one word, how many begin with a capital."""
+    counts: npt.NDArray[np.int32]
+    """What the mentions there say of each (see `counted`)."""
+
+    def capital_share(self, of: Any) -> Any:
+        """Of the places of one word of entities, how many begin with a capital."""
+        return self.counts[of, 1] / np.maximum(1, self.counts[of, 0])
 
 
 class StatedArcs(NamedTuple):

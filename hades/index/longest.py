@@ -25,7 +25,7 @@ def counting(names: EntityNames, chunk: Ints, entity: Ints, place: Ints) -> Ints
     capital = (place & 1).astype(np.bool_)
     single = length == 1
     titled = names.titled[entity]
-    proper = titled | ~single | (names.capital_share[entity] >= CAPITAL_SHARE)
+    proper = titled | ~single | (names.capital_share(entity) >= CAPITAL_SHARE)
     usable = names.exists[entity] & proper & (capital | (titled & ~single))
     kept = np.zeros(len(place), np.bool_)
     for chosen in (np.flatnonzero(usable), np.flatnonzero(usable & titled)):

@@ -3,21 +3,24 @@
 BM25 weighs a word by how many passages have it. Over all spaces together that would tell a
 reader of one which words another has, so each space has an index, and statistics, of its own.
 It is brought up to date when somebody asks in its space: what is written and asked elsewhere
-changes nothing in it. (tantivy counts replaced versions until it merges segments, so that it
-matters when this is done.)
+changes nothing in it.
+
+A note more is kept in memory beside the index (see `words`); when there are enough of them a
+thread merges them into it. A process reads again what another has merged.
 """
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hades.errors import HadesError
 from hades.index.array_store import (
     UNREADABLE,
     checksum,
@@ -34,14 +37,19 @@ from hades.store.drafts import remove_path
 from hades.store.records import Progress
 from hades.store.store import Store
 
+MERGED_FROM, MERGED_FROM_SHARE = 64, 0.01
+"""So many presences beside the index, or so many for each in it, are merged into it: that takes
+longer than a question, and until then the average length of a passage lags."""
 OPEN_AT_MOST = 64
 """Spaces whose words stay open; opening one takes a millisecond."""
 _BATCH = 5_000
+_LOG = logging.getLogger(__name__)
 
 _Files = Mapping[str, Sequence[int]]
 _Stand = dict[str, Any]
-"""Which memory's words these are (`generation`), up to which `change`, in which `folder`, and
-length and checksum of each of its `files`."""
+"""Which memory's words these are (`generation`), up to which `change`, in which `folder`,
+length and checksum of each of its `files`, and how many passages of how many words it took in
+(`lengths`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,8 @@ class _Open:
 
     words: Words
     stand: _Stand
+    """Of the index; what came since is beside it."""
+    generation: str
     seen: int
 
 
@@ -60,6 +70,7 @@ class SpaceWords:
         self._store, self.folder, self._folder = store, folder, folder / "spaces"
         self._open: dict[int, _Open] = {}
         self._lock = threading.Lock()
+        self._merging: threading.Thread | None = None
         for old in ("words.json", "words"):  # all spaces in one, as it once was
             remove_path(folder / old)
         if self._folder.is_file():
@@ -71,56 +82,98 @@ class SpaceWords:
         """The words of a space up to a change."""
         with self._lock:
             held = self._open.pop(space, None)
-            if held is None or held.seen != change or held.stand != self._stand(space):
+            if held is None or not self._is_current(held, space, generation, change):
                 with locked(self.folder):
-                    held = self._catch_up(space, generation, change, held, on_progress)
+                    held = self._opened(space, generation, change, held)
+            if held.seen != change:
+                held = self._caught_up(space, held, change, on_progress)
             while len(self._open) >= OPEN_AT_MOST:
                 self._open.pop(next(iter(self._open)))
             self._open[space] = held
+            most = min(MERGED_FROM, MERGED_FROM_SHARE * held.words.lengths[0] or MERGED_FROM)
+            if len(held.words.recent) >= most and not (self._merging and self._merging.is_alive()):
+                self._merging = threading.Thread(target=self._merge, args=(space, held))
+                self._merging.start()
             return held.words
 
-    def _catch_up(
-        self,
-        space: int,
-        generation: str,
-        change: int,
-        held: _Open | None,
-        on_progress: Progress | None,
-    ) -> _Open:
-        stand, feed = self._stand(space), self._store.changefeed
-        words = self._opened(space, stand, held)
-        since = held.seen if held and held.stand == stand else int(stand.get("change", 0))
-        is_of_it = stand.get("generation") == generation and since <= change
-        if words is None or not is_of_it or feed.since("purged", since):
-            # Segments keep the words of what was purged until they are written anew.
-            for old in self._folder.glob(f"{space}.*"):
-                remove_path(old)
-            stand, since = {"folder": f"{space}.{secrets.token_hex(6)}", "files": {}}, 0
-            words = Words(self._folder / stand["folder"])
-        batches = feed.said(space, since, _BATCH)
-        first = next(batches, None)
-        if first is not None:
-            words.put(self._presences(chain([first], batches), on_progress))
-        if first is not None or not since:
-            files = _files(self._folder / stand["folder"], stand["files"])
-            stand = {**stand, "generation": generation, "change": change, "files": files}
-            write_json(self._folder / f"{space}.json", stand)
-        return _Open(words, stand, change)
+    def _is_current(self, held: _Open, space: int, generation: str, change: int) -> bool:
+        """Whether what is held only lacks what was written since."""
+        if held.generation != generation or held.seen > change:
+            return False
+        if held.seen != change and self._store.changefeed.since("purged", held.seen):
+            return False
+        stand = self._stand(space)
+        # Another process may have merged more than this question sees.
+        return stand == held.stand or int(stand.get("change", 0)) > change
 
-    def _opened(self, space: int, stand: _Stand, held: _Open | None) -> Words | None:
+    def _opened(self, space: int, generation: str, change: int, held: _Open | None) -> _Open:
+        """The index as it is on disk; an empty one when there is none that can be used."""
+        stand = self._stand(space)
+        words, since = self._verified(space, stand, held), int(stand.get("change", 0))
+        is_of_it = stand.get("generation") == generation and since <= change and "lengths" in stand
+        if words is not None and is_of_it and not self._store.changefeed.since("purged", since):
+            return _Open(words, stand, generation, since)
+        # Segments keep the words of what was purged until they are written anew.
+        for old in self._folder.glob(f"{space}.*"):
+            remove_path(old)
+        return _Open(Words(), {}, generation, 0)
+
+    def _caught_up(
+        self, space: int, held: _Open, change: int, on_progress: Progress | None
+    ) -> _Open:
+        """The same with what was written up to a change."""
+        batches = self._store.changefeed.said(space, held.seen, _BATCH)
+        new = next(batches, [])
+        if len(new) < MERGED_FROM:
+            words = held.words.with_recent(self._presences([new], None)) if new else held.words
+            return replace(held, words=words, seen=change)
+        with locked(self.folder):
+            held = self._opened(space, held.generation, change, held)
+            batches = self._store.changefeed.said(space, held.seen, _BATCH)
+            return self._written(space, held, change, self._presences(batches, on_progress))
+
+    def _written(
+        self, space: int, held: _Open, change: int, presences: Iterable[tuple[Presence, str]]
+    ) -> _Open:
+        """The same with presences in the index, which then stands at a change."""
+        stand, words = held.stand, held.words
+        if not stand:
+            stand = {"folder": f"{space}.{secrets.token_hex(6)}", "files": {}}
+            words = Words(self._folder / stand["folder"])
+        words = words.put(presences)
+        files = _files(self._folder / stand["folder"], stand["files"])
+        stand = {**stand, "generation": held.generation, "change": change, "files": files}
+        stand["lengths"] = list(words.lengths)
+        write_json(self._folder / f"{space}.json", stand)
+        return _Open(words, stand, held.generation, change)
+
+    def _merge(self, space: int, held: _Open) -> None:
+        """Bring what is beside the index into it, beside the questions; a thread of its own."""
+        feed = self._store.changefeed
+        try:
+            with locked(self.folder):
+                if self._stand(space) != held.stand or feed.stand()[0] != held.generation:
+                    return  # another process did it, or the file is another
+                if feed.since("purged", held.seen):
+                    return
+                merged = self._written(space, held, held.seen, held.words.recent)
+        except (*UNREADABLE, HadesError) as error:
+            _LOG.warning("the index %s cannot be written: %s", self._folder, error)
+            return
+        with self._lock:
+            self._open[space] = merged
+
+    def _verified(self, space: int, stand: _Stand, held: _Open | None) -> Words | None:
         """The words of a stand as they are now; None when there are none, or damaged ones."""
         is_held = held is not None and held.stand.get("folder") == stand.get("folder")
-        known = held.stand["files"] if held is not None and is_held else {}
+        known = held.stand.get("files", {}) if held is not None and is_held else {}
         noted = self._folder / f"{space}.json"
         try:
             folder = self._folder / stand["folder"]
-            new = _bodies(folder, stand["files"], known)
-            verify(new, self.folder)
+            verify(_bodies(folder, stand["files"], known), self.folder)
             if held is None or not is_held:
-                return Words(folder)
-            if new:
-                held.words.reload()  # another process brought them up to date
-            return held.words
+                return Words(folder, stand.get("lengths", (0, 0)))
+            return held.words.reloaded(stand["lengths"])
         except UNREADABLE as error:
             if stand:
                 set_aside(noted, error)

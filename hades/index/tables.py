@@ -6,7 +6,7 @@ stand at a change number and catch up like the rest of the index.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from hades.domain.graph import NodeKind, row_of
 from hades.graph.arrays import Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
+from hades.index.graph_view import COUNTS, counted, is_at
 from hades.index.terms import ChunkTerms
 from hades.index.words import searched_texts, stems
 from hades.store.records import Progress
@@ -60,24 +61,26 @@ _MENTIONS = {
 are; and of those of one word how many there are, and how many begin with a capital."""
 
 
-_NONE: npt.NDArray[np.int32] = np.zeros(0, np.int32)
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TableChanges:
     """What a catching up brought: enough to repair a graph instead of making it anew."""
 
-    chunks: list[npt.NDArray[np.int32]] = field(default_factory=list)
-    """The numbers of chunks with new mentions."""
+    mentions: Ints = field(default_factory=lambda: np.zeros((0, 2 + COUNTS), np.int64))
+    """Mentions that are new or other: chunk and entity, by number, and by how much more each of
+    them adds to what is `counted`."""
+    stated: bool = False
+    """There are other edges, links or subjects."""
+    is_exact: bool = True
+    """Whether each mention is new to the graph, so that counts can be added."""
     everything: bool = False
     """Entities were merged or split, or something was purged: nothing can be kept."""
 
     def with_(self, other: TableChanges) -> TableChanges:
         """Both together."""
-        everything = self.everything or other.everything
-        if everything:
+        if self.everything or other.everything:
             return TableChanges(everything=True)
-        return TableChanges([np.unique(np.concatenate([_NONE, *self.chunks, *other.chunks]))])
+        mentions = np.concatenate([self.mentions, other.mentions])
+        return TableChanges(mentions, self.stated or other.stated)
 
 
 class ReadTerms(ChunkTerms):
@@ -120,33 +123,40 @@ class Tables(Derived):
         generation, change = self.store.changefeed.stand()
         if (generation, change) == (self._generation, self.change):
             return None
-        changed = TableChanges(everything=generation != self._generation)
-        if changed.everything:
+        is_other = generation != self._generation
+        if is_other:
             self._forget(generation)
+        subjects = self["subjects"].arrays("")
         counts = self._read_fed()
-        changed.everything |= bool(counts["merges"])
+        stated = counts["edges"] + counts["derived_edges"] > 0 or any(
+            not np.array_equal(subjects[name], array)
+            for name, array in self["subjects"].arrays("").items()
+        )
+        changed = TableChanges(stated=stated, everything=is_other or counts["merges"] > 0)
         new = sum(counts.values()) - counts["subjects"]  # those are read whole each time
-        new += self._catch_up_mentions(chunks, changed, on_progress)
+        for count, mentions in self._catch_up_mentions(chunks, on_progress):
+            changed, new = changed.with_(mentions), new + count
         if self._saved:  # else the words of what is asked about are read when they are needed
             new += self._catch_up_terms(on_progress)
-        changed.everything |= self._drop_purged(chunks)
+        if self._drop_purged(chunks):
+            changed = TableChanges(everything=True)
         self.change = change
         if new >= SAVED_AFTER_ROWS:
             self._save()
         return changed
 
     def _catch_up_mentions(
-        self, ids: Ints, changed: TableChanges, on_progress: Progress | None
-    ) -> int:
+        self, ids: Ints, on_progress: Progress | None
+    ) -> Iterator[tuple[int, TableChanges]]:
+        """Batch by batch: how many rows, and what they change."""
         after, new = (0, 0), 0
         while rows := self.store.changefeed.mentions(self.change, after, _BATCH_ROWS):
-            changed.chunks.append(self._put_mentions(rows, ids))
+            yield len(rows), self._put_mentions(rows, ids)
             after, new = (rows[-1][0], rows[-1][1]), new + len(rows)
             if on_progress is not None and new >= _BATCH_ROWS:
                 on_progress("reading the graph", new, new)
             if len(rows) < _BATCH_ROWS:
                 break
-        return new
 
     def _catch_up_terms(self, on_progress: Progress | None) -> int:
         chunks = [row[0] for row in self.store.changefeed.since("chunks", self.change)]
@@ -162,7 +172,7 @@ class Tables(Derived):
         self,
         rows: Sequence[tuple[int, int, int | None, bytes | None]],
         ids: Ints,
-    ) -> npt.NDArray[np.int32]:
+    ) -> TableChanges:
         chunks = np.array([row[0] for row in rows], np.int64)
         entities = np.array([row[1] for row in rows], np.int64)
         counts = np.array([len(row[3] or b"") // 4 for row in rows], np.int32)
@@ -170,22 +180,25 @@ class Tables(Derived):
         of = np.repeat(np.arange(len(rows)), counts)
         single = (places >> 1 & 15) == 1
         capital = single & (places & 1 == 1)
-        numbers = np.searchsorted(ids, chunks).astype(np.int32)
         firsts = len(self.places) + np.cumsum(counts) - counts
-        self.mentions.put_arrays(
-            {
-                "key": chunks << _ENTITY_BITS | entities,
-                "chunk": numbers,
-                "entity": np.searchsorted(self["entities"]["id"], entities).astype(np.int32),
-                "introduces": np.array([row[2] or 0 for row in rows], np.int8),
-                "first": firsts.astype(np.int64),
-                "count": counts,
-                "singles": np.bincount(of[single], minlength=len(rows)).astype(np.int32),
-                "capitals": np.bincount(of[capital], minlength=len(rows)).astype(np.int32),
-            }
-        )
+        made = {
+            "key": chunks << _ENTITY_BITS | entities,
+            "chunk": np.searchsorted(ids, chunks).astype(np.int32),
+            "entity": np.searchsorted(self["entities"]["id"], entities).astype(np.int32),
+            "introduces": np.array([row[2] or 0 for row in rows], np.int8),
+            "first": firsts.astype(np.int64),
+            "count": counts,
+            "singles": np.bincount(of[single], minlength=len(rows)).astype(np.int32),
+            "capitals": np.bincount(of[capital], minlength=len(rows)).astype(np.int32),
+        }
+        keys = self.mentions["key"]
+        at = np.searchsorted(keys, made["key"])
+        known = is_at(keys, at, made["key"])
+        more = counted(made, slice(None))
+        more[known] -= counted(self.mentions, at[known])
+        self.mentions.put_arrays(made)
         self._places.append({"place": places})
-        return numbers
+        return TableChanges(np.column_stack([made["chunk"], made["entity"], more]))
 
     def _drop_purged(self, ids: Ints) -> bool:
         """Let go of what was purged; whether there was anything. Numbers move up then."""

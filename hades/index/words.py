@@ -4,16 +4,22 @@ A document of this index is a *presence*: a chunk for a stretch of valid and kno
 So a question about any moment is filtered inside the search. Words are folded as in
 `domain.names` and stemmed; a second field keeps them unstemmed with their positions, to
 find where a new name stands in old texts.
+
+What was written lately is not in the index yet but beside it, in memory, since a commit takes
+longer than a question. It is searched with the same formula, and a word's rarity is that of
+both together. What lags is the average length of a passage: it is the one of the index.
 """
 
 from __future__ import annotations
 
 import copy
 import math
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
@@ -27,6 +33,10 @@ _TERMS_AT_MOST = 64
 _WORD_CHARACTERS_AT_MOST = 60
 _NAMES_KEPT = 16_384
 """Names whose stems are kept with their weights: titles of candidates come up again."""
+_K1, _B = 1.2, 0.75
+"""BM25 as tantivy has it."""
+_LENGTHS = [*range(40), *(24 + (step << power) for power in range(1, 28) for step in range(8, 16))]
+"""The lengths tantivy tells apart: it keeps each in one byte."""
 
 
 class Presence(NamedTuple):
@@ -42,10 +52,26 @@ class Presence(NamedTuple):
     retired_at: int
 
 
-class Words:
-    """The inverted index of a space."""
+class Recent(NamedTuple):
+    """A presence that is not in the index yet."""
 
-    def __init__(self, folder: Path) -> None:
+    presence: Presence
+    text: str
+    """Folded."""
+    counts: Counter[str]
+    """How often each stem stands in it."""
+    length: int
+    """As tantivy keeps it."""
+    is_new: bool
+    """Whether the index has no older version of it."""
+
+
+class Words:
+    """The inverted index of a space, and what is to be written to it."""
+
+    def __init__(self, folder: Path | None = None, lengths: Sequence[int] = (0, 0)) -> None:
+        """The index of a folder, else an empty one; how many passages it took in, of how many
+        words together."""
         builder = tantivy.SchemaBuilder()
         for name in ("id", "chunk"):
             builder.add_unsigned_field(name, stored=name == "chunk", indexed=True, fast=True)
@@ -56,12 +82,27 @@ class Words:
         builder.add_text_field("stems", tokenizer_name="stems", index_option="freq")
         builder.add_text_field("exact", tokenizer_name="exact", index_option="position")
         self._schema = builder.build()
-        folder.mkdir(parents=True, exist_ok=True)
-        self._index = tantivy.Index(self._schema, path=str(folder))
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        self._index = tantivy.Index(self._schema, path=None if folder is None else str(folder))
         plain = TextAnalyzerBuilder(Tokenizer.whitespace())
         self._index.register_tokenizer("exact", plain.build())
         self._index.register_tokenizer("stems", _stemmer())
+        self._refresh(lengths)
+
+    def _refresh(self, lengths: Sequence[int]) -> None:
         self._searcher = self._index.searcher()
+        self.lengths = lengths
+        self._held = sum(self._searcher.doc_freq("note", is_note) for is_note in (0, 1))
+        """How many presences are in the index, with those that were replaced and not yet merged."""
+        self._having: dict[str, int] = {}
+        """By stem: how many presences of the index have it."""
+        self._recent: dict[int, Recent] = {}
+        self._new: Counter[str] = Counter()
+        """By stem: how many of those that are only beside the index have it."""
+        self._recent_lengths = 0, 0
+        self._count = self._searcher.num_docs
+        """How many presences there are, in the index or beside it."""
         self._rarity: dict[str, float] = {}
         self._weighed: dict[int, tuple[dict[str, float], float]] = {}
 
@@ -69,9 +110,9 @@ class Words:
         """The index as it is now, whatever is put later."""
         return copy.copy(self)
 
-    def put(self, presences: Iterable[tuple[Presence, str]]) -> None:
-        """Take in presences and what they say, replacing them by id, visible all at once."""
-        self.reload()
+    def put(self, presences: Iterable[tuple[Presence, str]]) -> Words:
+        """Write presences and what they say, replacing them by id: the index with them."""
+        taken, tokens = self.lengths
         # Looking for what to replace takes longer than the rest.
         is_empty = self._searcher.num_docs == 0
         writer = self._index.writer(_HEAP_BYTES, 1)
@@ -79,17 +120,47 @@ class Words:
             if not is_empty:
                 writer.delete_documents_by_query(self._is("id", found.id))
             text = folded(said)
+            taken, tokens = taken + 1, tokens + text.count(" ") + 1
             fields = {**found._asdict(), "stems": text, "exact": text}
             writer.add_document(tantivy.Document.from_dict(fields, self._schema))
         writer.commit()
         writer.wait_merging_threads()
-        self.reload()
+        return self.reloaded((taken, tokens))
 
-    def reload(self) -> None:
-        """See what others have written."""
+    def reloaded(self, lengths: Sequence[int]) -> Words:
+        """The index as it is on disk."""
+        made = copy.copy(self)
         self._index.reload()
-        self._searcher = self._index.searcher()
-        self._rarity, self._weighed = {}, {}
+        made._refresh(lengths)
+        return made
+
+    def with_recent(self, presences: Iterable[tuple[Presence, str]]) -> Words:
+        """The same index with more presences beside it, replacing them by id."""
+        made = copy.copy(self)
+        made._rarity, made._weighed = {}, {}
+        made._recent, made._new = dict(self._recent), self._new.copy()
+        for found, said in presences:
+            known, text = made._recent.get(found.id), folded(said)
+            counts = Counter(_stemmer().analyze(text))
+            length = _LENGTHS[bisect_right(_LENGTHS, counts.total()) - 1]
+            is_new = known.is_new if known else not self._having_id(found.id)
+            made._recent[found.id] = Recent(found, text, counts, length, is_new)
+            if is_new:
+                made._new.subtract(known.counts.keys() if known else ())
+                made._new.update(counts.keys())
+        own = made._recent.values()
+        made._recent_lengths = len(own), sum(row.counts.total() for row in own)
+        made._count = self._searcher.num_docs + sum(row.is_new for row in own)
+        return made
+
+    def _having_id(self, presence: int) -> bool:
+        """Whether the index has a version of a presence."""
+        return bool(self._searcher.search(self._is("id", presence), 1, count=False).hits)
+
+    @property
+    def recent(self) -> list[tuple[Presence, str]]:
+        """What is beside the index, to be put into it."""
+        return [(row.presence, row.text) for row in self._recent.values()]
 
     def best(
         self,
@@ -107,14 +178,24 @@ class Words:
         """
         terms = self.terms(question)
         if len(terms) > _TERMS_AT_MOST:
-            terms = sorted(terms, key=lambda term: self._searcher.doc_freq("stems", term))
-            terms = terms[:_TERMS_AT_MOST]
-        limit = min(limit, self._searcher.num_docs)
+            terms = sorted(terms, key=lambda term: -self.rarity(term))[:_TERMS_AT_MOST]
         if not terms or limit <= 0:
             return []
-        any_term = Query.boolean_query(
-            [(Occur.Should, Query.term_query(self._schema, "stems", term)) for term in terms]
-        )
+        # What is beside the index is scored as if it were in it.
+        taken, tokens = self.lengths if self.lengths[0] else self._recent_lengths
+        found = []
+        for one, _, counts, length, _ in self._recent.values():
+            if (
+                one.valid_from <= valid
+                and (one.valid_to > valid or (earlier and one.note))
+                and one.recorded_at <= known < one.retired_at
+                and (topics is None or one.topic in topics)
+                and not counts.keys().isdisjoint(terms)
+            ):
+                norm = _K1 * (1 - _B + _B * length * taken / tokens)
+                parts = ((self.rarity(term), counts[term]) for term in terms)
+                found.append((sum(w * (_K1 + 1) * tf / (tf + norm) for w, tf in parts), one.chunk))
+        any_term = Query.boolean_query([(Occur.Should, self._term(term)) for term in terms])
         there = self._range("valid_to", valid + 1, None)
         if earlier:
             either = [(Occur.Should, there), (Occur.Should, self._is("note", 1))]
@@ -129,14 +210,21 @@ class Words:
             filters.append(Query.term_set_query(self._schema, "topic", list(topics)))
         clauses = [(Occur.Must, any_term)]
         clauses += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
-        hits = self._searcher.search(Query.boolean_query(clauses), limit, count=False).hits
+        if old := [one for one, row in self._recent.items() if not row.is_new]:
+            clauses.append((Occur.MustNot, Query.term_set_query(self._schema, "id", old)))
+        most = max(1, min(limit, self._searcher.num_docs))
+        hits = self._searcher.search(Query.boolean_query(clauses), most, count=False).hits
         chunks = self._chunks([at for _, at in hits])
+        found += [(float(hit[0]), chunk) for hit, chunk in zip(hits, chunks, strict=True)]
         best: dict[int, float] = {}
-        for less, chunk in sorted(
-            [(-hit[0], chunk) for hit, chunk in zip(hits, chunks, strict=True)]
-        ):
+        for less, chunk in sorted((-score, chunk) for score, chunk in found)[:limit]:
             best.setdefault(chunk, -less)  # a chunk may have been there several times
         return list(best.items())
+
+    def _term(self, term: str) -> Query:
+        """A stem, weighed by how rare it is in all rather than in what the index counts."""
+        own = _idf(self._held, self._searcher.doc_freq("stems", term))
+        return Query.boost_query(self._is("stems", term), self.rarity(term) / own)
 
     def terms(self, text: str) -> list[str]:
         """The stems of a text's words, each once; stop words only when there is nothing else."""
@@ -147,8 +235,19 @@ class Words:
         """How much a term tells, as BM25 weighs it."""
         known = self._rarity.get(term)
         if known is None:
-            count, df = self._searcher.num_docs, self._searcher.doc_freq("stems", term)
-            known = self._rarity[term] = math.log(1 + (count - df + 0.5) / (df + 0.5))
+            known = self._rarity[term] = _idf(self._count, self._frequency(term) + self._new[term])
+        return known
+
+    def _frequency(self, term: str) -> int:
+        """How many presences of the index have a stem; those that were replaced do not count."""
+        known = self._having.get(term)
+        if known is None:
+            known = self._searcher.doc_freq("stems", term)
+            if known and self._held > self._searcher.num_docs:
+                # Its stub does not know of the count.
+                found: Any = self._searcher.search(self._is("stems", term), 1, count=True)
+                known = int(found.count)
+            self._having[term] = known
         return known
 
     def weighed(
@@ -178,7 +277,10 @@ class Words:
         )
         every = max(1, self._searcher.num_docs)
         hits = self._searcher.search(said, every, count=False).hits
-        return sorted(set(self._chunks([at for _, at in hits])))
+        recent = {
+            row.presence.chunk for row in self._recent.values() if f" {name} " in f" {row.text} "
+        }
+        return sorted(recent.union(self._chunks([at for _, at in hits])))
 
     def _chunks(self, found: list[tantivy.DocAddress]) -> list[int]:
         """The chunk of each presence found; from the column where this tantivy can read one."""
@@ -187,11 +289,15 @@ class Words:
             return [int(chunk) for chunk in column if chunk is not None]
         return [int(self._searcher.doc(at)["chunk"][0]) for at in found]
 
-    def _is(self, field: str, value: int) -> Query:
+    def _is(self, field: str, value: int | str) -> Query:
         return Query.term_query(self._schema, field, value)
 
     def _range(self, field: str, low: int | None, high: int | None) -> Query:
         return Query.range_query(self._schema, field, FieldType.Integer, low, high)
+
+
+def _idf(count: int, having: int) -> float:
+    return math.log(1 + (count - having + 0.5) / (having + 0.5))
 
 
 @cache

@@ -70,8 +70,8 @@ def _is_usable(
     if length > 1:
         return titled or capital or small
     if small:
-        return bool(graph.names.capital_share[number] >= CAPITAL_SHARE_ASKED_SMALL)
-    return capital and (titled or bool(graph.names.capital_share[number] >= CAPITAL_SHARE))
+        return bool(graph.names.capital_share(number) >= CAPITAL_SHARE_ASKED_SMALL)
+    return capital and (titled or bool(graph.names.capital_share(number) >= CAPITAL_SHARE))
 
 
 def _longest(graph: GraphView, found: list[tuple[int, int, int, bool]]) -> Ints:

@@ -18,6 +18,7 @@ from hades.graph.arrays import Ints
 from hades.graph.flow import ALPHA, FlowPath, best_paths
 from hades.index.graph_view import is_at
 from hades.recall.path_text import PathArcs, PathWriter
+from hades.recall.plan import ARCS_A_HOP
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 
@@ -25,8 +26,6 @@ RELATED_AT_MOST = 12
 """Facts told of what the question names that may become paths, strongest first."""
 SOURCES_AT_MOST = 8
 """Names of the question that paths start from, rarest first."""
-ARCS_A_HOP = 2
-"""From passage to passage by way of a name."""
 FOUND_NODES = 200
 """Of the small graph at most so many nodes are flown through."""
 

@@ -96,6 +96,8 @@ def test_a_repaired_graph_equals_one_built_anew(
             assert arcs(repaired) == arcs(anew)
             for field in ("frequency", "title_of", "previous", "next", "hub"):
                 assert np.array_equal(getattr(repaired, field), getattr(anew, field)), field
+            for field, counted in repaired.names._asdict().items():
+                assert np.array_equal(counted, getattr(anew.names, field)), field
         memory.close()
 
 
