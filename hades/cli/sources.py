@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.invocation import Invocation, command
+from hades.domain.address import is_address
 from hades.domain.graph import Resolution
 from hades.errors import InvalidInput, NotFound
 from hades.ingest.summary import Summary
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from hades.memory import Memory
 
 WATCH_EVERY_S = 2.0
-PHASES = ("nodes", "chunks", "embeddings", "edges")
+PHASES = ("nodes", "chunks", "edges", "embeddings")
 
 
 @command(app, "ingest")
@@ -38,7 +40,7 @@ def ingest(
     text: Annotated[str | None, typer.Option("--text", help="Records: the text field.")] = None,
     phase: Annotated[
         list[str] | None,
-        typer.Option("--phase", help="Only this: nodes, chunks, embeddings, edges; repeatable."),
+        typer.Option("--phase", help="Only this: nodes, chunks, edges, embeddings; repeatable."),
     ] = None,
     edges: Annotated[int, typer.Option("--edges", help="0: leave names and links out.")] = 1,
     history: Annotated[
@@ -65,14 +67,24 @@ def ingest(
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on: look for changes every two seconds.")
     ] = False,
+    background: Annotated[
+        bool, typer.Option("--background", help="Return before the vectors: they are made later.")
+    ] = False,
 ) -> None:
     """Take in files and folders, and bring them up to date.
+
+    Words and names answer before the vectors are made. Stopped by Ctrl-C it keeps what it made,
+    and goes on the next time, or by `hades index`.
 
     Exit code 1 if a file that was named itself, or a line of it, was skipped.
     """
     phases = tuple(phase) if phase else PHASES
     if not edges:
         phases = tuple(one for one in phases if one != "edges")
+    if background:
+        phases = tuple(one for one in phases if one != "embeddings")
+        if watch:
+            raise InvalidInput("With --watch it does not return: leave --background out.")
     named = {"id": id_field, "title": title, "text": text}
     fields = {name: field for name, field in named.items() if field is not None} or None
     if not any(path.exists() for path in paths):  # before a memory is made for nothing
@@ -82,7 +94,11 @@ def ingest(
         while True:
             # Ray prints the death of a worker on standard output, where the result belongs.
             told_to = sys.stdout if ray is None else sys.stderr
-            with invocation.progress() as progress, redirect_stdout(told_to):
+            with (
+                _telling_what_waits(invocation, memory),
+                invocation.progress() as progress,
+                redirect_stdout(told_to),
+            ):
                 summary = memory.ingest(
                     *paths,
                     prefix=prefix,
@@ -103,10 +119,45 @@ def ingest(
             if not watch:
                 break
             time.sleep(WATCH_EVERY_S)
+        if background and not dry_run:
+            _index_in_background(invocation)
+            sys.stderr.write(invocation.waiting(memory))
     # What lies in a folder may be anything; what somebody named must have been taken in.
     named_files = tuple(path.name for path in map(Path, paths) if not path.is_dir())
     if any(PurePosixPath(where).name.startswith(named_files) for where, _ in summary.skipped):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _telling_what_waits(invocation: Invocation, memory: Memory) -> Iterator[None]:
+    """Say what is not indexed yet when the user stops it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write(invocation.waiting(memory))
+        raise
+
+
+def _index_in_background(invocation: Invocation) -> None:
+    """Have a process of its own make the vectors; a server does so by itself.
+
+    The path goes by the environment, since it may hold a password.
+    """
+    import subprocess
+
+    from hades.settings import load_settings
+
+    if is_address(place := invocation.memory or load_settings().ready_path()):
+        return
+    named = {"HADES_PATH": str(place), "HADES_SPACE": invocation.space}
+    subprocess.Popen(
+        [sys.executable, "-m", "hades", "index", "--json"],
+        env={**os.environ, **{name: value for name, value in named.items() if value}},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 @contextmanager
@@ -137,6 +188,7 @@ def import_triples(
     """Take in facts: subject, predicate, object. Exit code 1 if any line was skipped."""
     with invocation.opened(create=True) as memory, invocation.progress() as progress:
         summary = memory.import_triples(path, progress)
+        memory.index(progress)
     invocation.show_result(summary, Summary)
     if summary.skipped:
         raise typer.Exit(1)

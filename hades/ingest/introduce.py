@@ -22,6 +22,7 @@ from hades.domain.names import (
 )
 from hades.domain.weights import initial_weight
 from hades.ingest.document import IntroducedName, Introductions, Link, Origin
+from hades.models.encoder import Encoder, Vectors
 from hades.models.names_extractor import is_name
 from hades.store.records import Write
 from hades.store.store import Store
@@ -39,11 +40,9 @@ _LONG_FORM = re.compile(
 class Introducer:
     """Writes what states say about names, in one space of a store."""
 
-    def __init__(self, store: Store, space: int, model: Callable[[], str] | None) -> None:
+    def __init__(self, store: Store, space: int) -> None:
         self._store = store
         self._space = space
-        self._model = model
-        """Names the encoder whose vectors tell how alike two passages are."""
 
     def introduce(
         self,
@@ -153,13 +152,10 @@ class Introducer:
     def _links(self, write: Write, stated: Introductions, chunks: Sequence[int]) -> None:
         if not stated.links:
             return
-        nearness = self._nearness(stated, chunks)
         for link in stated.links:
             at = min(link.block, len(chunks) - 1)
             source, target = (self._end(write, end, stated) for end in (link.source, link.target))
-            weight = initial_weight(
-                link.relation, certainty=link.weight, similarity=nearness(link, at)
-            )
+            weight = initial_weight(link.relation, certainty=link.weight)
             self._store.derived_edges.add(
                 write,
                 chunks[at],
@@ -170,6 +166,37 @@ class Introducer:
                 evidence=link.evidence,
                 components=weight.components,
             )
+
+    def weigh(
+        self, write: Write, stated: Introductions, chunks: Sequence[int], encoder: Encoder
+    ) -> bool:
+        """Weigh links by how alike the passages at their ends are; False: vectors are missing."""
+        nodes = [NodeKind.CHUNK.node(one) for one in chunks]
+        packed = self._store.chunks.vectors(encoder.model, nodes)
+        write.cancelled = True
+        if len(packed) < len(set(nodes)):
+            return False
+        whole = [np.frombuffer(packed[node], np.float16, encoder.dims) for node in nodes]
+        nearness = self._nearness(stated, np.array(whole, np.float32))
+        for link in stated.links:
+            at = min(link.block, len(chunks) - 1)
+            similarity = nearness(link, at)
+            if similarity is None:
+                continue
+            source, target = (self._end(write, end, stated) for end in (link.source, link.target))
+            weight = initial_weight(link.relation, certainty=link.weight, similarity=similarity)
+            write.cancelled = False
+            self._store.derived_edges.weigh(
+                write,
+                chunks[at],
+                source,
+                link.relation,
+                target,
+                before=initial_weight(link.relation, certainty=link.weight).value,
+                weight=weight.value,
+                components=weight.components,
+            )
+        return True
 
     def _end(self, write: Write, name: str, stated: Introductions) -> int:
         if name.startswith("topic:"):
@@ -182,7 +209,7 @@ class Introducer:
         return NodeKind.ENTITY.node(entity)
 
     def _nearness(
-        self, stated: Introductions, chunks: Sequence[int]
+        self, stated: Introductions, vectors: Vectors
     ) -> Callable[[Link, int], float | None]:
         """The cosine of the passages that bring in the two ends of a link.
 
@@ -190,18 +217,12 @@ class Introducer:
         a passage says nothing about its likeness to itself.
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
-        nodes = [NodeKind.CHUNK.node(chunk) for chunk in chunks]
-        packed = self._store.chunks.vectors(self._model(), nodes) if self._model else {}
-        vectors = {node: np.frombuffer(raw, np.float16) for node, raw in packed.items()}
 
         def near(link: Link, at: int) -> float | None:
             one, other = (places.get(end, at) for end in (link.source, link.target))
-            if one == other or max(one, other) >= len(nodes):
+            if one == other or max(one, other) >= len(vectors):
                 return None
-            ends = [vectors.get(nodes[place]) for place in (one, other)]
-            if ends[0] is None or ends[1] is None:
-                return None
-            return float(ends[0].astype(np.float32) @ ends[1].astype(np.float32))
+            return float(vectors[one] @ vectors[other])
 
         return near
 

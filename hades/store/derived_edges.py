@@ -146,6 +146,26 @@ class DerivedEdges:
             *(evidence or None, json.dumps(dict(components)) if components else None),
         )
 
+    def weigh(
+        self,
+        write: Write,
+        chunk: int,
+        source: int,
+        relation: str,
+        target: int,
+        *,
+        before: float,
+        weight: float,
+        components: Mapping[str, float],
+    ) -> None:
+        """Give an edge another weight, unless it has not the weight it had before."""
+        self._database.run(
+            "UPDATE derived_edges SET weight = ?, components = ?, change = ? "
+            "WHERE chunk = ? AND source = ? AND relation = ? AND target = ? AND weight = ?",
+            *(weight, json.dumps(dict(components)), write.change, chunk, source),
+            *(self._database.relation_id(relation), target, before),
+        )
+
     def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """Those that follow from mentions, from prose to code."""
         if wanted.relation not in (None, DOCUMENTS):

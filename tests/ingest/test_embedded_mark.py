@@ -51,8 +51,7 @@ def test_the_mark_stays_here_when_a_memory_is_exported(tmp_path: Path) -> None:
         memory.search("trams")
         memory.import_(tmp_path / "export.jsonl", into="taken")
         assert _mark(memory) == 0
-        memory.remember("c", "Buses leave at eleven.")
-        memory.search("buses")
+        memory.in_space("taken").search("ferries")
         assert not memory._store.chunks.unembedded(memory._finder.encoder.model, 0, 10)
 
 
