@@ -110,7 +110,7 @@ def test_a_question_does_not_make_many_vectors(folder: Path, path: Path) -> None
         found = memory.recall("Where does Ferry 17 sail?")
         assert found.passages[0].chunk.topic.endswith("/17.md")
         (note,) = (one for one in found.reasons if one.reason is Reason.NO_EMBEDDINGS)
-        assert note.plain == "words and names answer: 300 of 300 passages have no vector yet"
+        assert note.detail == "300 of 300 passages have no vector yet"
         assert memory.unembedded == FILES
         assert memory.search("Ferry 17 pier", limit=1)[0].chunk.topic.endswith("/17.md")
         memory.remember("note", "The harbour master is Ann Lee.")
