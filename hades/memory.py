@@ -34,8 +34,9 @@ DEFAULT_BUSY_TIMEOUT_S = 10.0
 DEFAULT_ENCODER = "minilm"
 
 
-EMBEDDED_AT_ONCE = 256
-"""Of so few passages and facts a question makes the vectors first; more it leaves to `index`."""
+EMBEDDED_AT_ONCE = 1_000
+"""Of so few passages and facts a question makes the vectors first, which takes two cores 10 to
+25 s; more it leaves to `index`."""
 INDEXED_AGAIN_AT_MOST = 3
 """So often what waits is looked up again when some of it was purged meanwhile."""
 

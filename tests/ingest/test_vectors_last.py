@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Semaphore, Thread
@@ -19,6 +21,8 @@ import pytest
 
 import hades
 from hades.domain.graph import Reason
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.executor import Executor
 from tests.shell import Shell
 
 FILES = 300
@@ -104,7 +108,10 @@ def _missing(path: Path, endpoint: Endpoint) -> int:
         return memory.unembedded if waits["chunks"] and waits["entities"] else -1
 
 
-def test_a_question_does_not_make_many_vectors(folder: Path, path: Path) -> None:
+def test_a_question_does_not_make_many_vectors(
+    folder: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hades.memory.EMBEDDED_AT_ONCE", FILES - 1)
     with hades.open(path) as memory:
         memory.ingest(folder, phases=("nodes", "chunks"))
         found = memory.recall("Where does Ferry 17 sail?")
@@ -172,6 +179,31 @@ def test_in_the_background_the_command_returns_first(
     assert f"{FILES} passages have no vector yet" in told
     endpoint.may_answer.release(10)
     _until(lambda: _missing(path, endpoint) == 0)
+
+
+def test_a_server_answers_while_it_makes_vectors(
+    folder: Path, path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hades.memory.EMBEDDED_AT_ONCE", 10)
+    ann = Caller("key:ann", Role.WRITER)
+    phases = ("nodes", "chunks", "edges")
+
+    async def life() -> hades.Recall:
+        await executor.work(
+            ann, "default", lambda m, _: m.ingest(folder, phases=phases), lambda *_: None
+        )
+        ask = partial(hades.View.recall, question="Where does Ferry 17 sail?")
+        return await executor.read(ann, "default", ask, fresh=True)
+
+    executor = Executor.open(path, encoder=endpoint.setting)
+    try:
+        found = asyncio.run(life())
+        assert found.passages[0].chunk.topic.endswith("/17.md")
+        assert f"{FILES} of {FILES} passages have no vector yet" in str(found.reasons)
+        endpoint.may_answer.release(10)  # the question began to make them
+        _until(lambda: _missing(path, endpoint) == 0)
+    finally:
+        executor.close()
 
 
 def test_a_failed_or_dry_run_makes_no_memory(tmp_path: Path, folder: Path) -> None:
