@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ import typer
 
 from hades.cli import app
 from hades.cli.invocation import Invocation, command
-from hades.domain.address import is_address
 from hades.domain.graph import Resolution
 from hades.errors import InvalidInput, NotFound
 from hades.ingest.summary import Summary
@@ -67,9 +65,6 @@ def ingest(
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on: look for changes every two seconds.")
     ] = False,
-    background: Annotated[
-        bool, typer.Option("--background", help="Return before the vectors: they are made later.")
-    ] = False,
 ) -> None:
     """Take in files and folders, and bring them up to date.
 
@@ -81,10 +76,6 @@ def ingest(
     phases = tuple(phase) if phase else PHASES
     if not edges:
         phases = tuple(one for one in phases if one != "edges")
-    if background:
-        phases = tuple(one for one in phases if one != "embeddings")
-        if watch:
-            raise InvalidInput("With --watch it does not return: leave --background out.")
     named = {"id": id_field, "title": title, "text": text}
     fields = {name: field for name, field in named.items() if field is not None} or None
     if not any(path.exists() for path in paths):  # before a memory is made for nothing
@@ -119,9 +110,6 @@ def ingest(
             if not watch:
                 break
             time.sleep(WATCH_EVERY_S)
-        if background and not dry_run:
-            _index_in_background(invocation)
-            sys.stderr.write(invocation.waiting(memory))
     # What lies in a folder may be anything; what somebody named must have been taken in.
     named_files = tuple(path.name for path in map(Path, paths) if not path.is_dir())
     if any(PurePosixPath(where).name.startswith(named_files) for where, _ in summary.skipped):
@@ -136,28 +124,6 @@ def _telling_what_waits(invocation: Invocation, memory: Memory) -> Iterator[None
     except KeyboardInterrupt:
         sys.stderr.write(invocation.waiting(memory))
         raise
-
-
-def _index_in_background(invocation: Invocation) -> None:
-    """Have a process of its own make the vectors; a server does so by itself.
-
-    The path goes by the environment, since it may hold a password.
-    """
-    import subprocess
-
-    from hades.settings import load_settings
-
-    if is_address(place := invocation.memory or load_settings().ready_path()):
-        return
-    named = {"HADES_PATH": str(place), "HADES_SPACE": invocation.space}
-    subprocess.Popen(
-        [sys.executable, "-m", "hades", "index", "--json"],
-        env={**os.environ, **{name: value for name, value in named.items() if value}},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
 
 
 @contextmanager

@@ -125,7 +125,8 @@ class Phases:
         space = self._space if for_question else None
         waits = None if for_question else self._told
         with turn(usable(self._store.index_folder), "embedding", waits) as is_ours:
-            if not is_ours and len(self._unembedded(encoder, space)) > EMBEDDED_MEANWHILE:
+            count = self._store.chunks.unembedded_count
+            if not is_ours and count(encoder.model, space) > EMBEDDED_MEANWHILE:
                 return 0
             done = self._embed_chunks(encoder, space)
             self._embed_facts(encoder)
@@ -135,8 +136,8 @@ class Phases:
         return done
 
     def _embed_chunks(self, encoder: Encoder, space: int | None) -> int:
-        done, total = 0, len(self._unembedded(encoder, space))
-        texts = map(self._embedded_texts, self._batches(encoder.model, space))
+        done, total = 0, self._store.chunks.unembedded_count(encoder.model, space)
+        texts = map(self._embedded_texts, self._unembedded(encoder.model, space))
         for rows in self._vectors(encoder, texts, "embedding", 0, total):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
@@ -145,11 +146,7 @@ class Phases:
             self._told("embedding", done, total)
         return done
 
-    def _unembedded(self, encoder: Encoder, space: int | None) -> list[int]:
-        chunks = self._store.chunks
-        return chunks.unembedded(encoder.model, chunks.embedded(encoder.model), 1 << 30, space)
-
-    def _batches(self, model: str, space: int | None) -> Iterator[list[int]]:
+    def _unembedded(self, model: str, space: int | None) -> Iterator[list[int]]:
         last = self._store.chunks.embedded(model)
         while batch := self._store.chunks.unembedded(model, last, ENCODED_TEXTS, space):
             yield batch
@@ -162,14 +159,15 @@ class Phases:
         while batch := passages.pending(Phase.EMBEDDINGS, self._space, BATCH_STATES, last):
             # Every commit waits for the disk, and most often there is one note to index.
             with self._store.transaction():
-                for pending in batch:
-                    chunks, is_done = passages.placed(pending.state), True
-                    if pending.outline is not None and chunks:
+                for pending in filter(passages.is_pending, batch):
+                    if pending.outline is not None:
+                        chunks = passages.placed(pending.state)
                         stated = unpack_introductions(pending.outline)
+                        if (near := introducer.nearness(stated, chunks, encoder)) is None:
+                            continue
                         with self._store.write(self._actor, "link", self._space) as write:
-                            is_done = introducer.weigh(write, stated, chunks, encoder)
-                    if is_done:
-                        passages.advance(pending.state, None)
+                            introducer.links(write, stated, chunks, near)
+                    passages.advance(pending.state, None)
             last = batch[-1].state
 
     def _embed_facts(self, encoder: Encoder) -> None:
@@ -247,7 +245,7 @@ class Phases:
                     stated = unpack_introductions(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
                         introducer.introduce(write, stated, chunks[one], texts[one], found[one])
-                        kept = pending.outline if stated.links else None
+                        kept = pending.outline if stated.links and chunks[one] else None
                         self._store.chunks.advance(pending.state, Phase.EMBEDDINGS, kept)
             done += len(batch)
             self._told("reading names", done, total)

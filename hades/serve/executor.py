@@ -215,7 +215,7 @@ class Executor:
         """
         if memory._is_behind():
             raise _NotIndexed
-        if memory.pending and (self._embedding is None or self._embedding.done()):
+        if memory._vectors_missing() and (self._embedding is None or self._embedding.done()):
             writing, told = self._written(), self._stopping(lambda *_: None)
             self._embedding = self.pools["embed"].submit(
                 memory.space, lambda: writing.in_space(memory.space).index(told)

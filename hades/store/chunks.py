@@ -381,8 +381,8 @@ class Chunks:
             *(after, int(NodeKind.CHUNK), encoder, space, limit),
         )
 
-    def unembedded_count(self, encoder: str, space: int) -> int:
-        """How many chunks of a space have no vector of an encoder."""
+    def unembedded_count(self, encoder: str, space: int | None) -> int:
+        """How many these are."""
         count: int = self._database.value(
             f"SELECT count(*) {_UNEMBEDDED}",
             *(self.embedded(encoder), int(NodeKind.CHUNK), encoder, space),

@@ -136,34 +136,17 @@ class DerivedEdges:
         weight: float,
         evidence: str,
         components: Mapping[str, float],
+        instead_of: float | None = None,
     ) -> None:
-        """Write an edge that a text states."""
+        """Write an edge that a text states; one that is there may have this weight till now."""
         self._database.run(
             "INSERT INTO derived_edges "
             "(chunk, source, relation, target, weight, change, evidence, components) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (chunk, source, relation, target) "
+            "DO UPDATE SET weight = excluded.weight, change = excluded.change, "
+            "components = excluded.components WHERE derived_edges.weight = ?",
             *(chunk, source, self._database.relation_id(relation), target, weight, write.change),
-            *(evidence or None, json.dumps(dict(components)) if components else None),
-        )
-
-    def weigh(
-        self,
-        write: Write,
-        chunk: int,
-        source: int,
-        relation: str,
-        target: int,
-        *,
-        before: float,
-        weight: float,
-        components: Mapping[str, float],
-    ) -> None:
-        """Give an edge another weight, unless it has not the weight it had before."""
-        self._database.run(
-            "UPDATE derived_edges SET weight = ?, components = ?, change = ? "
-            "WHERE chunk = ? AND source = ? AND relation = ? AND target = ? AND weight = ?",
-            *(weight, json.dumps(dict(components)), write.change, chunk, source),
-            *(self._database.relation_id(relation), target, before),
+            *(evidence or None, json.dumps(dict(components)) if components else None, instead_of),
         )
 
     def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:

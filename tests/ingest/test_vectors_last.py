@@ -170,17 +170,6 @@ def test_two_processes_share_the_work_on_one_folder(
         assert (memory.pending, memory.unembedded) == (0, 0)
 
 
-def test_in_the_background_the_command_returns_first(
-    folder: Path, path: Path, endpoint: Endpoint
-) -> None:
-    running = _hades(path, endpoint, "ingest", str(folder), "--background")
-    told = running.communicate(timeout=60)[1]
-    assert running.returncode == 0
-    assert f"{FILES} passages have no vector yet" in told
-    endpoint.may_answer.release(10)
-    _until(lambda: _missing(path, endpoint) == 0)
-
-
 def test_a_server_answers_while_it_makes_vectors(
     folder: Path, path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
