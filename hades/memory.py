@@ -22,7 +22,7 @@ from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
 from hades.domain.topics import TOPIC_KINDS
 from hades.errors import InvalidInput, NotFound, Unavailable
-from hades.store.records import Progress, Write
+from hades.store.records import Phase, Progress, Write
 from hades.store.store import Store
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ DEFAULT_BUSY_TIMEOUT_S = 10.0
 DEFAULT_ENCODER = "minilm"
 
 
+EMBEDDED_AT_ONCE = 1_000
+"""Of so few passages and facts a question makes the vectors first, which takes two cores 10 to
+25 s; more it leaves to `index`."""
 INDEXED_AGAIN_AT_MOST = 3
 """So often what waits is looked up again when some of it was purged meanwhile."""
 
@@ -110,6 +113,11 @@ class View:
     def pending(self) -> int:
         """How many states of this space wait to be indexed; a search for writing does it."""
         return op.maintenance.pending(self)
+
+    @property
+    def unembedded(self) -> int:
+        """How many passages of this space have no vector yet: words and names find them."""
+        return op.maintenance.unembedded(self)
 
     def at(
         self,
@@ -220,31 +228,46 @@ class View:
             self._index_pending(on_progress)
 
     def _is_behind(self) -> bool:
-        """Whether states or facts were written that questions do not find yet."""
-        waiting = self._store.edges.waiting
-        return bool(self.pending or waiting(self._finder.encoder.model))
+        """Whether something was written that a question indexes first."""
+        waiting, vectors = self.pending, self._vectors_missing()
+        if waiting > self._store.chunks.pending_count(self._space_id, Phase.EMBEDDINGS):
+            return True
+        return bool(waiting or vectors) and vectors <= EMBEDDED_AT_ONCE
 
-    def _index_pending(self, on_progress: Progress | None) -> None:
-        """Cut, embed and link what was remembered since, where this may be written."""
-        if self._store.read_only or not self._is_behind():
+    def _vectors_missing(self) -> int:
+        """How many passages of this space and facts have no vector, counted as far as matters."""
+        chunks, model = self._store.chunks, self._finder.encoder.model
+        few = chunks.unembedded(model, chunks.embedded(model), EMBEDDED_AT_ONCE + 1, self._space_id)
+        return len(few) + self._store.edges.waiting(model)
+
+    def _index_pending(self, on_progress: Progress | None, *, for_question: bool = True) -> None:
+        """Cut, link and embed what was remembered since, where this may be written.
+
+        A question makes a few vectors only. What it leaves is told with its answer.
+        """
+        if self._store.read_only or (for_question and not self._is_behind()):
             return
         from hades.ingest.pipeline import Pipeline
         from hades.ingest.summary import Summary
 
         finder, space = self._finder, self._space_id
+        pipeline = Pipeline(
+            self._store,
+            space,
+            "hades",
+            lambda: finder.encoder,
+            on_progress,
+            lambda names: finder.saying(space, names),
+        )
         with finder.indexing:
-            pipeline = Pipeline(
-                self._store,
-                space,
-                "hades",
-                lambda: finder.encoder,
-                on_progress,
-                lambda names: finder.saying(space, names),
-            )
             for _ in range(INDEXED_AGAIN_AT_MOST):
                 with suppress(NotFound):  # a state was purged while it was read: look again
-                    pipeline.index(Summary())
+                    pipeline.index(Summary(), ("chunks", "edges"))
+                    if for_question and self._vectors_missing() <= EMBEDDED_AT_ONCE:
+                        pipeline.index(Summary(), ("embeddings",), for_question=True)
                     break
+        if not for_question:
+            pipeline.index(Summary(), ("embeddings",))
 
 
 class Memory(View):

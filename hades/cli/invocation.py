@@ -129,11 +129,18 @@ class Invocation:
         unless the options say to write nothing; then those that wait are told."""
         with self.opened(read_only=self.read_only) as memory, self.progress() as progress:
             yield self._at(memory), progress
-            waiting = memory.pending
-        if waiting:
-            what = "1 note waits" if waiting == 1 else f"{waiting:,} notes wait"
-            how = "ask once without --read-only" if self.read_only else "ask again later"
-            sys.stderr.write(f"{what} to be indexed: {how}.\n")
+            said = self.waiting(memory)
+        sys.stderr.write(said)
+
+    def waiting(self, memory: Memory) -> str:
+        """What questions do not find yet, or only by words and names, as a line for people."""
+        waiting = memory.pending
+        missing = memory.unembedded if waiting else 0
+        if missing:
+            return f"{missing:,} passages have no vector yet: `hades index` goes on with it.\n"
+        what = "1 note waits" if waiting == 1 else f"{waiting:,} notes wait"
+        how = "ask once without --read-only" if self.read_only else "ask again later"
+        return f"{what} to be indexed: {how}.\n" if waiting else ""
 
     def _at(self, memory: Memory) -> View:
         now = self.at is None and self.known is None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hades.memory import Memory
 
 WATCH_EVERY_S = 2.0
-PHASES = ("nodes", "chunks", "embeddings", "edges")
+PHASES = ("nodes", "chunks", "edges", "embeddings")
 
 
 @command(app, "ingest")
@@ -38,7 +38,7 @@ def ingest(
     text: Annotated[str | None, typer.Option("--text", help="Records: the text field.")] = None,
     phase: Annotated[
         list[str] | None,
-        typer.Option("--phase", help="Only this: nodes, chunks, embeddings, edges; repeatable."),
+        typer.Option("--phase", help="Only this: nodes, chunks, edges, embeddings; repeatable."),
     ] = None,
     edges: Annotated[int, typer.Option("--edges", help="0: leave names and links out.")] = 1,
     history: Annotated[
@@ -68,6 +68,9 @@ def ingest(
 ) -> None:
     """Take in files and folders, and bring them up to date.
 
+    Words and names answer before the vectors are made. Stopped by Ctrl-C it keeps what it made,
+    and goes on the next time, or by `hades index`.
+
     Exit code 1 if a file that was named itself, or a line of it, was skipped.
     """
     phases = tuple(phase) if phase else PHASES
@@ -82,7 +85,11 @@ def ingest(
         while True:
             # Ray prints the death of a worker on standard output, where the result belongs.
             told_to = sys.stdout if ray is None else sys.stderr
-            with invocation.progress() as progress, redirect_stdout(told_to):
+            with (
+                _telling_what_waits(invocation, memory),
+                invocation.progress() as progress,
+                redirect_stdout(told_to),
+            ):
                 summary = memory.ingest(
                     *paths,
                     prefix=prefix,
@@ -107,6 +114,16 @@ def ingest(
     named_files = tuple(path.name for path in map(Path, paths) if not path.is_dir())
     if any(PurePosixPath(where).name.startswith(named_files) for where, _ in summary.skipped):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _telling_what_waits(invocation: Invocation, memory: Memory) -> Iterator[None]:
+    """Say what is not indexed yet when the user stops it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write(invocation.waiting(memory))
+        raise
 
 
 @contextmanager
@@ -137,6 +154,7 @@ def import_triples(
     """Take in facts: subject, predicate, object. Exit code 1 if any line was skipped."""
     with invocation.opened(create=True) as memory, invocation.progress() as progress:
         summary = memory.import_triples(path, progress)
+        memory.index(progress)
     invocation.show_result(summary, Summary)
     if summary.skipped:
         raise typer.Exit(1)

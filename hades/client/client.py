@@ -72,6 +72,11 @@ class RemoteView(View):
         """How many states of this space wait to be indexed; the server does it."""
         return int(self._call(OPERATIONS["pending"], {}))
 
+    @property
+    def unembedded(self) -> int:
+        """How many passages of this space have no vector yet: words and names find them."""
+        return int(self._call(OPERATIONS["unembedded"], {}))
+
     def at(
         self,
         time: TimeLike | None = None,
@@ -235,7 +240,7 @@ class Client(RemoteView, Memory):
         *paths: str | Path,
         prefix: str | None = None,
         fields: Mapping[str, str] | None = None,
-        phases: Sequence[str] = ("nodes", "chunks", "embeddings", "edges"),
+        phases: Sequence[str] = ("nodes", "chunks", "edges", "embeddings"),
         history: bool = False,
         dry_run: bool = False,
         source: str | None = None,
@@ -405,7 +410,7 @@ def add_method(operation: Operation) -> None:
 
 
 for _operation in OPERATIONS.values():
-    if _operation.name not in ("change", "pending"):
+    if _operation.name not in ("change", "pending", "unembedded"):
         add_method(_operation)
 
 

@@ -325,7 +325,7 @@ _PLAIN = {
     Reason.BUDGET_EXHAUSTED: "limited by the budget: {detail}",
     Reason.EVICTED: "left out for want of room: {detail}",
     Reason.CLAMPED: "outside the allowed range: {detail}",
-    Reason.NO_EMBEDDINGS: "found by words and names only: there are no vectors yet",
+    Reason.NO_EMBEDDINGS: "{detail}, and are found by words and names only",
     Reason.ENCODER_FAILED: "found by words and names only, the encoder failed: {detail}",
     Reason.NOT_INDEXED: "not everything is indexed yet: {detail}",
     Reason.NOTHING_KNOWN: "{detail}",

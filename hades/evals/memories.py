@@ -124,6 +124,7 @@ def _ready(
         else:
             skipped = _take_passages(memory, eval_set, folder, triples, told)
         for space in memory.spaces():
+            memory.in_space(space.name).index(told)
             # The first search makes the derived indexes; it belongs to the cost.
             memory.in_space(space.name).search("anything", 1, on_progress=told)
     finally:
@@ -149,7 +150,7 @@ def _take_passages(
     # Read from a copy: a run that goes on finds the same file, wherever the set lies by then.
     corpus = folder / CORPUS
     shutil.copyfile(eval_set.corpus, corpus)
-    phases = ["nodes", "chunks", "embeddings"]
+    phases = ["nodes", "chunks"]
     taken = memory.ingest(corpus, prefix=PREFIX, fields=_FIELDS, phases=phases, on_progress=told)
     if triples:
         # Before names are looked for, so that those of the facts are found in every text.

@@ -92,6 +92,7 @@ def replay(
                 if on_progress is not None:
                     on_progress("writing", len(events) - len(waiting), len(events))
             clock.now = max(clock.now, question.asked_at)
+            memory.index()
             yield question, memory.at(question.as_of) if question.as_of else memory
             if on_progress is not None:
                 on_progress("asking", number, len(questions))

@@ -41,6 +41,7 @@ def measure_sessions(
                 for session, date in question.history:
                     if texts.get(session, "").strip():
                         memory.remember(session, texts[session], valid_from=date)
+            memory.index()
             for system, asked in tables.items():
                 asked.append(_outcome(question, memory, system))
     return ByType(eval_set.name, eval_set.kind, COLUMNS, tables)

@@ -263,6 +263,10 @@ class Indexes(Derived):
         """Whether any chunk of the space has a vector."""
         return bool(self.own[self._numbers].any())
 
+    def without_vector(self, mask: Flags) -> int:
+        """How many chunks of a mask have no vector yet."""
+        return int((mask & (self._row_of < 0)).sum())
+
     def vectors_of(self, numbers: Ints) -> Floats32:
         """The vectors of chunks, by number; nothing but zeros where there is none."""
         found = np.zeros((len(numbers), self.vectors.dims), np.float32)

@@ -22,6 +22,7 @@ from hades.domain.names import (
 )
 from hades.domain.weights import initial_weight
 from hades.ingest.document import IntroducedName, Introductions, Link, Origin
+from hades.models.encoder import Encoder
 from hades.models.names_extractor import is_name
 from hades.store.records import Write
 from hades.store.store import Store
@@ -29,6 +30,8 @@ from hades.store.store import Store
 COREF = "coref"
 Found = Sequence[Sequence[tuple[str, str]]]
 """For each chunk the names an extractor found in it, as (name, kind)."""
+Nearness = Callable[[Link, int], float | None]
+"""How near the two ends of a link are that stands in a chunk, by its place; None: not known."""
 
 _LONG_FORM = re.compile(
     r"(?<![\w-])(?:[^\WA-Z]|-)*+"
@@ -39,11 +42,9 @@ _LONG_FORM = re.compile(
 class Introducer:
     """Writes what states say about names, in one space of a store."""
 
-    def __init__(self, store: Store, space: int, model: Callable[[], str] | None) -> None:
+    def __init__(self, store: Store, space: int) -> None:
         self._store = store
         self._space = space
-        self._model = model
-        """Names the encoder whose vectors tell how alike two passages are."""
 
     def introduce(
         self,
@@ -59,7 +60,7 @@ class Introducer:
         self._stated_names(write, stated, chunks)
         for chunk, text, names in zip(chunks, texts, found, strict=True):
             self._found_names(write, chunk, text, names)
-        self._links(write, stated, chunks)
+        self.links(write, stated, chunks)
 
     # Names
 
@@ -150,13 +151,18 @@ class Introducer:
 
     # Links
 
-    def _links(self, write: Write, stated: Introductions, chunks: Sequence[int]) -> None:
-        if not stated.links:
-            return
-        nearness = self._nearness(stated, chunks)
+    def links(
+        self,
+        write: Write,
+        stated: Introductions,
+        chunks: Sequence[int],
+        nearness: Nearness = lambda _link, _at: None,
+    ) -> None:
+        """Write the links of a state, or weigh those that are there by how near their ends are."""
         for link in stated.links:
             at = min(link.block, len(chunks) - 1)
             source, target = (self._end(write, end, stated) for end in (link.source, link.target))
+            first = initial_weight(link.relation, certainty=link.weight)
             weight = initial_weight(
                 link.relation, certainty=link.weight, similarity=nearness(link, at)
             )
@@ -169,6 +175,7 @@ class Introducer:
                 weight=weight.value,
                 evidence=link.evidence,
                 components=weight.components,
+                instead_of=None if weight == first else first.value,
             )
 
     def _end(self, write: Write, name: str, stated: Introductions) -> int:
@@ -181,27 +188,27 @@ class Introducer:
         )
         return NodeKind.ENTITY.node(entity)
 
-    def _nearness(
-        self, stated: Introductions, chunks: Sequence[int]
-    ) -> Callable[[Link, int], float | None]:
-        """The cosine of the passages that bring in the two ends of a link.
+    def nearness(
+        self, stated: Introductions, chunks: Sequence[int], encoder: Encoder
+    ) -> Nearness | None:
+        """The cosine of the passages that bring in the two ends of a link; None: no vectors yet.
 
         Only within one document, where it cannot depend on what else is there already;
         a passage says nothing about its likeness to itself.
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
         nodes = [NodeKind.CHUNK.node(chunk) for chunk in chunks]
-        packed = self._store.chunks.vectors(self._model(), nodes) if self._model else {}
-        vectors = {node: np.frombuffer(raw, np.float16) for node, raw in packed.items()}
+        packed = self._store.chunks.vectors(encoder.model, nodes)
+        if not packed.keys() >= set(nodes):
+            return None
+        whole = [np.frombuffer(packed[node], np.float16, encoder.dims) for node in nodes]
+        vectors = np.array(whole, np.float32)
 
         def near(link: Link, at: int) -> float | None:
             one, other = (places.get(end, at) for end in (link.source, link.target))
             if one == other or max(one, other) >= len(nodes):
                 return None
-            ends = [vectors.get(nodes[place]) for place in (one, other)]
-            if ends[0] is None or ends[1] is None:
-                return None
-            return float(ends[0].astype(np.float32) @ ends[1].astype(np.float32))
+            return float(vectors[one] @ vectors[other])
 
         return near
 

@@ -1,4 +1,4 @@
-"""The phases: states become chunks, chunks get vectors, names and links.
+"""The phases: states become chunks, chunks get names and links, and then vectors.
 
 Each phase takes what waits for it, a batch at a time, and is done with a state only when
 its results are written: killed at any moment, it goes on where it stood. Everything here
@@ -8,7 +8,6 @@ depends on the texts alone, not on the order in which they came.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from enum import IntEnum
 from functools import partial
 from itertools import chain, tee
 from typing import NamedTuple
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from hades.domain.graph import SIMILAR_TO, NodeKind
 from hades.domain.names import fact_words, spoken, words
 from hades.domain.sentences import note_sentences
+from hades.index.indexes import usable
 from hades.index.matcher import Match, Matcher
 from hades.ingest.chunk import chunk
 from hades.ingest.document import (
@@ -34,16 +34,19 @@ from hades.ingest.introduce import Found, Introducer
 from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
 from hades.ingest.spread import Spread
+from hades.ingest.turn import turn
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.models.names_extractor import WORDS_AT_MOST, is_name
-from hades.store.records import ChunkDraft, Mention, Pending, Progress
+from hades.store.records import ChunkDraft, Mention, Pending, Phase, Progress
 from hades.store.store import Store
 
 BATCH_STATES = 200
 BATCH_TEXTS = 256
-TOLD_TEXTS = 64
-"""About three seconds of work on two cores, where a whole batch takes twelve."""
+ENCODED_TEXTS = 64
+"""Written together, so that whoever stops it loses no more: a second or two of two cores."""
+EMBEDDED_MEANWHILE = 16
+"""So few chunks a question embeds itself while another process embeds many."""
 BATCH_CHUNKS = 2_000
 PART_STATES = 20
 """So many states are cut together by one worker."""
@@ -57,16 +60,11 @@ NAMES_LOOKED_UP_CHUNKS = 20
 NEW_NAMES_LOOKED_UP = 500
 """More new names than this are found sooner by reading everything."""
 
+_BEFORE_NAMES = 2
+"""The phase in which states waited for vectors while those came before names."""
+
 Saying = Callable[[Sequence[str]], Collection[int]]
 """Which chunks say one of these names' words in a row."""
-
-
-class Phase(IntEnum):
-    """What a state waits for. The numbers are stored."""
-
-    CHUNKS = 1
-    EMBEDDINGS = 2
-    EDGES = 3
 
 
 class Phases:
@@ -100,11 +98,13 @@ class Phases:
             cut = chain.from_iterable(self._spread(_cut_all, parts))
             for batch in batches(cut, lambda state: state.characters):
                 with self._store.transaction():
-                    for state, _, chunks, outline in batch:
+                    for pending, _, chunks, outline in batch:
+                        if not passages.is_pending(pending):
+                            continue  # purged, or another process was first
                         with self._store.write(self._actor, "cut", self._space) as write:
-                            passages.place(write, state, chunks)
-                            phase = None if outline is None else Phase.EMBEDDINGS
-                            passages.advance(state, phase, outline)
+                            passages.place(write, pending.state, chunks)
+                            phase = None if outline is None else Phase.EDGES
+                            passages.advance(pending.state, phase, outline)
                 done += len(batch)
                 self._told("cutting", done, total)
         return done
@@ -116,31 +116,59 @@ class Phases:
 
     # Embeddings
 
-    def embed(self, encoder: Encoder) -> int:
-        """Give every chunk a vector; how many got one."""
-        last = self._store.chunks.embedded(encoder.model)
-        done, total = 0, len(self._store.chunks.unembedded(encoder.model, last, 1 << 30))
-        texts = map(self._embedded_texts, self._unembedded(encoder.model, last))
+    def embed(self, encoder: Encoder, *, for_question: bool = False) -> int:
+        """Give every chunk a vector; how many got one.
+
+        One process does it at a time, for all: another waits, and finds nothing left. A
+        question needs the chunks of its space alone, and does not wait.
+        """
+        space = self._space if for_question else None
+        waits = None if for_question else self._told
+        with turn(usable(self._store.index_folder), "embedding", waits) as is_ours:
+            count = self._store.chunks.unembedded_count
+            if not is_ours and count(encoder.model, space) > EMBEDDED_MEANWHILE:
+                return 0
+            done = self._embed_chunks(encoder, space)
+            self._embed_facts(encoder)
+            with self._store.transaction():
+                self._store.chunks.set_embedded(encoder.model)
+            self._finish(encoder)
+        return done
+
+    def _embed_chunks(self, encoder: Encoder, space: int | None) -> int:
+        done, total = 0, self._store.chunks.unembedded_count(encoder.model, space)
+        texts = map(self._embedded_texts, self._unembedded(encoder.model, space))
         for rows in self._vectors(encoder, texts, "embedding", 0, total):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
+                self._store.chunks.set_embedded(encoder.model)
             done += len(rows)
             self._told("embedding", done, total)
-        self._embed_facts(encoder)
-        # Every commit waits for the disk, and most often there is one note to index.
-        waiting = self._waiting(Phase.EMBEDDINGS)
-        with self._store.transaction():
-            self._store.chunks.set_embedded(encoder.model)
-            self._advance(next(waiting, []))
-        for batch_of_states in waiting:
-            with self._store.transaction():
-                self._advance(batch_of_states)
         return done
 
-    def _unembedded(self, model: str, last: int) -> Iterator[list[int]]:
-        while batch := self._store.chunks.unembedded(model, last, BATCH_TEXTS):
+    def _unembedded(self, model: str, space: int | None) -> Iterator[list[int]]:
+        last = self._store.chunks.embedded(model)
+        while batch := self._store.chunks.unembedded(model, last, ENCODED_TEXTS, space):
             yield batch
             last = batch[-1]
+
+    def _finish(self, encoder: Encoder) -> None:
+        """States whose chunks have vectors now are done: their links get their weights."""
+        introducer, last = Introducer(self._store, self._space), 0
+        passages = self._store.chunks
+        while batch := passages.pending(Phase.EMBEDDINGS, self._space, BATCH_STATES, last):
+            # Every commit waits for the disk, and most often there is one note to index.
+            with self._store.transaction():
+                for pending in filter(passages.is_pending, batch):
+                    if pending.outline is not None:
+                        chunks = passages.placed(pending.state)
+                        stated = unpack_introductions(pending.outline)
+                        if (near := introducer.nearness(stated, chunks, encoder)) is None:
+                            continue
+                        with self._store.write(self._actor, "link", self._space) as write:
+                            introducer.links(write, stated, chunks, near)
+                    passages.advance(pending.state, None)
+            last = batch[-1].state
 
     def _embed_facts(self, encoder: Encoder) -> None:
         """Give what was told by edges its vectors; nobody told what is only alike."""
@@ -163,10 +191,6 @@ class Phases:
             done += len(batch)
             self._told("embedding facts", done, total)
 
-    def _advance(self, waiting: Sequence[Pending]) -> None:
-        for pending in waiting:
-            self._store.chunks.advance(pending.state, Phase.EDGES, pending.outline)
-
     def _vectors(
         self,
         encoder: Encoder,
@@ -181,7 +205,7 @@ class Phases:
         """
         ahead, batches_of_texts = tee(batches_of_texts)
         flat = (list(chain.from_iterable(texts.values())) for texts in ahead)
-        parts = (part for texts in flat for part in _parts(texts, TOLD_TEXTS))
+        parts = (part for texts in flat for part in _parts(texts, ENCODED_TEXTS))
         vectors = chain.from_iterable(self._spread(partial(_encode, encoder), parts))
         for texts in batches_of_texts:
             rows = []
@@ -201,28 +225,28 @@ class Phases:
             whole = texts.get(one, "")
             parts = [whole, *(note_sentences(whole) if one in notes else ())]
             node = NodeKind.CHUNK.node(one)
-            embedded[node] = [with_heading(headings[one], part) for part in parts]
+            embedded[node] = [with_heading(headings.get(one, ""), part) for part in parts]
         return embedded
 
     # Edges
 
-    def link(self, encoder: Callable[[], Encoder] | None = None) -> int:
+    def link(self) -> int:
         """Find names and links in the texts; how many states."""
-        model = None if encoder is None else lambda: encoder().model
-        introducer = Introducer(self._store, self._space, model)
+        introducer = Introducer(self._store, self._space)
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.EDGES)
-        for batch in self._waiting(Phase.EDGES):
+        for batch in chain(self._waiting(_BEFORE_NAMES), self._waiting(Phase.EDGES)):
             chunks = [self._store.chunks.placed(pending.state) for pending in batch]
             texts = [self._texts(placed) for placed in chunks]
             found = self._found(texts)
             with self._store.transaction():
                 for one, pending in enumerate(batch):
-                    if not self._store.chunks.is_pending(pending.state):
-                        continue  # purged while its names were sought
+                    if not self._store.chunks.is_pending(pending):
+                        continue  # purged while its names were sought, or another was first
                     stated = unpack_introductions(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
                         introducer.introduce(write, stated, chunks[one], texts[one], found[one])
-                        self._store.chunks.advance(pending.state, None)
+                        kept = pending.outline if stated.links and chunks[one] else None
+                        self._store.chunks.advance(pending.state, Phase.EMBEDDINGS, kept)
             done += len(batch)
             self._told("reading names", done, total)
         # Also when nothing waits: a killed run may have stopped before it matched.
@@ -303,7 +327,7 @@ class Phases:
         with self._store.write(self._actor, "match", self._space) as write:
             write.cancelled = not links.put_mentions(write, found)
 
-    def _waiting(self, phase: Phase) -> Iterator[list[Pending]]:
+    def _waiting(self, phase: int) -> Iterator[list[Pending]]:
         while batch := self._store.chunks.pending(phase, self._space, BATCH_STATES):
             yield batch
 
@@ -318,7 +342,7 @@ class _Uncut(NamedTuple):
 class _Cut(NamedTuple):
     """A state as chunks, and its introductions by chunk; of a forgotten one neither."""
 
-    state: int
+    pending: Pending
     characters: int = 0
     chunks: Sequence[ChunkDraft] = ()
     introductions: bytes | None = None
@@ -384,7 +408,7 @@ def _parts(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 def _cut_all(states: Sequence[_Uncut]) -> list[_Cut]:
     """What states are cut into: made before anything is locked, and without the store."""
-    return [_Cut(p.state) if content is None else _cut(p, content) for p, content in states]
+    return [_Cut(p) if content is None else _cut(p, content) for p, content in states]
 
 
 def _cut(pending: Pending, content: str) -> _Cut:
@@ -396,7 +420,7 @@ def _cut(pending: Pending, content: str) -> _Cut:
         ChunkDraft(*(p.start, p.end, content[p.start : p.end], p.tokens, _under(name, p.heading)))
         for p in found
     ]
-    return _Cut(pending.state, len(content), chunks, pack_introductions(document, found))
+    return _Cut(pending, len(content), chunks, pack_introductions(document, found))
 
 
 def _encode(encoder: Encoder, texts: Sequence[str]) -> npt.NDArray[np.float16]:

@@ -21,7 +21,7 @@ from hades.models.encoder import Encoder
 from hades.store.records import Draft, Progress
 from hades.store.store import Store
 
-PHASES = ("nodes", "chunks", "embeddings", "edges")
+PHASES = ("nodes", "chunks", "edges", "embeddings")
 
 
 class Pipeline:
@@ -102,19 +102,24 @@ class Pipeline:
         return summary
 
     def index(
-        self, summary: Summary, phases: Iterable[str] = PHASES[1:], spread: Spread = map
+        self,
+        summary: Summary,
+        phases: Iterable[str] = PHASES[1:],
+        spread: Spread = map,
+        *,
+        for_question: bool = False,
     ) -> None:
-        """Run the phases after the first over whatever waits for them."""
+        """Run the phases after the first over whatever waits for them, vectors last."""
         work = Phases(self._store, self._space, self._actor, self._told, self._saying, spread)
         if "chunks" in phases:
             with _timed(summary, "chunks"):
                 work.cut()
-        if "embeddings" in phases:
-            with _timed(summary, "embeddings"):
-                work.embed(self._encoder())
         if "edges" in phases:
             with _timed(summary, "edges"):
-                work.link(self._encoder)
+                work.link()
+        if "embeddings" in phases:
+            with _timed(summary, "embeddings"):
+                work.embed(self._encoder(), for_question=for_question)
 
     def _told(self, what: str, done: int, total: int) -> None:
         self._last_told = (what, done, total)

@@ -120,6 +120,13 @@ def pending(view: View) -> int:
     return view._store.chunks.pending_count(view._space_id)
 
 
+@operation("GET", "/unembedded")
+def unembedded(view: View) -> int:
+    """How many passages of this space have no vector yet: words and names find them."""
+    view._require_space()
+    return view._store.chunks.unembedded_count(view._finder.encoder.model, view._space_id)
+
+
 # Damage
 
 

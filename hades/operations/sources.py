@@ -22,7 +22,7 @@ def ingest(
     *paths: str | Path,
     prefix: str | None = None,
     fields: Mapping[str, str] | None = None,
-    phases: Sequence[str] = ("nodes", "chunks", "embeddings", "edges"),
+    phases: Sequence[str] = ("nodes", "chunks", "edges", "embeddings"),
     history: bool = False,
     dry_run: bool = False,
     source: str | None = None,
@@ -81,11 +81,15 @@ def ingest(
     )
 
 
-@operation("POST", "/index", role=Role.WRITER, own_route=True, long=True)
+@operation("POST", "/index", role=Role.WRITER, own_route=True, long=True, command="index")
 def index(memory: Memory, on_progress: Progress | None = None) -> int:
-    """Index what was remembered since; a question does it by itself. How many states."""
+    """Index what waits, and make all vectors; how many states waited.
+
+    A question indexes by itself what was remembered since, but makes few vectors: where many
+    are missing, words and names answer until this is done. Stopped, it goes on the next time.
+    """
     waiting = memory.pending
-    memory._index_pending(on_progress)
+    memory._index_pending(on_progress, for_question=False)
     return waiting
 
 
@@ -133,7 +137,7 @@ def reembed(memory: Memory, encoder: str, on_progress: Progress | None = None) -
     from hades.ingest.phases import Phases
     from hades.models.encoder import load_encoder
 
-    memory._index_pending(on_progress)
+    memory._index_pending(on_progress, for_question=False)
     chosen = load_encoder(encoder)
     made = Phases(memory._store, memory._space_id, memory._actor, on_progress).embed(chosen)
     with memory._write("reembed"):

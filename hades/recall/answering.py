@@ -19,7 +19,7 @@ from hades.recall.facts import find_facts
 from hades.recall.pathways import Pathways
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
-from hades.store.records import PlacedChunk
+from hades.store.records import Phase, PlacedChunk
 
 ENTITIES_AT_MOST = 20
 """Names of a passage that are shown with it."""
@@ -144,8 +144,8 @@ def _say_what_is_missing(stage: Stage, retrieved: Retrieved, made: Sequence[Pass
     query = retrieved.query
     if not made and not query.graph.size and not query.graph.adjacency.has_arcs:
         stage.note(Reason.NOTHING_KNOWN, "nothing was known at that time")
-    waiting = query.store.chunks.pending_count(query.space)
-    if waiting:
+    count = query.store.chunks.pending_count
+    if waiting := count(query.space) - count(query.space, Phase.EMBEDDINGS):
         why = "open the memory for writing once" if query.store.read_only else "ask again later"
         stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
 

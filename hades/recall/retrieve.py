@@ -188,8 +188,12 @@ def _late(stage: Stage, retriever: str) -> bool:
 
 
 def _vector(stage: Stage, query: QueryContext, encoded: Encoding) -> Floats32 | None:
+    if missing := query.indexes.without_vector(query.mask):
+        of = f"{missing:,} of {query.mask.sum():,} passages"
+        stage.note(Reason.NO_EMBEDDINGS, f"{of} have no vector yet")
     if not query.has_vectors:
-        stage.note(Reason.NO_EMBEDDINGS)
+        if not missing:
+            stage.note(Reason.NO_EMBEDDINGS, "the passages have no vector yet")
         return None
     try:
         vector, why = encoded(stage.seconds_left)

@@ -74,7 +74,9 @@ class Executor:
             "work": Pool("work", WORKERS, WORK_WAITING, keeps=True),
             "export": Pool("export", EXPORTERS, EXPORTS_WAITING),
             "index": Pool("index", 1, waiting),
+            "embed": Pool("embed", 1, waiting),
         }
+        self._embedding: Future[int] | None = None
         self.leaving = False
         """Set when the server was told to stop: long work ends, and so should long answers."""
         self.on_recall: Callable[[Recall, str], object] | None = None
@@ -139,8 +141,8 @@ class Executor:
 
         def run(checked: bool) -> Result:
             memory = self._reading if space is None else self._reading.in_space(space)
-            if checked and memory._is_behind():
-                raise _NotIndexed
+            if checked:
+                self._refuse_behind(memory)
             if valid is None and known is None:
                 return call(memory)
             return call(memory.at(valid, known=known))
@@ -206,15 +208,30 @@ class Executor:
 
         return self.pools["work"].submit(caller.name, run)
 
+    def _refuse_behind(self, memory: Memory) -> None:
+        """_NotIndexed when a question waits for what is indexed first.
+
+        Where only vectors are missing, and many, they are made beside the questions.
+        """
+        if memory._is_behind():
+            raise _NotIndexed
+        if memory._vectors_missing() and (self._embedding is None or self._embedding.done()):
+            writing, told = self._written(), self._stopping(lambda *_: None)
+            self._embedding = self.pools["embed"].submit(
+                memory.space, lambda: writing.in_space(memory.space).index(told)
+            )
+
     def index_now(self, space: str) -> None:
         """Index what was written, while a thread that reads waits; not at any price."""
         if self._writing is not None:
             with suppress(Unavailable, TimeoutError):
                 self._index(space).result(INDEXING_S)
 
-    def _index(self, space: str) -> Future[int]:
+    def _index(self, space: str) -> Future[None]:
         writing = self._written()
-        return self.pools["index"].submit(space, lambda: writing.in_space(space).index())
+        return self.pools["index"].submit(
+            space, lambda: writing.in_space(space)._index_pending(None)
+        )
 
     def follow_encoder(self) -> None:
         """Ask with the encoder the memory remembers, after it moved to another."""

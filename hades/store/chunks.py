@@ -57,6 +57,12 @@ FROM (
 """
 """Of the states known then that have a chunk, the one that began last."""
 
+_UNEMBEDDED = """
+FROM chunks c JOIN topics t ON t.id = c.topic WHERE c.id > ?1 AND (t.space = ?4 OR ?4 IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM embeddings v JOIN encoders e ON e.id = v.encoder
+                  WHERE v.node = c.id << 3 | ?2 AND e.name = ?3)
+"""
+
 
 class Chunks:
     """Chunks of states with their times, and vectors of them."""
@@ -71,13 +77,14 @@ class Chunks:
 
     # What still has to be done
 
-    def pending(self, phase: int, space: int | None, limit: int) -> list[Pending]:
+    def pending(self, phase: int, space: int | None, limit: int, after: int = 0) -> list[Pending]:
         """States that wait for a phase, oldest first."""
         rows = self._database.rows(
             "SELECT p.state, t.space, t.name, s.version, p.phase, p.outline FROM pending p "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
-            "WHERE p.phase = ?1 AND (t.space = ?2 OR ?2 IS NULL) ORDER BY p.state LIMIT ?3",
-            *(phase, space, limit),
+            "WHERE p.phase = ?1 AND (t.space = ?2 OR ?2 IS NULL) AND p.state > ?4 "
+            "ORDER BY p.state LIMIT ?3",
+            *(phase, space, limit, after),
         )
         return [Pending(*row) for row in rows]
 
@@ -91,9 +98,10 @@ class Chunks:
         )
         return count
 
-    def is_pending(self, state: int) -> bool:
-        """Whether a state is there and waits for something."""
-        return self._database.row("SELECT 1 FROM pending WHERE state = ?", state) is not None
+    def is_pending(self, pending: Pending) -> bool:
+        """Whether a state still waits for what it waited for when it was read."""
+        phase = self._database.value("SELECT phase FROM pending WHERE state = ?", pending.state)
+        return bool(phase == pending.phase)
 
     def advance(self, state: int, phase: int | None, outline: bytes | None = None) -> None:
         """Note that a state waits for this phase now; None: it is done."""
@@ -364,14 +372,22 @@ class Chunks:
         )
         return dict(rows)
 
-    def unembedded(self, encoder: str, after: int, limit: int) -> list[int]:
-        """Chunks without a vector of an encoder, by id."""
+    def unembedded(
+        self, encoder: str, after: int, limit: int, space: int | None = None
+    ) -> list[int]:
+        """Chunks without a vector of an encoder, by id; of one space, or of all."""
         return self._database.column(
-            "SELECT c.id FROM chunks c WHERE c.id > ? AND NOT EXISTS ("
-            "SELECT 1 FROM embeddings v JOIN encoders e ON e.id = v.encoder "
-            "WHERE v.node = c.id << 3 | ? AND e.name = ?) ORDER BY c.id LIMIT ?",
-            *(after, int(NodeKind.CHUNK), encoder, limit),
+            f"SELECT c.id {_UNEMBEDDED} ORDER BY c.id LIMIT ?5",
+            *(after, int(NodeKind.CHUNK), encoder, space, limit),
         )
+
+    def unembedded_count(self, encoder: str, space: int | None) -> int:
+        """How many these are."""
+        count: int = self._database.value(
+            f"SELECT count(*) {_UNEMBEDDED}",
+            *(self.embedded(encoder), int(NodeKind.CHUNK), encoder, space),
+        )
+        return count
 
     def embedded(self, encoder: str) -> int:
         """All chunks up to this one have a vector of an encoder."""
@@ -383,8 +399,9 @@ class Chunks:
         To be called within a transaction: no chunk may come between the look and the note.
         """
         mark = self.embedded(encoder)
+        missing = self.unembedded(encoder, mark, 1)
         last = self._database.value("SELECT coalesce(max(id), 0) FROM chunks")
-        if last > mark and not self.unembedded(encoder, mark, 1):
+        if (last := missing[0] - 1 if missing else last) > mark:
             self._database.set_meta(self._database.embedded + encoder, str(last))
 
     def put_vectors(

@@ -144,14 +144,17 @@ class DerivedEdges:
         weight: float,
         evidence: str,
         components: Mapping[str, float],
+        instead_of: float | None = None,
     ) -> None:
-        """Write an edge that a text states."""
+        """Write an edge that a text states; one that is there may have this weight till now."""
         self._database.run(
             "INSERT INTO derived_edges "
             "(chunk, source, relation, target, weight, change, evidence, components) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (chunk, source, relation, target) "
+            "DO UPDATE SET weight = excluded.weight, change = excluded.change, "
+            "components = excluded.components WHERE derived_edges.weight = ?",
             *(chunk, source, self._database.relation_id(relation), target, weight, write.change),
-            *(evidence or None, json.dumps(dict(components)) if components else None),
+            *(evidence or None, json.dumps(dict(components)) if components else None, instead_of),
         )
 
     def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import IntEnum
 from typing import Any, Literal
 
 from hades.domain.graph import TOLD, Belief, NodeKind
@@ -25,6 +26,17 @@ Progress = Callable[[str, int, int], None]
 
 EMBEDDED = "embedded:"
 """With an encoder's name, the key under which it is noted how far its vectors go."""
+
+
+class Phase(IntEnum):
+    """What a state waits for, in this order. The numbers are stored.
+
+    2 was to wait for vectors before names: such a state still waits for names.
+    """
+
+    CHUNKS = 1
+    EDGES = 3
+    EMBEDDINGS = 4
 
 
 @dataclass(slots=True)

@@ -322,7 +322,7 @@ def test_killed_in_any_phase_it_goes_on_where_it_stood(
     tmp_path: Path, folder: Path, graph_of_folder: Any
 ) -> None:
     spawn = multiprocessing.get_context("spawn")
-    for phase in ("cutting", "embedding", "reading names", "linking"):
+    for phase in ("cutting", "reading names", "linking", "embedding"):
         worker = spawn.Process(target=_ingest_until, args=(tmp_path / "m.hades", folder, phase))
         worker.start()
         worker.join()

@@ -53,13 +53,13 @@ def test_a_user_reads_only_the_reasons_that_affect_the_answer() -> None:
         Note(Reason.CAP_EXCEEDED, "beam", "822 arcs beyond the strongest"),
         Note(Reason.NOTHING_NAMED, "seeds"),
         Note(Reason.TIMEOUT, "walk", "after 200 ms, the walk is not complete"),
-        Note(Reason.NO_EMBEDDINGS, "seeds"),
+        Note(Reason.NO_EMBEDDINGS, "seeds", "412 of 2,310 passages have no vector yet"),
     )
     found = replace(FOUND, reasons=notes)
     plain = shown(lambda out: answers.recall(out, found)).splitlines()[-2:]
     assert plain == [
         "stopped after 200 ms, the walk is not complete",
-        "found by words and names only: there are no vectors yet",
+        "412 of 2,310 passages have no vector yet, and are found by words and names only",
     ]
     told = shown(lambda out: answers.recall(out, found, explain=True))
     assert all(str(note) in told for note in notes)

@@ -237,6 +237,6 @@ def test_an_encoder_that_fails(
         assert "rejected due to Bug Y" in str(memory.ask(QUESTION))
 
         memory.remember("later", "What cannot be encoded waits, and is told.")
-        assert reasons(memory.recall(QUESTION)) >= {Reason.ENCODER_FAILED, Reason.NOT_INDEXED}
+        assert reasons(memory.recall(QUESTION)) >= {Reason.ENCODER_FAILED, Reason.NO_EMBEDDINGS}
         encoder.hears = True
-        assert not reasons(memory.recall(QUESTION)) & {Reason.ENCODER_FAILED, Reason.NOT_INDEXED}
+        assert not reasons(memory.recall(QUESTION)) & {Reason.ENCODER_FAILED, Reason.NO_EMBEDDINGS}

@@ -50,7 +50,7 @@ WHAT_IS_MISSING = {
     Reason.BUDGET_EXHAUSTED: "more was found than may be read",
     Reason.CLAMPED: "a limit that was asked for is not allowed",
     Reason.EVICTED: "something did not fit",
-    Reason.NO_EMBEDDINGS: "nothing can be found by meaning yet, only by words and names",
+    Reason.NO_EMBEDDINGS: "some can only be found by words and names yet",
     Reason.NOT_INDEXED: "not all that was written can be found yet",
     Reason.ENCODER_FAILED: "nothing was found by meaning, only by words and names",
     Reason.CUT_QUESTION: "the question was shortened",

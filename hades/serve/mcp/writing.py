@@ -65,7 +65,7 @@ async def ingest_text(
     def take(memory: Memory, told: Progress) -> State:
         told("writing", 0, 1)
         state = memory.remember(topic, text, **options)
-        memory.index(told)
+        memory._index_pending(told)
         return state
 
     state = await call.work(take, ctx)
