@@ -35,6 +35,8 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "graph.beam": (4, QUESTION),
     "graph.damping": (0.9, QUESTION),
     "graph.score": ("decay", QUESTION),
+    "graph.decay_rate": (0.1, QUESTION),
+    "graph.pruning_threshold": (0.9, QUESTION),
     "graph.timeout_ms": (1, QUESTION),
     "reranker.on": (False, QUESTION),
     "reranker.tiers": ((1.0, 0.0, 0.0), QUESTION),
