@@ -225,7 +225,7 @@ def _paths(
             return []
         passages = [numbers[one.id] for one in chosen]
         paths = Pathways(run, stage, retrieved).to(passages) if plan.flow else []
-        more = beam_paths(retrieved, set(passages), paths, run.plan.paths - len(paths))
+        more = beam_paths(retrieved, set(passages), paths, run.plan.paths)
         stage.found += len(more)
         return paths + more
 
