@@ -19,7 +19,7 @@ from hades.ingest.summary import Summary
 KINDS = [
     kind
     for kind in (*(getattr(hades, name) for name in hades.__all__), Summary)
-    if dataclasses.is_dataclass(kind)
+    if dataclasses.is_dataclass(kind) and kind is not hades.PathScoring  # it is never sent
 ]
 
 JSON = st.recursive(
