@@ -56,17 +56,15 @@ class Columns:
         at = np.searchsorted(known, keys)
         same = known[np.minimum(at, len(known) - 1)] == keys if len(known) else at < 0
         fresh = ~same
+        at_end = not fresh.any() or at[fresh][0] == len(known)
         made = {}
         for name, array in self._arrays.items():
             values = new[name][order]
             if same.any():
                 array = array.copy()
                 array[at[same]] = values[same]
-            at_end = not fresh.any() or at[fresh][0] == len(known)
-            if at_end:
-                made[name] = _longer(array, values[fresh])
-            else:
-                made[name] = np.insert(array, at[fresh], values[fresh])
+            own = values[fresh]
+            made[name] = _longer(array, own) if at_end else np.insert(array, at[fresh], own)
         self._arrays = made
 
     def append(self, new: Mapping[str, Array]) -> None:
@@ -107,5 +105,4 @@ def _longer(array: Array, values: Array) -> Array:
         room = np.empty(int(end * ROOM_TO_GROW), array.dtype)
         room[:first] = array
     room[first:end] = values
-    longer: Array = room[:end]
-    return longer
+    return room[:end]

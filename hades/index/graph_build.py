@@ -12,7 +12,6 @@ import copy
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Adjacency
@@ -48,7 +47,7 @@ def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
     first_entity = _with_room(len(chunks))
     first_topic = first_entity + _with_room(len(entities))
     n = first_topic + _with_room(_last_topic(tables) + 1)
-    names = _names(tables, moment, _counts(tables, moment, np.flatnonzero(moment.visible)))
+    names = _names(tables, moment, np.flatnonzero(moment.visible))
     rows = np.flatnonzero(moment.visible[tables.mentions["chunk"]])
     chunk, entity = _counted(tables, names, roots, rows)
     frequency = np.bincount(entity, minlength=len(entities))
@@ -89,11 +88,11 @@ def repair(
     moved = np.flatnonzero(before != moment.visible)
     if changed.is_exact:
         more = changed.mentions[before[changed.mentions[:, 0]]]  # the rest moved
-        old = _grown(graph.names.counts, len(entities), 0)
-        np.add.at(old, more[:, 1], more[:, 2:])
-        names = _names(tables, moment, _counts(tables, moment, moved, old))
+        counts = _grown(graph.names.counts, len(entities), 0)
+        np.add.at(counts, more[:, 1], more[:, 2:])
+        names = _names(tables, moment, moved, counts)
     else:
-        names = _names(tables, moment, _counts(tables, moment, np.flatnonzero(moment.visible)))
+        names = _names(tables, moment, np.flatnonzero(moment.visible))
     dirty = _dirty(graph, tables, moment, moved, names, roots, changed)
     if dirty.sum() > max(REPAIRED_SHARE_AT_MOST * len(chunks), HUB_AT_LEAST):
         return None
@@ -237,18 +236,14 @@ def _mentions_of(tables: Tables, chunks: Ints) -> Ints:
     return spread(first, np.searchsorted(numbers, chunks.astype(numbers.dtype), "right") - first)
 
 
-def _counts(tables: Tables, moment: GraphMoment, moved: Ints, old: Any = None) -> Any:
-    """By entity what is `counted` of it, from the counts before some chunks came or went."""
+def _names(tables: Tables, moment: GraphMoment, moved: Ints, counts: Any = None) -> EntityNames:
+    """What the visible chunks say of the names, from the counts before some came or went."""
     at = _mentions_of(tables, moved)
     sign = np.where(moment.visible[tables.mentions["chunk"][at]], 1, -1)
-    counts = np.zeros((len(tables["entities"]), COUNTS), np.int32) if old is None else old
+    if counts is None:
+        counts = np.zeros((len(tables["entities"]), COUNTS), np.int32)
     for column, values in enumerate(counted(tables.mentions, at).T):
         np.add.at(counts[:, column], tables.mentions["entity"][at], sign * values)
-    return counts
-
-
-def _names(tables: Tables, moment: GraphMoment, counts: npt.NDArray[np.int32]) -> EntityNames:
-    """What the visible chunks say of the names."""
     entities = tables["entities"]
     own = (entities["space"] == moment.space) & (entities["origin"] == 0)
     own &= entities["recorded_at"] <= moment.known
@@ -309,13 +304,11 @@ def _states_otherwise(graph: GraphView, tables: Tables, moved: Ints, moment: Gra
     """Whether edges began or ended since, or chunks came or went that have a part in any."""
     edges, order = tables["edges"], tables["order"]
     turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
-    if ((turns > graph.moment.valid) & (turns <= moment.valid)).any():
-        return True
+    turned = (turns > graph.moment.valid) & (turns <= moment.valid)
+    linked = np.isin(tables["derived_edges"]["chunk"], moved)
     topics = graph.first_topic + order["topic"][np.isin(order["chunk"], moved)]
     ends = graph.stated.pairs % graph.n  # topics have the highest numbers
-    return bool(
-        np.isin(tables["derived_edges"]["chunk"], moved).any() or np.isin(topics, ends).any()
-    )
+    return bool(turned.any() or linked.any() or np.isin(topics, ends).any())
 
 
 def _stated(

@@ -78,7 +78,6 @@ class Indexes(Derived):
         made = copy.copy(self)
         made._columns = {name: columns.snapshot() for name, columns in self._columns.items()}
         made.vectors, made.facts = self.vectors.snapshot(), self.facts.snapshot()
-        made.words = self.words.snapshot()
         made._masks = {}
         return made
 

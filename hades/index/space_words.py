@@ -71,8 +71,6 @@ class SpaceWords:
         self._open: dict[int, _Open] = {}
         self._lock = threading.Lock()
         self._merging: threading.Thread | None = None
-        for old in ("words.json", "words"):  # all spaces in one, as it once was
-            remove_path(folder / old)
         if self._folder.is_file():
             remove_path(self._folder)
 
@@ -98,9 +96,8 @@ class SpaceWords:
 
     def _is_current(self, held: _Open, space: int, generation: str, change: int) -> bool:
         """Whether what is held only lacks what was written since."""
-        if held.generation != generation or held.seen > change:
-            return False
-        if held.seen != change and self._store.changefeed.since("purged", held.seen):
+        purged = held.seen != change and self._store.changefeed.since("purged", held.seen)
+        if purged or held.generation != generation or held.seen > change:
             return False
         stand = self._stand(space)
         # Another process may have merged more than this question sees.
@@ -149,14 +146,13 @@ class SpaceWords:
 
     def _merge(self, space: int, held: _Open) -> None:
         """Bring what is beside the index into it, beside the questions; a thread of its own."""
-        feed = self._store.changefeed
+        presences = [(row.presence, row.text) for row in held.words.recent.values()]
         try:
             with locked(self.folder):
-                if self._stand(space) != held.stand or feed.stand()[0] != held.generation:
-                    return  # another process did it, or the file is another
-                if feed.since("purged", held.seen):
+                # Another process may have done it, the file may be another, some may be purged.
+                if not self._is_current(held, space, *self._store.changefeed.stand()):
                     return
-                merged = self._written(space, held, held.seen, held.words.recent)
+                merged = self._written(space, held, held.seen, presences)
         except (*UNREADABLE, HadesError) as error:
             _LOG.warning("the index %s cannot be written: %s", self._folder, error)
             return

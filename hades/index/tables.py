@@ -126,14 +126,13 @@ class Tables(Derived):
         is_other = generation != self._generation
         if is_other:
             self._forget(generation)
-        subjects = self["subjects"].arrays("")
+        subjects = self["subjects"].snapshot()
         counts = self._read_fed()
-        stated = counts["edges"] + counts["derived_edges"] > 0 or any(
-            not np.array_equal(subjects[name], array)
-            for name, array in self["subjects"].arrays("").items()
-        )
+        stated = counts["edges"] + counts["derived_edges"] > 0
+        for name in _TABLES["subjects"]:  # they are read whole each time
+            stated |= not np.array_equal(subjects[name], self["subjects"][name])
         changed = TableChanges(stated=stated, everything=is_other or counts["merges"] > 0)
-        new = sum(counts.values()) - counts["subjects"]  # those are read whole each time
+        new = sum(counts.values()) - counts["subjects"]
         for count, mentions in self._catch_up_mentions(chunks, on_progress):
             changed, new = changed.with_(mentions), new + count
         if self._saved:  # else the words of what is asked about are read when they are needed

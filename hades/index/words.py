@@ -57,21 +57,18 @@ class Recent(NamedTuple):
 
     presence: Presence
     text: str
-    """Folded."""
     counts: Counter[str]
     """How often each stem stands in it."""
     length: int
-    """As tantivy keeps it."""
     is_new: bool
     """Whether the index has no older version of it."""
 
 
 class Words:
-    """The inverted index of a space, and what is to be written to it."""
+    """The inverted index of a space, and what is to be written to it; it never changes."""
 
     def __init__(self, folder: Path | None = None, lengths: Sequence[int] = (0, 0)) -> None:
-        """The index of a folder, else an empty one; how many passages it took in, of how many
-        words together."""
+        """That of a folder, else an empty one; how many passages of how many words it took in."""
         builder = tantivy.SchemaBuilder()
         for name in ("id", "chunk"):
             builder.add_unsigned_field(name, stored=name == "chunk", indexed=True, fast=True)
@@ -94,21 +91,17 @@ class Words:
         self._searcher = self._index.searcher()
         self.lengths = lengths
         self._held = sum(self._searcher.doc_freq("note", is_note) for is_note in (0, 1))
-        """How many presences are in the index, with those that were replaced and not yet merged."""
+        """How many presences tantivy counts: also replaced ones, until it merges segments."""
         self._having: dict[str, int] = {}
         """By stem: how many presences of the index have it."""
-        self._recent: dict[int, Recent] = {}
+        self.recent: dict[int, Recent] = {}
         self._new: Counter[str] = Counter()
         """By stem: how many of those that are only beside the index have it."""
-        self._recent_lengths = 0, 0
+        self._own_lengths = 0, 0
         self._count = self._searcher.num_docs
         """How many presences there are, in the index or beside it."""
         self._rarity: dict[str, float] = {}
         self._weighed: dict[int, tuple[dict[str, float], float]] = {}
-
-    def snapshot(self) -> Words:
-        """The index as it is now, whatever is put later."""
-        return copy.copy(self)
 
     def put(self, presences: Iterable[tuple[Presence, str]]) -> Words:
         """Write presences and what they say, replacing them by id: the index with them."""
@@ -138,29 +131,20 @@ class Words:
         """The same index with more presences beside it, replacing them by id."""
         made = copy.copy(self)
         made._rarity, made._weighed = {}, {}
-        made._recent, made._new = dict(self._recent), self._new.copy()
+        made.recent, made._new = dict(self.recent), self._new.copy()
         for found, said in presences:
-            known, text = made._recent.get(found.id), folded(said)
+            known, text = made.recent.get(found.id), folded(said)
             counts = Counter(_stemmer().analyze(text))
             length = _LENGTHS[bisect_right(_LENGTHS, counts.total()) - 1]
-            is_new = known.is_new if known else not self._having_id(found.id)
-            made._recent[found.id] = Recent(found, text, counts, length, is_new)
-            if is_new:
+            is_old = self._searcher.search(self._is("id", found.id), 1, count=False).hits
+            made.recent[found.id] = Recent(found, text, counts, length, not is_old)
+            if not is_old:
                 made._new.subtract(known.counts.keys() if known else ())
                 made._new.update(counts.keys())
-        own = made._recent.values()
-        made._recent_lengths = len(own), sum(row.counts.total() for row in own)
+        own = made.recent.values()
+        made._own_lengths = len(own), sum(row.counts.total() for row in own)
         made._count = self._searcher.num_docs + sum(row.is_new for row in own)
         return made
-
-    def _having_id(self, presence: int) -> bool:
-        """Whether the index has a version of a presence."""
-        return bool(self._searcher.search(self._is("id", presence), 1, count=False).hits)
-
-    @property
-    def recent(self) -> list[tuple[Presence, str]]:
-        """What is beside the index, to be put into it."""
-        return [(row.presence, row.text) for row in self._recent.values()]
 
     def best(
         self,
@@ -182,9 +166,9 @@ class Words:
         if not terms or limit <= 0:
             return []
         # What is beside the index is scored as if it were in it.
-        taken, tokens = self.lengths if self.lengths[0] else self._recent_lengths
+        taken, tokens = self.lengths if self.lengths[0] else self._own_lengths
         found = []
-        for one, _, counts, length, _ in self._recent.values():
+        for one, _, counts, length, _ in self.recent.values():
             if (
                 one.valid_from <= valid
                 and (one.valid_to > valid or (earlier and one.note))
@@ -210,7 +194,7 @@ class Words:
             filters.append(Query.term_set_query(self._schema, "topic", list(topics)))
         clauses = [(Occur.Must, any_term)]
         clauses += [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
-        if old := [one for one, row in self._recent.items() if not row.is_new]:
+        if old := [one for one, row in self.recent.items() if not row.is_new]:
             clauses.append((Occur.MustNot, Query.term_set_query(self._schema, "id", old)))
         most = max(1, min(limit, self._searcher.num_docs))
         hits = self._searcher.search(Query.boolean_query(clauses), most, count=False).hits
@@ -244,9 +228,8 @@ class Words:
         if known is None:
             known = self._searcher.doc_freq("stems", term)
             if known and self._held > self._searcher.num_docs:
-                # Its stub does not know of the count.
                 found: Any = self._searcher.search(self._is("stems", term), 1, count=True)
-                known = int(found.count)
+                known = int(found.count)  # which its stub does not know of
             self._having[term] = known
         return known
 
@@ -277,10 +260,9 @@ class Words:
         )
         every = max(1, self._searcher.num_docs)
         hits = self._searcher.search(said, every, count=False).hits
-        recent = {
-            row.presence.chunk for row in self._recent.values() if f" {name} " in f" {row.text} "
-        }
-        return sorted(recent.union(self._chunks([at for _, at in hits])))
+        recent = [row for row in self.recent.values() if f" {name} " in f" {row.text} "]
+        found = self._chunks([at for _, at in hits])
+        return sorted({*found, *(row.presence.chunk for row in recent)})
 
     def _chunks(self, found: list[tantivy.DocAddress]) -> list[int]:
         """The chunk of each presence found; from the column where this tantivy can read one."""
