@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import hades.operations as op
 from hades.domain.address import is_address, is_socket
+from hades.domain.names import paper_id
 from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
 from hades.domain.topics import TOPIC_KINDS
@@ -163,9 +164,18 @@ class View:
         clean_name(name)
         self._require_space()
         node = self._store.entities.node(self._space_id, name, self.as_of)
-        if node is None:
-            raise NotFound(f"There is no topic or entity {name!r} in the space {self._space!r}.")
-        return node
+        if node is not None:
+            return node
+        paper = paper_id(name)
+        if paper is not None and paper != name:
+            return self._named_node(paper)
+        called = self._store.derived_edges.called(self._space_id, name)
+        if len(called) == 1:
+            return next(iter(called))
+        if called:
+            names = ", ".join(sorted(called.values())[:5])
+            raise NotFound(f"{name!r} may mean {len(called)} things: {names} … Say more of it.")
+        raise NotFound(f"There is no topic or entity {name!r} in the space {self._space!r}.")
 
     @property
     def _engine(self) -> RecallEngine:

@@ -28,6 +28,8 @@ class Intent(StrEnum):
     BRIDGE = "bridge"
     """Who or what, by way of something else: the director of the film that …"""
     COMPARE = "compare"
+    RELATION = "relation"
+    """What edges of one kind lead to or from: what calls a function."""
     LOOKUP = "lookup"
     """None of the others: a plain question."""
 

@@ -29,6 +29,8 @@ class EdgeChoice:
     least_weight: float = 0.0
 
 
+EDGES_LOOKED_AT = 1_000
+"""Of a node with more edges, those to one other node are left to the search for paths."""
 Way = tuple[tuple[Edge, Step], ...]
 """How a node is reached; its strength is the product of the weights."""
 
@@ -42,6 +44,17 @@ def neighbours(
     return [
         Neighbour(end, len(way), round(_strength(way), 4), _path(start, way)) for end, way in others
     ]
+
+
+def direct(query: QueryContext, source: int, target: int) -> list[Path]:
+    """The edges between two nodes, as paths of one step, strongest first."""
+    start = query.store.entities.describe(source)
+    if _degree(query, start) > EDGES_LOOKED_AT:
+        return []
+    ends = query.store.derived_edges.nodes(query.space, [target], query.as_of)
+    steps = _steps(query, start, EdgeChoice())
+    ways = [(one,) for one in steps if _node(query, one[1].target) in ends]
+    return [_path(start, way) for way in sorted(ways, key=_strength, reverse=True)]
 
 
 def subgraph(
@@ -98,7 +111,7 @@ def _path(start: Node, way: Way) -> Path:
 def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tuple[Edge, Step]]:
     """The chosen edges of a node, each as a step away from it."""
     store, space, as_of = query.store, query.space, query.as_of
-    number = store.entities.node(space, node.name, as_of)
+    number = _node(query, node)
     ways: list[Direction] = ["out", "in"] if chosen.direction == "both" else [chosen.direction]
     for way in ways if number is not None else ():
         for relation in chosen.relations or (None,):
@@ -110,7 +123,13 @@ def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tupl
                     yield edge, step_along(edge, other, forward=way == "out")
 
 
+def _node(query: QueryContext, node: Node) -> int | None:
+    """The number of a node; a passage that documents something stands for its topic."""
+    name = node.name.rpartition("@")[0] if node.kind == "chunk" else node.name
+    return query.store.entities.node(query.space, name, query.as_of)
+
+
 def _degree(query: QueryContext, node: Node) -> int:
-    known = query.store.entities.node(query.space, node.name, query.as_of)
+    known = _node(query, node)
     number = None if known is None else query.graph.number(known)
     return 0 if number is None else int(query.graph.adjacency.of(np.array([number]))[0][0])

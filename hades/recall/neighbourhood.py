@@ -11,6 +11,7 @@ from hades.domain.graph import NodeKind, row_of
 from hades.graph.adjacency import Neighbours
 from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
+from hades.recall.edge_walk import direct
 from hades.recall.path_text import PathWriter
 from hades.recall.query_context import QueryContext
 
@@ -28,7 +29,7 @@ RELATED_LOOKED_AT = 1_000
 
 
 def paths(query: QueryContext, source: int, target: int, *, limit: int, hops: int) -> list[Path]:
-    """The best paths between two nodes, best first; none when nothing joins them."""
+    """The best paths between two nodes, edges between them first; none when nothing joins them."""
     graph = query.graph
     ends = [_numbers(query, node) for node in (source, target)]
     if not all(ends) or ends[0] == ends[1]:
@@ -43,7 +44,9 @@ def paths(query: QueryContext, source: int, target: int, *, limit: int, hops: in
         barred=_barred(query, {*ends[0], *ends[1]}),
     )
     writer = PathWriter(query)
-    return [writer.path(list(one.nodes), math.exp(one.score)) for one in found.paths]
+    others = [writer.path(list(one.nodes), math.exp(one.score)) for one in found.paths]
+    stated = direct(query, source, target)
+    return list({str(one): one for one in (*stated, *others)}.values())[:limit]
 
 
 def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:

@@ -79,6 +79,18 @@ JOIN chunks c ON c.id = m.chunk JOIN topics t ON t.id = c.topic AND t.kind != 'c
 JOIN presences p ON p.chunk = m.chunk JOIN presences q ON q.chunk = s.chunk
 WHERE {_there("p")} AND {_there("q")}
 """
+_CALLED = """
+SELECT e.id << 3 | 1, e.name FROM entities e WHERE e.space = :space AND e.kind = 'code_symbol'
+  AND (e.name LIKE :tail OR e.name LIKE :again)
+UNION ALL SELECT t.id << 3, t.name FROM topics t WHERE t.space = :space AND t.name LIKE :tail
+"""
+# A paper is known by its title: what is stated of that is stated of its topic.
+_TITLES = """
+SELECT DISTINCT m.entity << 3 | 1 FROM topics t JOIN chunks c ON c.topic = t.id
+JOIN mentions m ON m.chunk = c.id AND m.introduces = 1
+WHERE t.kind = 'paper' AND t.id = ANY(?)
+"""
+_DEFINED = "FROM mentions m JOIN chunks c ON c.id = m.chunk WHERE m.introduces = 3"
 _PROSE = f"(c.topic << 3) {_WANTED} OR (m.chunk << 3 | 2) {_WANTED}"
 _OF_SYMBOL = f"(s.whole << 3 | 1) {_WANTED}"
 _DOCUMENTING = {
@@ -98,10 +110,32 @@ class DerivedEdges:
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """The derived edges wanted, as of a moment, in the order they were read."""
-        edges, _ = self.page(space, wanted, as_of)
-        return edges + self.documents(space, wanted, as_of)
+        return [edge for _, edge in self.placed(space, wanted, as_of)]
 
-    def page(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> tuple[list[Edge], int | None]:
+    def placed(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[tuple[int, Edge]]:
+        """The same, each after the chunk it stands in."""
+        return self.page(space, wanted, as_of)[0] + self.documents(space, wanted, as_of)
+
+    def called(self, space: int, name: str) -> dict[int, str]:
+        """The symbols of code and the files that a name may mean: theirs, or the end of theirs."""
+        if not name or "\\" in name:
+            return {}
+        rows = self._database.rows(_CALLED, space=space, tail=f"%{name}", again=f"%{name}#%")
+        return {node: own for node, own in rows if _ends_with(node, own, name)}
+
+    def symbols_of(self, topics: Sequence[int]) -> list[int]:
+        """What files define, as nodes."""
+        sql = f"SELECT DISTINCT m.entity << 3 | 1 {_DEFINED} AND c.topic = ANY(?)"
+        return self._database.column(sql, [node >> 3 for node in topics])
+
+    def files_of(self, symbols: Sequence[int]) -> list[int]:
+        """The files that define symbols, as nodes."""
+        sql = f"SELECT DISTINCT c.topic << 3 {_DEFINED} AND m.entity = ANY(?)"
+        return self._database.column(sql, [node >> 3 for node in symbols])
+
+    def page(
+        self, space: int, wanted: EdgeFilter, as_of: AsOf
+    ) -> tuple[list[tuple[int, Edge]], int | None]:
         """Those that stand in a text, and the last number read where there may be more."""
         ends = "" if wanted.node is None else f" AND {touching('l', wanted.direction)}"
         values = self._values(space, wanted, as_of)
@@ -146,7 +180,7 @@ class DerivedEdges:
             *(evidence or None, json.dumps(dict(components)) if components else None),
         )
 
-    def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
+    def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[tuple[int, Edge]]:
         """Those that follow from mentions, from prose to code."""
         if wanted.relation not in (None, DOCUMENTS):
             return []
@@ -160,23 +194,31 @@ class DerivedEdges:
             "known": known,
             "any": wanted.any_time,
             "relation": wanted.relation,
-            "nodes": self._nodes(space, wanted.node, as_of),
+            "nodes": self.nodes(space, (wanted.node, *wanted.also), as_of),
             "beyond": wanted.beyond,
             "limit": wanted.limit,
         }
 
-    def _nodes(self, space: int, node: int | None, as_of: AsOf) -> list[int]:
-        """The node itself, what is one with it, and the topics they are the subject of."""
-        if node is None:
-            return []
-        nodes = self._entities.same_as(space, node, as_of)
+    def nodes(self, space: int, wanted: Iterable[int | None], as_of: AsOf) -> list[int]:
+        """The nodes themselves, what is one with them, and the topics they are the subject of."""
+        nodes = [
+            same
+            for node in wanted
+            if node is not None
+            for same in self._entities.same_as(space, node, as_of)
+        ]
         topics = self._database.column(
             "SELECT id FROM topics WHERE entity = ANY(?)",
             [one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY],
         )
-        return [*nodes, *(topic << 3 | NodeKind.TOPIC for topic in topics)]
+        titles = self._database.column(
+            _TITLES, [one >> 3 for one in nodes if one & 7 == NodeKind.TOPIC]
+        )
+        return [*nodes, *titles, *(topic << 3 | NodeKind.TOPIC for topic in topics)]
 
-    def _edges(self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool) -> list[Edge]:
+    def _edges(
+        self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool
+    ) -> list[tuple[int, Edge]]:
         ends = {end for row in rows for end in (row[1], row[3])}
         described = self._entities.meant(space, ends, as_of) if rows else {}
         labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
@@ -184,20 +226,21 @@ class DerivedEdges:
         for number, source, relation, target, weight, evidence, components, chunk, *times in rows:
             if relation == "coref" and described[source] == described[target]:
                 continue  # it did its work: both ends are shown as one
-            edges.append(
-                _edge(
-                    -number,
-                    (described[source], relation, described[target]),
-                    _Times(*times),
-                    weight=weight,
-                    evidence=evidence or "",
-                    components=json.loads(components) if components else {},
-                    provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), 0, 0),
-                )
+            edge = _edge(
+                -number,
+                (described[source], relation, described[target]),
+                _Times(*times),
+                weight=weight,
+                evidence=evidence or "",
+                components=json.loads(components) if components else {},
+                provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), 0, 0),
             )
+            edges.append((chunk, edge))
         return edges
 
-    def _documents(self, wanted: EdgeFilter, values: dict[str, Any], as_of: AsOf) -> list[Edge]:
+    def _documents(
+        self, wanted: EdgeFilter, values: dict[str, Any], as_of: AsOf
+    ) -> list[tuple[int, Edge]]:
         sql = _SYMBOLS + _NAMED
         if wanted.node is not None:
             sql += _DOCUMENTING[wanted.direction]
@@ -226,11 +269,18 @@ class DerivedEdges:
                 components=weight.components,
                 provenance=Provenance(label, *span),
             )
-        return list(found.values())
+        return [(chunk, edge) for (chunk, *_), edge in found.items()]
 
     def _labels(self, chunks: Iterable[int], as_of: AsOf, *, any_time: bool) -> dict[int, str]:
         valid, known = self._database.moment(as_of)
         return self._chunks.labels(chunks, FOREVER if any_time else valid, known)
+
+
+def _ends_with(node: int, own: str, name: str) -> bool:
+    """Whether a name is that of a symbol or file, or the last parts of it."""
+    own = own.partition("#")[0] if node & 7 else own
+    joints = ".:/" if node & 7 else "/"
+    return own == name or (own.endswith(name) and own[-len(name) - 1] in joints)
 
 
 def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any) -> Edge:
@@ -263,13 +313,13 @@ def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], 
     """Which chunk names which symbol, and where."""
     found = {}
     for chunk, _, name, *_times in rows:
-        span = _said(texts.get(chunk, ""), name)
+        span = where_said(texts.get(chunk, ""), name)
         if span is not None:
             found[chunk, name] = span
     return found
 
 
-def _said(text: str, symbol: str) -> tuple[int, int] | None:
+def where_said(text: str, symbol: str) -> tuple[int, int] | None:
     """Where a text names a symbol of code, spelled as it is."""
     for form in spellings(symbol):
         found = form.search(text)
