@@ -23,7 +23,7 @@ from hades.domain.answer import (
     WorkingSet,
     unlabelled,
 )
-from hades.domain.graph import Node
+from hades.domain.graph import Node, Reason
 from hades.domain.names import own_heading
 from hades.domain.topics import Chunk, Hit
 
@@ -186,7 +186,8 @@ def answer(console: Console, found: Answer) -> None:
         console.print()
     _time(console, found.recall)
     if found.recall.intent is Intent.RELATION:
-        _reasons(console, found.recall.reasons)
+        cut = [one for one in found.recall.reasons if one.reason is Reason.BUDGET_EXHAUSTED]
+        _reasons(console, cut)
     cited = {one.label: one for one in found.sentences}.values()
     for one in sorted(cited, key=lambda one: (one.kind, one.citation)):
         console.print(f"[dim]{escape(one.label)} {_source(one, found.recall)}[/]")

@@ -71,6 +71,7 @@ contains in    \bwhere (?:does|do|can|is|are)(?: i find)? <X>(?: live| come from
 contains in    \b(?:which|what) (?:file|module|class)\b.{0,20}?\b(?:define|contain|ha)s? <X>$
 contains in    \b(?:definition|declaration|location|source(?: code)?) of <X>$
 contains out   <DOES> (?:contain|define|have|declare|provide|export)$
+contains out   \b(?:what|which)\b.{0,40}?\b(?:defined|declared|implemented) in <X>$
 contains out   \b(?:methods|functions|classes|members|symbols)\b.{0,20}?\b(?:of|in|on) <X>$
 """
 """The relation, its direction, and how a question is put; the first that fits decides."""
@@ -121,8 +122,9 @@ class RelationAsked:
     """What was found, best first."""
 
     def __str__(self) -> str:
-        names = ", ".join(list(self.nodes.values())[:NAMES_TOLD])
-        more = f" and {len(self.nodes) - NAMES_TOLD} more" if len(self.nodes) > NAMES_TOLD else ""
+        called = [name for name in self.nodes.values() if "#" not in name]  # #2: defined again
+        names = ", ".join(called[:NAMES_TOLD])
+        more = f" and {len(called) - NAMES_TOLD} more" if len(called) > NAMES_TOLD else ""
         tests = " in tests" if self.tests else ""
         way = "to" if self.direction == "in" else "from"
         return f"edges {', '.join(self.relations)}{tests} {way} {names}{more}"
@@ -176,9 +178,11 @@ def _meant(
     for other in names:  # `send of Client`
         narrowed = {node: name for node, name in found.items() if other != said and other in name}
         found = narrowed or found
-    kept = sorted(found.values(), key=lambda name: (is_test(name), name))[:NAMED_AT_MOST]
+    # The bare name of a method only stands for those of full names.
+    full = {node: name for node, name in found.items() if symbol_tail(name) != name}
+    kept = sorted((full or found).values(), key=lambda name: (is_test(name), name))
     # A package passes on what its modules define: then both names mean one node.
-    nodes = (store.entities.node(space, name, as_of) for name in kept)
+    nodes = (store.entities.node(space, name, as_of) for name in kept[:NAMED_AT_MOST])
     known = dict.fromkeys(node for node in nodes if node is not None)
     return {node: one.name for node, one in store.entities.described(known).items()}
 
@@ -210,9 +214,7 @@ def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
     ]
     found = _edges(query, relations, way, [*nodes, *bare])
     if not found:
-        symbols = [node for node in nodes if node not in files]
-        others = store.symbols_of(files) + store.files_of(symbols)
-        found = _edges(query, relations, way, others)
+        found = _edges(query, relations, way, store.symbols_of(files))
     if asked.tests:
         callers = {edge.source.name for _, edge in found if edge.relation == "calls"}
         found = [one for one in found if is_test(_place(one[1]))]
@@ -252,8 +254,14 @@ def _place(edge: Edge) -> str:
 
 def _order(edge: Edge, relations: Sequence[str]) -> tuple[bool, bool, bool, int]:
     place = _place(edge)
-    guessed = edge.relation == "calls" and symbol_tail(edge.target.name) == edge.target.name
-    return guessed, is_log_of_changes(place), is_test(place), relations.index(edge.relation)
+    tail = symbol_tail(edge.target.name)
+    # A call whose class is not known, and prose that is not about the thing, come later.
+    aside = (
+        tail.lower() not in place.lower()
+        if edge.relation == "documents"
+        else (edge.relation == "calls" and tail == edge.target.name)
+    )
+    return is_log_of_changes(place), aside, is_test(place), relations.index(edge.relation)
 
 
 def _numbers(query: QueryContext, edges: PlacedEdges) -> Ints:
@@ -309,8 +317,10 @@ def _said(edge: Edge, placed: PlacedChunk | None) -> str:
     if edge.relation == "contains":
         return f"{edge.target} is defined in {where}"
     if edge.relation == "documents":
-        saying = (one for one in sentences(text) if edge.evidence in one)
-        return f"{' '.join(next(saying, text).split())[:QUOTED_CHARACTERS]} ({where})"
+        saying = next((one for one in sentences(text) if edge.evidence in one), text)
+        if saying.startswith("#"):  # what stands below a heading is about it
+            saying = text[text.index(saying) :]
+        return f"{' '.join(saying.split())[:QUOTED_CHARACTERS]} ({where})"
     if edge.source.kind == "topic":
         return f"{where} {edge.relation} {edge.target}"
     return f"{words} ({where})"

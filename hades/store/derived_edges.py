@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hades.domain.graph import Edge, Node, NodeKind, Provenance
-from hades.domain.names import is_identifier, symbol_tail
+from hades.domain.names import is_identifier, name_key, symbol_tail
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.weights import initial_weight
 from hades.store.chunks import Chunks
@@ -82,15 +82,20 @@ WHERE {_there("p")} AND {_there("q")}
 _CALLED = """
 SELECT e.id << 3 | 1, e.name FROM entities e WHERE e.space = :space AND e.kind = 'code_symbol'
   AND (e.name LIKE :tail OR e.name LIKE :again)
-UNION ALL SELECT t.id << 3, t.name FROM topics t WHERE t.space = :space AND t.name LIKE :tail
+UNION SELECT e.id << 3 | 1, CAST(:name AS TEXT) FROM entities e
+JOIN derived_edges l ON l.target = e.id << 3 | 1 JOIN relations r ON r.id = l.relation
+WHERE e.space = :space AND e.key = :key AND r.name IN ('calls', 'imports')
+UNION SELECT t.id << 3, t.name FROM topics t WHERE t.space = :space AND t.name LIKE :tail
 """
-# A paper is known by its title: what is stated of that is stated of its topic.
-_TITLES = """
-SELECT DISTINCT m.entity << 3 | 1 FROM topics t JOIN chunks c ON c.topic = t.id
-JOIN mentions m ON m.chunk = c.id AND m.introduces = 1
-WHERE t.kind = 'paper' AND t.id = ANY(?)
+# A paper is known by its title, a file of code by its module: what is stated of one is stated
+# of the other.
+_OWN_NAMES = """
+SELECT DISTINCT t.id << 3, t.name, t.kind, e.id << 3 | 1, e.name
+FROM entities e JOIN mentions m ON m.entity = e.id JOIN chunks c ON c.id = m.chunk
+JOIN topics t ON t.id = c.topic
+WHERE ((t.kind = 'paper' AND m.introduces = 1) OR (t.kind = 'code' AND m.introduces = 3))
 """
-_DEFINED = "FROM mentions m JOIN chunks c ON c.id = m.chunk WHERE m.introduces = 3"
+_FOLDER_FILE = re.compile(r"(?:/(?:__init__|index|mod|lib))?\.\w+$")
 _PROSE = f"(c.topic << 3) {_WANTED} OR (m.chunk << 3 | 2) {_WANTED}"
 _OF_SYMBOL = f"(s.whole << 3 | 1) {_WANTED}"
 _DOCUMENTING = {
@@ -120,18 +125,17 @@ class DerivedEdges:
         """The symbols of code and the files that a name may mean: theirs, or the end of theirs."""
         if not name or "\\" in name:
             return {}
-        rows = self._database.rows(_CALLED, space=space, tail=f"%{name}", again=f"%{name}#%")
+        ends = {"tail": f"%{name}", "again": f"%{name}#%"}
+        rows = self._database.rows(_CALLED, space=space, name=name, key=name_key(name), **ends)
         return {node: own for node, own in rows if _ends_with(node, own, name)}
 
     def symbols_of(self, topics: Sequence[int]) -> list[int]:
-        """What files define, as nodes."""
-        sql = f"SELECT DISTINCT m.entity << 3 | 1 {_DEFINED} AND c.topic = ANY(?)"
-        return self._database.column(sql, [node >> 3 for node in topics])
-
-    def files_of(self, symbols: Sequence[int]) -> list[int]:
-        """The files that define symbols, as nodes."""
-        sql = f"SELECT DISTINCT c.topic << 3 {_DEFINED} AND m.entity = ANY(?)"
-        return self._database.column(sql, [node >> 3 for node in symbols])
+        """What files of code contain, as nodes."""
+        return self._database.column(
+            "SELECT DISTINCT l.target FROM chunks c JOIN derived_edges l ON l.chunk = c.id "
+            "JOIN relations r ON r.id = l.relation WHERE r.name = 'contains' AND c.topic = ANY(?)",
+            [node >> 3 for node in topics],
+        )
 
     def page(
         self, space: int, wanted: EdgeFilter, as_of: AsOf
@@ -200,21 +204,23 @@ class DerivedEdges:
         }
 
     def nodes(self, space: int, wanted: Iterable[int | None], as_of: AsOf) -> list[int]:
-        """The nodes themselves, what is one with them, and the topics they are the subject of."""
+        """The nodes themselves, what is one with them, and the topics they are the names of."""
         nodes = [
             same
             for node in wanted
             if node is not None
             for same in self._entities.same_as(space, node, as_of)
         ]
-        topics = self._database.column(
-            "SELECT id FROM topics WHERE entity = ANY(?)",
-            [one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY],
-        )
-        titles = self._database.column(
-            _TITLES, [one >> 3 for one in nodes if one & 7 == NodeKind.TOPIC]
-        )
-        return [*nodes, *titles, *(topic << 3 | NodeKind.TOPIC for topic in topics)]
+        entities = [one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY]
+        subject_of = "SELECT id << 3 FROM topics WHERE entity = ANY(?)"
+        nodes += self._database.column(subject_of, entities)
+        topics = [one >> 3 for one in nodes if one & 7 == NodeKind.TOPIC]
+        rows = self._database.rows(f"{_OWN_NAMES} AND t.id = ANY(?)", topics)
+        rows += self._database.rows(f"{_OWN_NAMES} AND e.id = ANY(?)", entities)
+        for topic, path, kind, entity, name in rows:
+            if kind == "paper" or _is_module(path, name):
+                nodes += [topic, entity]
+        return list(dict.fromkeys(nodes))
 
     def _edges(
         self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool
@@ -281,6 +287,12 @@ def _ends_with(node: int, own: str, name: str) -> bool:
     own = own.partition("#")[0] if node & 7 else own
     joints = ".:/" if node & 7 else "/"
     return own == name or (own.endswith(name) and own[-len(name) - 1] in joints)
+
+
+def _is_module(path: str, name: str) -> bool:
+    """Whether a symbol is the module that a file is: `a.b` of `src/a/b.py`."""
+    stem, steps = _FOLDER_FILE.sub("", path), name.replace("::", "/").replace(".", "/")
+    return f"/{stem}".endswith(f"/{steps}")
 
 
 def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any) -> Edge:
