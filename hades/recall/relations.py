@@ -127,7 +127,8 @@ class RelationAsked:
         more = f" and {len(called) - NAMES_TOLD} more" if len(called) > NAMES_TOLD else ""
         tests = " in tests" if self.tests else ""
         way = "to" if self.direction == "in" else "from"
-        return f"edges {', '.join(self.relations)}{tests} {way} {names}{more}"
+        relations = ", ".join(f"`{one}`" for one in self.relations)
+        return f"{relations} edges{tests} {way} {names}{more}"
 
     @property
     def command(self) -> str:
@@ -192,9 +193,8 @@ def lead(run: Run, retrieved: Retrieved, asked: RelationAsked) -> RelationAsked:
     with run.stage("relation") as stage:
         related = _find(retrieved.query, asked)
         stage.found = len(related.edges)
-        if related.edges:
-            _put_first(retrieved, related)
-        else:
+        _put_first(retrieved, related)
+        if not related.edges:
             stage.note(Reason.NOTHING_NOTED, f"there are no {asked}")
     return related
 
@@ -216,12 +216,7 @@ def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
     if not found:
         found = _edges(query, relations, way, store.symbols_of(files))
     if asked.tests:
-        callers = {edge.source.name for _, edge in found if edge.relation == "calls"}
         found = [one for one in found if is_test(_place(one[1]))]
-        if not found:  # what tests its callers runs it
-            known = (query.store.entities.node(query.space, one, query.as_of) for one in callers)
-            found = _edges(query, ("calls",), "in", [node for node in known if node is not None])
-            found = [one for one in found if is_test(_place(one[1]))]
     found.sort(key=lambda one: _order(one[1], relations))
     return replace(asked, relations=relations, edges=found)
 
@@ -273,15 +268,11 @@ def _numbers(query: QueryContext, edges: PlacedEdges) -> Ints:
 
 
 def _put_first(retrieved: Retrieved, related: RelationAsked) -> None:
-    query, graph = retrieved.query, retrieved.query.graph
+    query = retrieved.query
     first = _numbers(query, related.edges)
-    sure = np.full(len(first), related.edges[0][1].weight)
-    if "calls" in related.relations and not related.tests:
-        # A function may be handed on without a call: then a passage names it.
-        known = [one for one in map(graph.number, related.nodes) if one is not None]
-        naming = np.unique(graph.adjacency.of(np.array(known, np.int64))[1])
-        naming = naming[(naming < graph.first_entity) & ~np.isin(naming, first)]
-        naming = naming[query.mask[naming]]
+    sure = np.full(len(first), max((edge.weight for _, edge in related.edges), default=0.0))
+    if "calls" in related.relations:  # a function may be handed on without a call
+        naming = np.setdiff1d(_naming(query, related), first)
         first = np.concatenate([first, naming])
         sure = np.concatenate([sure, np.full(len(naming), NAMING_BELIEF)])
     rest = ~np.isin(retrieved.numbers, first)
@@ -291,6 +282,21 @@ def _put_first(retrieved: Retrieved, related: RelationAsked) -> None:
     retrieved.belief = np.concatenate([sure, retrieved.belief[rest]])
     retrieved.features = retrieved.recency = None
     retrieved.are_notes = False
+
+
+def _naming(query: QueryContext, asked: RelationAsked) -> Ints:
+    """The passages of code that name a symbol."""
+    graph = query.graph
+    known = [one for one in map(graph.number, asked.nodes) if one is not None]
+    found = np.unique(graph.adjacency.of(np.array(known, np.int64))[1])
+    found = found[found < graph.first_entity]
+    found = found[query.mask[found]]
+    sources = query.store.chunks.sources(graph.chunks[found].tolist())
+    wanted = [
+        kind == "code" and (is_test(topic) or not asked.tests)
+        for topic, kind, _ in map(sources.__getitem__, graph.chunks[found].tolist())
+    ]
+    return found[np.array(wanted, np.bool_)]
 
 
 def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> list[Fact]:

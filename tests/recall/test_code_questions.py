@@ -99,7 +99,7 @@ def test_the_passages_of_the_callers_come_first(shop: hades.Memory) -> None:
         "shop/shop/basket.py",
         "shop/tests/test_prices.py",
     ]
-    assert found.evidence == "it asks for edges calls to shop.prices.net_price"
+    assert found.evidence == "it asks for `calls` edges to shop.prices.net_price"
     assert CALLERS[0] in found.context
     assert shop.rank("What calls net_price?", 1)[0].chunk.topic == "shop/shop/basket.py"
 
@@ -132,7 +132,7 @@ def test_filters_hold_for_edges(shop: hades.Memory) -> None:
 
 def test_a_thing_without_such_edges_is_said_to_have_none(shop: hades.Memory) -> None:
     found = shop.ask("What calls GiftBasket.send?")
-    assert str(found) == "There are no edges calls to shop.basket.GiftBasket.send."
+    assert str(found) == "There are no `calls` edges to shop.basket.GiftBasket.send."
 
 
 @pytest.mark.parametrize(
