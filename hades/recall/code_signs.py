@@ -29,7 +29,11 @@ _LOG = re.compile(
 )
 _ASKS_FOR_TESTS = re.compile(r"\btest(?:s|ed|ing)?\b", re.IGNORECASE)
 _ASKS_FOR_CHANGES = re.compile(
-    r"\b(?:chang\w+|release\w*|versions?|added|deprecat\w+|when|since|new)\b", re.IGNORECASE
+    r"^(?:since )?when\b|\b(?:change[ds]?|changelog|releases?|versions?|deprecated|added)\b",
+    re.IGNORECASE,
+)
+_ASKS_HOW_TO = re.compile(
+    r"\bhow (?:to|(?:do|can|could|should|would) (?:i|we|you))\b", re.IGNORECASE
 )
 _ASKS_FOR_CODE = re.compile(
     r"^(?:in )?(?:where (?:is|are|does|do)\b|(?:which|what) (?:function|class|method|module|file|"
@@ -61,11 +65,12 @@ def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats | No
     tests = not _ASKS_FOR_TESTS.search(question)
     log = not _ASKS_FOR_CHANGES.search(question)
     code = _ASKS_FOR_CODE.search(question) is not None
+    name = 0.0 if _ASKS_HOW_TO.search(question) else NAME  # that is told by prose
     signs = np.zeros(len(numbers))
     for at, chunk in enumerate(query.graph.chunks[numbers].tolist()):
         topic, kind, heading = sources[chunk]
         if kind == "code":
-            signs[at] += NAME * _said(query, heading.removeprefix(f"{topic} > "), said)
+            signs[at] += name * _said(query, heading.removeprefix(f"{topic} > "), said)
         signs[at] -= TEST * (tests and is_test(topic))
         signs[at] -= LOG * (log and is_log_of_changes(topic))
         signs[at] -= PROSE * (code and kind != "code")
