@@ -164,18 +164,25 @@ class View:
         clean_name(name)
         self._require_space()
         node = self._store.entities.node(self._space_id, name, self.as_of)
-        if node is not None:
-            return node
-        paper = paper_id(name)
-        if paper is not None and paper != name:
-            return self._named_node(paper)
-        called = self._store.derived_edges.called(self._space_id, name)
-        if len(called) == 1:
-            return next(iter(called))
-        if called:
+        if node is None:
+            raise NotFound(f"There is no topic or entity {name!r} in the space {self._space!r}.")
+        return node
+
+    def _meant_node(self, name: str) -> int:
+        """What a name means to a reader: also the end of a symbol's or a file's, or an arXiv id."""
+        try:
+            return self._named_node(name)
+        except NotFound:
+            paper, kinds = paper_id(name), ("code", "document")
+            if paper not in (None, name):
+                return self._named_node(paper)
+            called = self._store.derived_edges.called(self._space_id, name, kinds)
+            if not called:
+                raise
+        if len(called) > 1:
             names = ", ".join(sorted(called.values())[:5])
             raise NotFound(f"{name!r} may mean {len(called)} things: {names} … Say more of it.")
-        raise NotFound(f"There is no topic or entity {name!r} in the space {self._space!r}.")
+        return next(iter(called))
 
     @property
     def _engine(self) -> RecallEngine:

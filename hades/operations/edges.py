@@ -73,7 +73,7 @@ def edges(
     store, space = view._store, view._space_id
     with store.snapshot():
         view._require_space()
-        node = None if name is None else view._named_node(name)
+        node = None if name is None else view._meant_node(name)
         wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
         if limit is not None or after is not None:
             most = NO_LIMIT if limit is None else limit

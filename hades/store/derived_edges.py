@@ -79,13 +79,18 @@ JOIN chunks c ON c.id = m.chunk JOIN topics t ON t.id = c.topic AND t.kind != 'c
 JOIN presences p ON p.chunk = m.chunk JOIN presences q ON q.chunk = s.chunk
 WHERE {_there("p")} AND {_there("q")}
 """
+# Prose has identifiers too: only what code defines, calls or imports is a symbol of code.
 _CALLED = """
 SELECT e.id << 3 | 1, e.name FROM entities e WHERE e.space = :space AND e.kind = 'code_symbol'
-  AND (e.name LIKE :tail OR e.name LIKE :again)
+  AND (e.name LIKE :tail OR e.name LIKE :again) AND (
+    EXISTS (SELECT 1 FROM mentions m WHERE m.entity = e.id AND m.introduces = 3)
+    OR EXISTS (SELECT 1 FROM derived_edges l WHERE l.source = e.id << 3 | 1)
+    OR EXISTS (SELECT 1 FROM derived_edges l WHERE l.target = e.id << 3 | 1))
 UNION SELECT e.id << 3 | 1, CAST(:name AS TEXT) FROM entities e
 JOIN derived_edges l ON l.target = e.id << 3 | 1 JOIN relations r ON r.id = l.relation
 WHERE e.space = :space AND e.key = :key AND r.name IN ('calls', 'imports')
-UNION SELECT t.id << 3, t.name FROM topics t WHERE t.space = :space AND t.name LIKE :tail
+UNION SELECT t.id << 3, t.name FROM topics t
+WHERE t.space = :space AND t.name LIKE :tail AND t.kind = ANY(:kinds)
 """
 # A paper is known by its title, a file of code by its module: what is stated of one is stated
 # of the other.
@@ -121,12 +126,12 @@ class DerivedEdges:
         """The same, each after the chunk it stands in."""
         return self.page(space, wanted, as_of)[0] + self.documents(space, wanted, as_of)
 
-    def called(self, space: int, name: str) -> dict[int, str]:
+    def called(self, space: int, name: str, kinds: Sequence[str] = ("code",)) -> dict[int, str]:
         """The symbols of code and the files that a name may mean: theirs, or the end of theirs."""
         if not name or "\\" in name:
             return {}
-        ends = {"tail": f"%{name}", "again": f"%{name}#%"}
-        rows = self._database.rows(_CALLED, space=space, name=name, key=name_key(name), **ends)
+        values = {"space": space, "name": name, "key": name_key(name), "kinds": list(kinds)}
+        rows = self._database.rows(_CALLED, **values, tail=f"%{name}", again=f"%{name}#%")
         return {node: own for node, own in rows if _ends_with(node, own, name)}
 
     def symbols_of(self, topics: Sequence[int]) -> list[int]:

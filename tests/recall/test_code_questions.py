@@ -148,11 +148,20 @@ def test_other_questions_stay_what_they_are(shop: hades.Memory, question: str) -
     assert shop.recall(question).intent is not Intent.RELATION
 
 
+def test_identifiers_in_notes_are_no_code(memory: hades.Memory) -> None:
+    memory.remember("server/db_main", "db_main stands in rack 4. It runs backup_job.")
+    for question in ("Where is db_main?", "What calls backup_job?", "What uses db_main?"):
+        assert memory.ask(question).sentences
+        assert memory.recall(question).intent is not Intent.RELATION
+
+
 def test_edges_take_short_names_and_ends_of_paths(shop: hades.Memory) -> None:
     assert shop.edges("Mail.send") == shop.edges("shop.mail.Mail.send")
     assert shop.edges("mail.py") == shop.edges("shop/shop/mail.py")
     with pytest.raises(NotFound, match="may mean 2 things: shop"):
         shop.edges("send")
+    with pytest.raises(NotFound, match="no topic"):  # what is written needs the whole name
+        shop.unrelate("Mail.send", "calls")
 
 
 def test_prose_leads_to_code_in_one_step(shop: hades.Memory) -> None:
