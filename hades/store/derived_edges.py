@@ -98,7 +98,8 @@ _OWN_NAMES = """
 SELECT DISTINCT t.id << 3, t.name, t.kind, e.id << 3 | 1, e.name
 FROM entities e JOIN mentions m ON m.entity = e.id JOIN chunks c ON c.id = m.chunk
 JOIN topics t ON t.id = c.topic
-WHERE ((t.kind = 'paper' AND m.introduces = 1) OR (t.kind = 'code' AND m.introduces = 3))
+WHERE e.kind IN ('paper', 'code_symbol')
+  AND ((t.kind = 'paper' AND m.introduces = 1) OR (t.kind = 'code' AND m.introduces = 3))
 """
 _FOLDER_FILE = re.compile(r"(?:/(?:__init__|index|mod|lib))?\.\w+$")
 _PROSE = f"(c.topic << 3) {_WANTED} OR (m.chunk << 3 | 2) {_WANTED}"

@@ -40,6 +40,15 @@ def shop(tmp_path: Path, memory: hades.Memory) -> hades.Memory:
     return memory
 
 
+def test_postgresql_finds_the_same(postgres: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def load_all():\n    read_one()\n\n\ndef read_one(): ...\n")
+    with hades.open(postgres) as memory:
+        memory.ingest(tmp_path / "a.py")
+        found = memory.ask("What calls read_one?")
+        assert [one.text for one in found.sentences] == ["a.load_all calls a.read_one (a.py:2)"]
+        assert memory.edges("load_all", relation="calls", direction="out")
+
+
 CALLERS = [
     "shop.basket.Basket.total_sum calls shop.prices.net_price (shop/shop/basket.py:6)",
     "tests.test_prices.test_net_price calls shop.prices.net_price (shop/tests/test_prices.py:5)",
