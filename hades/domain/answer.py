@@ -443,4 +443,5 @@ class Answer:
 
     def __str__(self) -> str:
         told = [f"{unlabelled(one.text)} {one.label}" for one in self.sentences]
-        return " ".join([*told, self.shortfall]).rstrip()
+        joint = "\n" if self.recall.intent is Intent.RELATION else " "
+        return joint.join([*told, self.shortfall]).rstrip()
