@@ -63,6 +63,7 @@ def edges(
     First those that were told (`relate`), then those that texts state: `contains`,
     `imports`, `cites` and the like hold as long as the passage they were read in, and
     `documents` leads from prose to the code it names. Their numbers are not above 0.
+    The end of a symbol's name or of a file's path is enough where it means one thing.
     `all=True` also gives those that no longer hold or do not hold yet. `limit` and
     `after` (`edge_place` of the last edge seen) page through a long list.
     """
