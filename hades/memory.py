@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import hades.operations as op
 from hades.domain.address import is_address, is_socket
+from hades.domain.names import paper_id
 from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
 from hades.domain.topics import TOPIC_KINDS
@@ -174,6 +175,22 @@ class View:
         if node is None:
             raise NotFound(f"There is no topic or entity {name!r} in the space {self._space!r}.")
         return node
+
+    def _meant_node(self, name: str) -> int:
+        """What a name means to a reader: also the end of a symbol's or a file's, or an arXiv id."""
+        try:
+            return self._named_node(name)
+        except NotFound:
+            paper, kinds = paper_id(name), ("code", "document")
+            if paper not in (None, name):
+                return self._named_node(paper)
+            called = self._store.derived_edges.called(self._space_id, name, kinds)
+            if not called:
+                raise
+        if len(called) > 1:
+            names = ", ".join(sorted(called.values())[:5])
+            raise NotFound(f"{name!r} may mean {len(called)} things: {names} … Say more of it.")
+        return next(iter(called))
 
     @property
     def _engine(self) -> RecallEngine:

@@ -11,6 +11,7 @@ from hades.cli.render import clean, flat, printable
 from hades.domain.answer import (
     Answer,
     Fact,
+    Intent,
     Interval,
     Note,
     Passage,
@@ -22,7 +23,7 @@ from hades.domain.answer import (
     WorkingSet,
     unlabelled,
 )
-from hades.domain.graph import Node
+from hades.domain.graph import Node, Reason
 from hades.domain.names import own_heading
 from hades.domain.topics import Chunk, Hit
 
@@ -102,6 +103,8 @@ def _fact(console: Console, number: int, fact: Fact, *, explain: bool) -> None:
 def _edge(fact: Fact) -> str:
     """The edge that tells a fact, and why it holds."""
     edge = fact.edge
+    if edge.id <= 0 and edge.provenance is not None:
+        return clean(edge.provenance.chunk)
     return f"edge {edge.id}" + (f"  {flat(edge.evidence)}" if edge.evidence else "")
 
 
@@ -182,6 +185,9 @@ def answer(console: Console, found: Answer) -> None:
     if found.sentences or found.recall.time:
         console.print()
     _time(console, found.recall)
+    if found.recall.intent is Intent.RELATION:
+        cut = [one for one in found.recall.reasons if one.reason is Reason.BUDGET_EXHAUSTED]
+        _reasons(console, cut)
     cited = {one.label: one for one in found.sentences}.values()
     for one in sorted(cited, key=lambda one: (one.kind, one.citation)):
         console.print(f"[dim]{escape(one.label)} {_source(one, found.recall)}[/]")

@@ -28,6 +28,8 @@ class Intent(StrEnum):
     BRIDGE = "bridge"
     """Who or what, by way of something else: the director of the film that …"""
     COMPARE = "compare"
+    RELATION = "relation"
+    """What edges of one kind lead to or from: what calls a function."""
     LOOKUP = "lookup"
     """None of the others: a plain question."""
 
@@ -469,4 +471,5 @@ class Answer:
 
     def __str__(self) -> str:
         told = [f"{unlabelled(one.text)} {one.label}" for one in self.sentences]
-        return " ".join([*told, self.shortfall]).rstrip()
+        joint = "\n" if self.recall.intent is Intent.RELATION else " "
+        return joint.join([*told, self.shortfall]).rstrip()

@@ -57,6 +57,13 @@ _CLUSTER = re.compile(rf"(?s).[{_SIGNS}]*")
 DIGITS = re.compile(r"[0-9]+")
 _NAME_JOINTS = re.compile(r"[/_:\-]|\.(?!\d)")
 _WORD_PARTS = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
+OLD_PAPER_ID = r"(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7}"
+# Tables that took ids for numbers lost zeros and gained digits; they are taken as they are.
+_PAPER_ID = re.compile(
+    r"(?:arxiv:\s?|(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/)?"
+    rf"(\d{{3,4}}\.\d{{1,20}}|{OLD_PAPER_ID})(?:v\d+)?(?:\.pdf)?",
+    re.IGNORECASE,
+)
 _TRAILING_PARENTHESIS = re.compile(r"\([^()]*\)\s*$")
 
 
@@ -228,6 +235,18 @@ def name_parts(name: str) -> list[str]:
             found += parts
         found += [part.lstrip("0") for part in parts if part[0] == "0" and part.strip("0")]
     return found
+
+
+def paper_id(written: str) -> str | None:
+    """The arXiv id in one spelling, without prefix and version; None when it is none.
+
+    >>> paper_id("math/0309136"), paper_id("arXiv:1706.03762v5")
+    ('math/0309136', '1706.03762')
+    >>> paper_id("https://arxiv.org/pdf/1706.03762.pdf"), paper_id("Attention")
+    ('1706.03762', None)
+    """
+    match = _PAPER_ID.fullmatch(written.rstrip(".,;"))
+    return match[1] if match else None
 
 
 def one_line(name: str) -> str:

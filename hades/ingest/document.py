@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -64,7 +65,7 @@ class Link(NamedTuple):
     """An edge a document states, between names. It holds as long as the document does.
 
     An end is a name (an entity), or a topic when it starts with `topic:`.
-    `block` is the number of the block it was read in.
+    `block` is the number of the block it was read in, and `at` the character, where known.
     """
 
     source: str
@@ -73,6 +74,7 @@ class Link(NamedTuple):
     block: int = 0
     evidence: str = ""
     weight: float = 1.0
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,14 @@ def pack_introductions(document: Document, chunks: Sequence[ChunkSpan]) -> bytes
     names: list[tuple[Any, ...]] = [(*name, None) for name in document.names]
     for chunk in chunks:
         names += [(*name, chunk.ordinal) for name in chunk.names]
-    links = [link._replace(block=chunk_of.get(link.block, 0)) for link in document.links]
+    starts = [chunk.start for chunk in chunks]
+
+    def chunk_at(link: Link) -> int:
+        if link.at is None:
+            return chunk_of.get(link.block, 0)
+        return max(0, bisect_right(starts, link.at) - 1)
+
+    links = [link._replace(block=chunk_at(link)) for link in document.links]
     return _pack({"names": names, "links": links, "kind": document.kind})
 
 

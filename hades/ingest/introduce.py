@@ -17,6 +17,7 @@ from hades.domain.names import (
     STOP_WORDS,
     is_identifier,
     name_key,
+    paper_id,
     symbol_tail,
     without_parenthesis,
 )
@@ -102,7 +103,14 @@ class Introducer:
         links = self._store.mentions
         links.add_alias(write, entity, name.text, Origin.ALIAS, chunk)
         other = links.entity(write, self._space, name.text, name.kind, Origin.EXTRACTED)
-        self._same(write, chunk, other, entity)
+        self._same(write, chunk, other, self._plain_id(write, name.text) or entity)
+
+    def _plain_id(self, write: Write, name: str) -> int | None:
+        """The entity of a paper's id, where a name is another spelling of the id."""
+        plain = paper_id(name)
+        if plain is None or plain == name:
+            return None
+        return self._store.mentions.entity(write, self._space, plain, "paper", Origin.EXTRACTED)
 
     def _short_symbols(self, write: Write, stated: Introductions, chunks: Sequence[int]) -> None:
         here: dict[int, list[str]] = {}
@@ -124,7 +132,9 @@ class Introducer:
     ) -> None:
         links, space = self._store.mentions, self._space
         for name, kind in names:
-            links.introduce(write, space, name, kind, Origin.EXTRACTED, [chunk])
+            entity = links.introduce(write, space, name, kind, Origin.EXTRACTED, [chunk])
+            if kind in ("paper", "url"):
+                self._same(write, chunk, entity, self._plain_id(write, name) or entity)
         for long, short in long_forms(text):
             entity = links.introduce(write, space, long, "concept", Origin.EXTRACTED, [chunk])
             links.add_alias(write, entity, short, Origin.ALIAS, chunk)

@@ -36,7 +36,9 @@ _PHRASE = re.compile(
     rf"(?:(?:{_SPACE}(?:{_PARTICLE}{_SPACE}){{0,2}}|[-–]|(?<=\.))(?:{_CAPITAL}|{_NUMBER}))*"
 )
 _QUOTED = re.compile(r"[\"“”]([^\"“”\n]{3,80})[\"“”]")
-_ADDRESS = re.compile(r"https?://[^\s)>\]\"']+|\b(?:arXiv:)?\d{4}\.\d{4,5}\b|\b10\.\d{4,}/\S+")
+_ADDRESS = re.compile(
+    r"https?://[^\s)>\]\"']+|\b(?:arXiv:)?\d{4}\.\d{4,5}(?:v\d+)?\b|\b10\.\d{4,}/\S+"
+)
 _IDENTIFIER = re.compile(
     r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+[A-Z]\w+|[A-Z]{2,}-?\d[\w-]*)\b"
 )

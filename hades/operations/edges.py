@@ -63,6 +63,7 @@ def edges(
     First those that were told (`relate`), then those that texts state: `contains`,
     `imports`, `cites` and the like hold as long as the passage they were read in, and
     `documents` leads from prose to the code it names. Their numbers are not above 0.
+    The end of a symbol's name or of a file's path is enough where it means one thing.
     `all=True` also gives those that no longer hold or do not hold yet. `limit` and
     `after` (`edge_place` of the last edge seen) page through a long list.
     """
@@ -73,7 +74,7 @@ def edges(
     store, space = view._store, view._space_id
     with store.snapshot():
         view._require_space()
-        node = None if name is None else view._named_node(name)
+        node = None if name is None else view._meant_node(name)
         wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
         if limit is not None or after is not None:
             most = NO_LIMIT if limit is None else limit

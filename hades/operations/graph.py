@@ -61,7 +61,7 @@ def paths(
         boosts=dict(map(_boost, boost or ())),
     )
     view._bring_up_to_date(None)
-    ends = view._named_node(source), view._named_node(target)
+    ends = view._meant_node(source), view._meant_node(target)
     with view._engine.query_context(view._where(), nodes=ends) as query:
         return neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
 
@@ -88,7 +88,7 @@ def neighbours(
     from hades.recall import edge_walk, neighbourhood
 
     view._bring_up_to_date(None)
-    node = view._named_node(name)
+    node = view._meant_node(name)
     with view._engine.query_context(view._where(), nodes=[node]) as query:
         if chosen is not None:
             return edge_walk.neighbours(query, node, chosen, limit=limit, hops=hops)
@@ -120,7 +120,7 @@ def subgraph(
     from hades.recall import edge_walk, neighbourhood
 
     view._bring_up_to_date(None)
-    nodes = [view._named_node(name) for name in names]
+    nodes = [view._meant_node(name) for name in names]
     with view._engine.query_context(view._where(), nodes=nodes) as query:
         if chosen is not None:
             return edge_walk.subgraph(query, nodes, chosen, limit=limit, hops=hops)

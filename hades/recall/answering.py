@@ -17,6 +17,7 @@ from hades.recall.beaming import beam_paths
 from hades.recall.conveyance import Sent, conveyance
 from hades.recall.facts import find_facts
 from hades.recall.pathways import Pathways
+from hades.recall.relations import RelationAsked, related_facts
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 from hades.store.records import Phase, PlacedChunk
@@ -36,13 +37,17 @@ def answer(
     space: str,
     encoder: Encoder,
     usual: int,
+    related: RelationAsked | None = None,
 ) -> Recall:
     """The answer object for what was found; beyond `usual` passages only what is relevant."""
     numbers: dict[str, int] = {}
     chosen = _passages(run, retrieved, numbers, usual)
     paths = _paths(run, retrieved, chosen, numbers)
     with run.stage("facts", run.plan.retriever.timeout_ms) as stage:
-        facts = find_facts(stage, retrieved, encoder, run.plan.facts)
+        if related is None:
+            facts = find_facts(stage, retrieved, encoder, run.plan.facts)
+        else:
+            facts = related_facts(related, retrieved.query, run.plan.facts)
         stage.found = len(facts)
     if not retrieved.are_notes:  # of notes every version was a candidate
         chosen += history.earlier(run, retrieved, chosen, intent)
@@ -58,6 +63,9 @@ def answer(
             facts=facts,
         )
         run.notes += packed.notes
+        if related is not None and len(packed.facts) < len(related.edges):
+            shown = f"{len(packed.facts)} of {len(related.edges)} edges"
+            stage.note(Reason.BUDGET_EXHAUSTED, f"{shown}; all: {related.command}")
         stage.found = len(packed.passages)
         stage.cut = len(chosen) - len(packed.passages)
         stage.coverage = coverage = _coverage(retrieved, _of(packed.passages, numbers))

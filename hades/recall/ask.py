@@ -106,6 +106,10 @@ def answer(
     recall: Recall, encoder: Encoder | None = None, at_most: int = SENTENCES_AT_MOST
 ) -> Answer:
     """The best few sentences of a recall, each with the number of its passage."""
+    if recall.intent is Intent.RELATION:
+        edges = enumerate(recall.facts, start=1)
+        found = (Sentence(one.text, one.score, number, "fact") for number, one in edges)
+        return Answer(recall.question, tuple(found), recall)
     if recall.notes or (recall.facts and not recall.passages):
         return from_notes(recall)
     terms = terms_of(recall.question)

@@ -98,7 +98,7 @@ def _path(start: Node, way: Way) -> Path:
 def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tuple[Edge, Step]]:
     """The chosen edges of a node, each as a step away from it."""
     store, space, as_of = query.store, query.space, query.as_of
-    number = store.entities.node(space, node.name, as_of)
+    number = _node(query, node)
     ways: list[Direction] = ["out", "in"] if chosen.direction == "both" else [chosen.direction]
     for way in ways if number is not None else ():
         for relation in chosen.relations or (None,):
@@ -110,7 +110,13 @@ def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tupl
                     yield edge, step_along(edge, other, forward=way == "out")
 
 
+def _node(query: QueryContext, node: Node) -> int | None:
+    """The number of a node; a passage that documents something stands for its topic."""
+    name = node.name.rpartition("@")[0] if node.kind == "chunk" else node.name
+    return query.store.entities.node(query.space, name, query.as_of)
+
+
 def _degree(query: QueryContext, node: Node) -> int:
-    known = query.store.entities.node(query.space, node.name, query.as_of)
+    known = _node(query, node)
     number = None if known is None else query.graph.number(known)
     return 0 if number is None else int(query.graph.adjacency.of(np.array([number]))[0][0])

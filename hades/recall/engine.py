@@ -24,7 +24,7 @@ from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Floats
 from hades.models.encoder import wait_until_loaded
-from hades.recall import answering, beaming, retrieve
+from hades.recall import answering, beaming, relations, retrieve
 from hades.recall.features import FEATURES
 from hades.recall.intent import (
     PLANNING_PASSAGES,
@@ -74,9 +74,12 @@ class RecallEngine:
         """The answer object for a question."""
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
         intent, evidence = read_intent(asked)
+        relation = relations.relation_asked(self._store, where, asked)
+        if relation is not None:
+            intent, evidence = Intent.RELATION, f"it asks for {relation}"
         chosen = choose_mode(asked) if mode is None else _mode(mode)
         made, notes = _usual_plan(intent, chosen)
-        if mode is None and asks_for_list(asked):
+        if mode is None and (relation is not None or asks_for_list(asked)):
             made, notes = make_plan(made, {"final_context": PLANNING_PASSAGES})
         usual = made.final_context
         if plan is not None:
@@ -102,8 +105,9 @@ class RecallEngine:
                 if then := _source_moment(where, query, asks):
                     query = moment.enter_context(self.query_context(then, on_progress, asked))
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
+            related = None if relation is None else relations.lead(run, found, relation)
             said = (intent, evidence, chosen, where.space_name)
-            return answering.answer(run, found, *said, self.finder.encoder, usual)
+            return answering.answer(run, found, *said, self.finder.encoder, usual, related)
 
     def rank(
         self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None
@@ -113,6 +117,9 @@ class RecallEngine:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
         with self.query_context(where, on_progress, question) as query:
             found = self._found(where, query, question)
+            relation = relations.relation_asked(self._store, where, question)
+            if relation is not None:
+                relations.lead(Run(UNHURRIED), found, relation)
             scores = system_scores(found, system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
             order = order[np.isfinite(scores[order])]

@@ -186,6 +186,7 @@ _AMOUNT = {
 }
 """Passages, paths and tokens of the context, and tiers (passages and tiers as in seed 004)."""
 
+_FACTS = {Intent.RELATION: 50}
 _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
 """Earlier versions shown; of other questions none."""
 
@@ -196,6 +197,7 @@ def default_plan(intent: Intent, mode: Mode = Mode.EXECUTION) -> Plan:
     return Plan(
         reranker=Reranker(tiers=tiers),
         final_context=passages,
+        facts=_FACTS.get(intent, Plan().facts),
         paths=paths,
         history=_HISTORY.get(intent, 0),
         budget=Budget(tokens=tokens),

@@ -21,6 +21,7 @@ from hades.graph.arrays import Floats, Floats32, Ints
 from hades.graph.beam import BeamPath
 from hades.models.encoder import Encoder
 from hades.recall import candidates
+from hades.recall.code_signs import code_signs
 from hades.recall.named import names_in
 from hades.recall.notes import (
     NOTE_FEATURES,
@@ -295,7 +296,7 @@ def _rank_passages(
     recent: bool,
 ) -> _Group:
     """Passages of documents, code and conversations, ranked."""
-    signals, features, recency = retrieved.signals, None, None
+    signals, features, recency, signs = retrieved.signals, None, None, None
     few = len(numbers) < RANKED_FROM_CANDIDATES
     if plan.on and not few and not _late(stage, "the ranker"):
         features = candidates.read(
@@ -303,11 +304,12 @@ def _rank_passages(
             *(retrieved.following, retrieved.terms),
         )
         ranked = ranker.rank(features)
+        signs = code_signs(retrieved.query, retrieved.question, numbers)
     else:
         if plan.on and few:
             stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
         ranked = _unranked(ranker, signals, numbers, plan.tiers)
-    scores = ranked.scores
+    scores = ranked.scores if signs is None else ranked.scores + signs
     if recent:
         recency = _recency(retrieved.query, numbers)
         scores = scores + RECENT_WEIGHT * recency

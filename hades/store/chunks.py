@@ -339,6 +339,15 @@ class Chunks:
         )
         return {chunk: heading or "" for chunk, heading in rows}
 
+    def sources(self, chunks: Sequence[int]) -> dict[int, tuple[str, str, str]]:
+        """Of chunks: the topic, its kind, and the heading."""
+        rows = self._database.rows(
+            "SELECT c.id, t.name, t.kind, coalesce(c.heading, '') FROM chunks c "
+            "JOIN topics t ON t.id = c.topic WHERE c.id = ANY(?)",
+            list(chunks),
+        )
+        return {chunk: (topic, kind, heading) for chunk, topic, kind, heading in rows}
+
     def notes(self, chunks: Sequence[int]) -> set[int]:
         """Those of the chunks that are parts of notes."""
         return set(

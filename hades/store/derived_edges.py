@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hades.domain.graph import Edge, Node, NodeKind, Provenance
-from hades.domain.names import is_identifier, symbol_tail
+from hades.domain.names import is_identifier, name_key, symbol_tail
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.weights import aged_weight, initial_weight
 from hades.store.chunks import Chunks
@@ -79,6 +79,29 @@ JOIN chunks c ON c.id = m.chunk JOIN topics t ON t.id = c.topic AND t.kind != 'c
 JOIN presences p ON p.chunk = m.chunk JOIN presences q ON q.chunk = s.chunk
 WHERE {_there("p")} AND {_there("q")}
 """
+# Prose has identifiers too: only what code defines, calls or imports is a symbol of code.
+_CALLED = """
+SELECT e.id << 3 | 1, e.name FROM entities e WHERE e.space = :space AND e.kind = 'code_symbol'
+  AND (e.name LIKE :tail OR e.name LIKE :again) AND (
+    EXISTS (SELECT 1 FROM mentions m WHERE m.entity = e.id AND m.introduces = 3)
+    OR EXISTS (SELECT 1 FROM derived_edges l WHERE l.source = e.id << 3 | 1)
+    OR EXISTS (SELECT 1 FROM derived_edges l WHERE l.target = e.id << 3 | 1))
+UNION SELECT e.id << 3 | 1, CAST(:name AS TEXT) FROM entities e
+JOIN derived_edges l ON l.target = e.id << 3 | 1 JOIN relations r ON r.id = l.relation
+WHERE e.space = :space AND e.key = :key AND r.name IN ('calls', 'imports')
+UNION SELECT t.id << 3, t.name FROM topics t
+WHERE t.space = :space AND t.name LIKE :tail AND t.kind = ANY(:kinds)
+"""
+# A paper is known by its title, a file of code by its module: what is stated of one is stated
+# of the other.
+_OWN_NAMES = """
+SELECT DISTINCT t.id << 3, t.name, t.kind, e.id << 3 | 1, e.name
+FROM entities e JOIN mentions m ON m.entity = e.id JOIN chunks c ON c.id = m.chunk
+JOIN topics t ON t.id = c.topic
+WHERE e.kind IN ('paper', 'code_symbol')
+  AND ((t.kind = 'paper' AND m.introduces = 1) OR (t.kind = 'code' AND m.introduces = 3))
+"""
+_FOLDER_FILE = re.compile(r"(?:/(?:__init__|index|mod|lib))?\.\w+$")
 _PROSE = f"(c.topic << 3) {_WANTED} OR (m.chunk << 3 | 2) {_WANTED}"
 _OF_SYMBOL = f"(s.whole << 3 | 1) {_WANTED}"
 _DOCUMENTING = {
@@ -98,10 +121,31 @@ class DerivedEdges:
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """The derived edges wanted, as of a moment, in the order they were read."""
-        edges, _ = self.page(space, wanted, as_of)
-        return edges + self.documents(space, wanted, as_of)
+        return [edge for _, edge in self.placed(space, wanted, as_of)]
 
-    def page(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> tuple[list[Edge], int | None]:
+    def placed(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[tuple[int, Edge]]:
+        """The same, each after the chunk it stands in."""
+        return self.page(space, wanted, as_of)[0] + self.documents(space, wanted, as_of)
+
+    def called(self, space: int, name: str, kinds: Sequence[str] = ("code",)) -> dict[int, str]:
+        """The symbols of code and the files that a name may mean: theirs, or the end of theirs."""
+        if not name or "\\" in name:
+            return {}
+        values = {"space": space, "name": name, "key": name_key(name), "kinds": list(kinds)}
+        rows = self._database.rows(_CALLED, **values, tail=f"%{name}", again=f"%{name}#%")
+        return {node: own for node, own in rows if _ends_with(node, own, name)}
+
+    def symbols_of(self, topics: Sequence[int]) -> list[int]:
+        """What files of code contain, as nodes."""
+        return self._database.column(
+            "SELECT DISTINCT l.target FROM chunks c JOIN derived_edges l ON l.chunk = c.id "
+            "JOIN relations r ON r.id = l.relation WHERE r.name = 'contains' AND c.topic = ANY(?)",
+            [node >> 3 for node in topics],
+        )
+
+    def page(
+        self, space: int, wanted: EdgeFilter, as_of: AsOf
+    ) -> tuple[list[tuple[int, Edge]], int | None]:
         """Those that stand in a text, and the last number read where there may be more."""
         ends = "" if wanted.node is None else f" AND {touching('l', wanted.direction)}"
         values = self._values(space, wanted, as_of)
@@ -119,10 +163,10 @@ class DerivedEdges:
     def between(self, space: int, source: int, target: int, as_of: AsOf) -> list[Edge]:
         """Those that texts state from one node to another."""
         values = self._values(space, EdgeFilter(node=source), as_of)
-        values["targets"] = self._nodes(space, target, as_of)
+        values["targets"] = self.nodes(space, [target], as_of)
         ends = f"{touching('l', 'out')} AND l.target = ANY(:targets)"
         rows = self._database.rows(f"{_SELECT}{_FROM} AND {ends} ORDER BY l.id", **values)
-        return self._edges(space, rows, as_of, any_time=False)
+        return [edge for _, edge in self._edges(space, rows, as_of, any_time=False)]
 
     def is_documented(self, chunk: int, entity: int) -> bool:
         """Whether a chunk that mentions an entity is prose, and the entity a symbol of code."""
@@ -131,7 +175,7 @@ class DerivedEdges:
             "WHERE e.id = ? AND e.kind = 'code_symbol' AND c.id = ? AND t.kind != 'code'",
             *(entity, chunk),
         )
-        return name is not None and _said(self._chunks.texts([chunk])[chunk], name) is not None
+        return name is not None and where_said(self._chunks.texts([chunk])[chunk], name) is not None
 
     def add(
         self,
@@ -157,7 +201,7 @@ class DerivedEdges:
             *(evidence or None, json.dumps(dict(components)) if components else None, instead_of),
         )
 
-    def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
+    def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[tuple[int, Edge]]:
         """Those that follow from mentions, from prose to code."""
         if wanted.relation not in (None, DOCUMENTS):
             return []
@@ -171,26 +215,37 @@ class DerivedEdges:
             "known": known,
             "any": wanted.any_time,
             "relation": wanted.relation,
-            "nodes": self._nodes(space, wanted.node, as_of),
+            "nodes": self.nodes(space, (wanted.node, *wanted.also), as_of),
             "beyond": wanted.beyond,
             "limit": wanted.limit,
         }
 
-    def _nodes(self, space: int, node: int | None, as_of: AsOf) -> list[int]:
-        """The node itself, what is one with it, and the topics they are the subject of."""
-        if node is None:
-            return []
-        nodes = self._entities.same_as(space, node, as_of)
-        topics = self._database.column(
-            "SELECT id FROM topics WHERE entity = ANY(?)",
-            [one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY],
-        )
-        return [*nodes, *(topic << 3 | NodeKind.TOPIC for topic in topics)]
+    def nodes(self, space: int, wanted: Iterable[int | None], as_of: AsOf) -> list[int]:
+        """The nodes themselves, what is one with them, and the topics they are the names of."""
+        nodes = [
+            same
+            for node in wanted
+            if node is not None
+            for same in self._entities.same_as(space, node, as_of)
+        ]
+        entities = [one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY]
+        subject_of = "SELECT id << 3 FROM topics WHERE entity = ANY(?)"
+        nodes += self._database.column(subject_of, entities)
+        topics = [one >> 3 for one in nodes if one & 7 == NodeKind.TOPIC]
+        rows = self._database.rows(f"{_OWN_NAMES} AND t.id = ANY(?)", topics)
+        rows += self._database.rows(f"{_OWN_NAMES} AND e.id = ANY(?)", entities)
+        for topic, path, kind, entity, name in rows:
+            if kind == "paper" or _is_module(path, name):
+                nodes += [topic, entity]
+        return list(dict.fromkeys(nodes))
 
-    def _edges(self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool) -> list[Edge]:
+    def _edges(
+        self, space: int, rows: Sequence[Any], as_of: AsOf, *, any_time: bool
+    ) -> list[tuple[int, Edge]]:
         if not rows:
             return []
-        described = self._entities.meant(space, {end for r in rows for end in r[1:4:2]}, as_of)
+        ends = {end for row in rows for end in (row[1], row[3])}
+        described = self._entities.meant(space, ends, as_of)
         labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
         texts, valid = self._chunks.texts(sorted(labels)), self._database.moment(as_of)[0]
         edges = []
@@ -201,20 +256,21 @@ class DerivedEdges:
             span = _stating(texts.get(chunk, ""), relation, evidence or "", *names)
             parts = json.loads(components) if components else {}
             aged = aged_weight(relation, weight, parts, (valid - times[0]) / DAY_MICROSECONDS)
-            edges.append(
-                _edge(
-                    -number,
-                    (described[source], relation, described[target]),
-                    _Times(*times),
-                    weight=aged.value,
-                    evidence=evidence or "",
-                    components=aged.components,
-                    provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), *span),
-                )
+            edge = _edge(
+                -number,
+                (described[source], relation, described[target]),
+                _Times(*times),
+                weight=aged.value,
+                evidence=evidence or "",
+                components=aged.components,
+                provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), *span),
             )
+            edges.append((chunk, edge))
         return edges
 
-    def _documents(self, wanted: EdgeFilter, values: dict[str, Any], as_of: AsOf) -> list[Edge]:
+    def _documents(
+        self, wanted: EdgeFilter, values: dict[str, Any], as_of: AsOf
+    ) -> list[tuple[int, Edge]]:
         sql = _SYMBOLS + _NAMED
         if wanted.node is not None:
             sql += _DOCUMENTING[wanted.direction]
@@ -245,11 +301,24 @@ class DerivedEdges:
                 components=weight.components,
                 provenance=Provenance(label, *span),
             )
-        return list(found.values())
+        return [(chunk, edge) for (chunk, *_), edge in found.items()]
 
     def _labels(self, chunks: Iterable[int], as_of: AsOf, *, any_time: bool) -> dict[int, str]:
         valid, known = self._database.moment(as_of)
         return self._chunks.labels(chunks, FOREVER if any_time else valid, known)
+
+
+def _ends_with(node: int, own: str, name: str) -> bool:
+    """Whether a name is that of a symbol or file, or the last parts of it."""
+    own = own.partition("#")[0] if node & 7 else own
+    joints = ".:/" if node & 7 else "/"
+    return own == name or (own.endswith(name) and own[-len(name) - 1] in joints)
+
+
+def _is_module(path: str, name: str) -> bool:
+    """Whether a symbol is the module that a file is: `a.b` of `src/a/b.py`."""
+    stem, steps = _FOLDER_FILE.sub("", path), name.replace("::", "/").replace(".", "/")
+    return f"/{stem}".endswith(f"/{steps}")
 
 
 def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any) -> Edge:
@@ -282,7 +351,7 @@ def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], 
     """Which chunk names which symbol, and where."""
     found = {}
     for chunk, _, name, *_times in rows:
-        span = _said(texts.get(chunk, ""), name)
+        span = where_said(texts.get(chunk, ""), name)
         if span is not None:
             found[chunk, name] = span
     return found
@@ -303,7 +372,7 @@ def _stating(text: str, relation: str, evidence: str, target: str, source: str) 
     return 0, len(text)
 
 
-def _said(text: str, symbol: str) -> tuple[int, int] | None:
+def where_said(text: str, symbol: str) -> tuple[int, int] | None:
     """Where a text names a symbol of code, spelled as it is."""
     for form in spellings(symbol):
         found = form.search(text)

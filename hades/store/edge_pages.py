@@ -49,6 +49,6 @@ def edges_after(
     return found[:limit]
 
 
-def _beyond(after: Place, edges: list[Edge]) -> list[Edge]:
-    placed = sorted((edge_place(edge), at) for at, edge in enumerate(edges))
-    return [edges[at] for place, at in placed if place > after]
+def _beyond(after: Place, edges: list[tuple[int, Edge]]) -> list[Edge]:
+    placed = sorted((edge_place(edge), at) for at, (_, edge) in enumerate(edges))
+    return [edges[at][1] for place, at in placed if place > after]

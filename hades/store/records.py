@@ -116,10 +116,11 @@ class EdgeFilter:
     """Which edges are wanted. `any_time` also gives those that no longer hold.
 
     `exact` looks at the node alone, not at what it was merged with. With a `limit`, those of
-    the next so many numbers above `beyond`, whatever their sign.
+    the next so many numbers above `beyond`, whatever their sign. `also` are more nodes.
     """
 
     node: int | None = None
+    also: tuple[int, ...] = ()
     direction: Direction = "both"
     relation: str | None = None
     target: int | None = None

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from hades.domain.names import OLD_PAPER_ID, paper_id
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.ingest.document import Bad, Block, Document, IntroducedName, Link, Origin
@@ -25,10 +26,7 @@ AUTHORS_AT_MOST = 50
 """Collaborations sign with thousands; beyond this an author says little about a paper."""
 EVIDENCE_CHARACTERS_EACH_SIDE = 60
 
-_OLD_ID = r"(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7}"
-_ID = rf"(?:\d{{4}}\.\d{{4,5}}|{_OLD_ID})"
-# Tables that took ids for numbers lost zeros and gained digits; they are taken as they are.
-_PAPER_ID = re.compile(rf"(?:arxiv:)?(\d{{3,4}}\.\d{{1,20}}|{_OLD_ID})(?:v\d+)?", re.IGNORECASE)
+_ID = rf"(?:\d{{4}}\.\d{{4,5}}|{OLD_PAPER_ID})"
 _CITED = re.compile(
     rf"arxiv(?:\.org/(?:abs|pdf|html)/|\s*[:.]\s*)({_ID})(?:v\d+)?(?!\d)", re.IGNORECASE
 )
@@ -59,16 +57,6 @@ _ESCAPED = re.compile(r"\\([_&%#$])")
 def looks_like_paper(fields: dict[str, Any]) -> bool:
     """Whether a record is the metadata of an arXiv paper."""
     return "abstract" in fields and paper_id(_written_id(fields)) is not None
-
-
-def paper_id(written: str) -> str | None:
-    """The id without prefix and version; None when it is no arXiv id.
-
-    >>> paper_id("1501.02662"), paper_id("math/0309136"), paper_id("arXiv:1706.03762v5")
-    ('1501.02662', 'math/0309136', '1706.03762')
-    """
-    match = _PAPER_ID.fullmatch(written)
-    return match[1] if match else None
 
 
 def read_arxiv(path: Path) -> Iterator[Document | Bad]:

@@ -376,5 +376,5 @@ def _fact_text(edge: Edge) -> str:
 
 
 def _edge(edge: Edge) -> str:
-    """How a told fact is cited."""
-    return f"edge {edge.id}"
+    """How a fact is cited: a told one by its number, a stated one by where it stands."""
+    return f"edge {edge.id}" if edge.id > 0 or not edge.provenance else edge.provenance.chunk

@@ -106,7 +106,7 @@ class LinkFinder:
         if source != target and (source, relation, target) not in self._links:
             block = block_at(self._block_starts, at)
             evidence = one_line(shown[: LONGEST_EVIDENCE_CHARS * 4], LONGEST_EVIDENCE_CHARS)
-            link = Link(source, relation, target, block, evidence, weight)
+            link = Link(source, relation, target, block, evidence, weight, at)
             self._links[source, relation, target] = link
 
     def _contain(self, symbol: Symbol) -> None:

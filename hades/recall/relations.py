@@ -1,0 +1,332 @@
+"""Relations: questions that edges answer completely, such as what calls a function.
+
+Such a question says a relation and names a thing: a symbol of code by its full name or the end
+of it, a file by its path or the end of it, a paper. When nothing has that name it is an ordinary
+question. Each edge found is a fact, and the passages they stand in come first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import numpy as np
+
+from hades.domain.answer import Fact
+from hades.domain.graph import Edge, NodeKind, Reason
+from hades.domain.names import paper_id, symbol_tail
+from hades.domain.sentences import sentences
+from hades.graph.arrays import Ints
+from hades.index.graph_view import is_at
+from hades.recall import belief
+from hades.recall.code_signs import is_log_of_changes, is_test
+from hades.recall.query_context import QueryContext
+from hades.recall.retrieve import Retrieved
+from hades.recall.run import Run
+from hades.recall.search import Where
+from hades.store.derived_edges import where_said
+from hades.store.records import Direction, EdgeFilter, PlacedChunk
+from hades.store.store import Store
+
+CHARACTERS_READ = 300
+"""What is longer is no such question; so the rules take a bounded time."""
+NAMED_AT_MOST, NAMES_TOLD = 50, 5
+"""Things of one short name whose edges are read, and that are named in a sentence."""
+QUOTED_CHARACTERS = 200
+NAMING_BELIEF = 0.5
+"""Of a passage that only names a symbol."""
+
+_ASKED = r"""
+tests in       \btests?\b.{0,40}?\b(?:cover|test|exercis|check|verif|call|us|touch)\w{0,3} <X>$
+tests in       \b(?:tests?|coverage) (?:for|of|on) <X>$
+tests in       ^(?:what|which \w+) (?:tests|covers|exercises) <X>$
+tests in       <IS> (?:unit[- ])?(?:tested|covered)\b
+documents in   <DOCS>(?:says?|about|on|for|of|mentions?|describes?|explains?|documents?) <X>$
+documents in   <IS> (?:documented|described|explained)\b
+extends in     <WHO>(?:extend|subclass|inherit|deriv|implement)\w{0,3}(?: from)? <X>$
+extends in     \b(?:subclasses|children|descendants|derived classes|implementations) of <X>$
+extends out    <DOES> (?:extend|subclass|implement|(?:inherit|derive)(?: from)?)$
+extends out    \b(?:(?:base|parent|super)[- ]?class(?:es)?|bases|parents|ancestors) of <X>$
+imports out    <DOES> import(?:ing)?$
+imports out    \b(?:(?:imports|dependencies) (?:of|in)|imported (?:by|in)) <X>$
+imports in     <WHO>(?:import(?:s|ing)?|importers of) <X>$
+imports in     <IS> imported\b
+cites out      <DOES> cit(?:e|ing)$
+cites out      \bcited (?:by|in) <X>$
+cites in       <WHO>cit(?:e|es|ing) <X>$
+cites in       <IS> cited\b
+calls out      <DOES> (?:call|invoke|use|(?:depend|rely) on)$
+calls out      \b(?:callees of|(?:called|invoked|used) by) <X>$
+calls in       <WHO>(?:call|invok)(?:e|s|es|ing)? <X>$
+calls in       \b(?:callers?|call ?sites?|calls|invocations) (?:of|to|for) <X>$
+calls in       <IS> (?:called|invoked)\b
+uses in        <WHO>(?:(?:us|referenc)(?:e|es|ing)|(?:depend|rel(?:y|ie))(?:s|ing)? on) <X>$
+uses in        \b(?:usages?|uses|references|users) (?:of|to) <X>$
+uses in        <IS> (?:used|referenced)\b
+uses in        \b(?:break|affect|impact)\w{0,3}\b.{0,40}?\b(?:chang|renam|remov|delet|edit)\w+ <X>$
+contains in    <IS> (?:defined|declared|implemented|located)\b
+contains in    \bwhere (?:does|do|can|is|are)(?: i find)? <X>(?: live| come from)?$
+contains in    \b(?:which|what) (?:file|module|class)\b.{0,20}?\b(?:define|contain|ha)s? <X>$
+contains in    \b(?:definition|declaration|location|source(?: code)?) of <X>$
+contains out   <DOES> (?:contain|define|have|declare|provide|export)$
+contains out   \b(?:what|which)\b.{0,40}?\b(?:defined|declared|implemented) in <X>$
+contains out   \b(?:methods|functions|classes|members|symbols)\b.{0,20}?\b(?:of|in|on) <X>$
+"""
+"""The relation, its direction, and how a question is put; the first that fits decides."""
+_PARTS = {
+    "<DOES>": r"\b(?:what|which)\b.{0,40}?\b(?:does|do|is|are|did) <X>",
+    "<WHO>": r"\b(?:who|what|which|where|any\w*|every\w*|all|list|find|show)\b.{0,60}?\b",
+    "<IS>": r"\b(?:where|how|is|are)\b(?: else| all)?(?: is| are| does| do)? <X>(?: being| gets?)?",
+    "<DOCS>": r"\b(?:docs?|documentation|readme|guide|manual)\b.{0,30}?\b",
+    "<X>": "(?P<x>.{1,200}?)",
+}
+_USES = ("calls", "extends", "imports")
+_RELATIONS = {"tests": _USES, "uses": _USES}
+"""What stands for several relations; tests are those of them that stand in tests."""
+
+
+def _rule(line: str) -> tuple[str, Direction, re.Pattern[str]]:
+    relation, direction, rule = line.split(maxsplit=2)
+    for part, pattern in _PARTS.items():
+        rule = rule.replace(part, pattern)
+    return relation, cast("Direction", direction), re.compile(rule, re.IGNORECASE)
+
+
+_RULES = tuple(map(_rule, _ASKED.strip().splitlines()))
+_KINDS = frozenset({"function", "method", "class", "module", "file", "decorator", "exception"})
+_ARTICLES = frozenset({"the", "a", "an", "this", "that", "our"})
+_SMALL_WORDS = _ARTICLES | {"about", "of", "in", "from", "by", "directly", "code", "anywhere"}
+_QUOTED = re.compile(r"[`\"“‘']([^`\"”’']+)[`\"”’']")
+_AROUND = "`\"'“”‘’?!,;:()[]{}<>."
+_CALL = re.compile(r"\(.*|['’]s$")
+_CODE = re.compile(r"\w*[._/:#$]\S*\w\S*|[a-z0-9]+[A-Z]\w*|[A-Z]\w*|\w+\(.*")
+
+
+PlacedEdges = list[tuple[int | None, Edge]]
+"""Edges, each after the chunk it stands in, if it is in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationAsked:
+    """What is asked for: the edges of these relations, to or from these nodes."""
+
+    relations: tuple[str, ...]
+    direction: Direction
+    tests: bool
+    """Only those that stand in tests."""
+    nodes: Mapping[int, str]
+    """What the question names, with full names."""
+    edges: PlacedEdges = field(default_factory=list)
+    """What was found, best first."""
+
+    def __str__(self) -> str:
+        called = [name for name in self.nodes.values() if "#" not in name]  # #2: defined again
+        names = ", ".join(called[:NAMES_TOLD])
+        more = f" and {len(called) - NAMES_TOLD} more" if len(called) > NAMES_TOLD else ""
+        tests = " in tests" if self.tests else ""
+        way = "to" if self.direction == "in" else "from"
+        relations = ", ".join(f"`{one}`" for one in self.relations)
+        return f"{relations} edges{tests} {way} {names}{more}"
+
+    @property
+    def command(self) -> str:
+        """What lists all of them."""
+        relation = f" --relation {self.relations[0]}" if len(self.relations) == 1 else ""
+        name = next(iter(self.nodes.values())) if len(self.nodes) == 1 else "NAME"
+        return f"hades edges {name}{relation} --direction {self.direction}"
+
+
+def relation_asked(store: Store, where: Where, question: str) -> RelationAsked | None:
+    """The relation a question asks for, of something that is known; None: another question."""
+    asked = " ".join(question.split()).rstrip(" ?.!")
+    if len(asked) > CHARACTERS_READ:
+        return None
+    for relation, direction, rule in _RULES:
+        found = rule.search(asked)
+        names = _names(found["x"]) if found else []
+        for said in reversed(names) if relation == "cites" else names:
+            nodes = _meant(store, where, said, names, paper=relation == "cites")
+            if nodes:
+                relations = _RELATIONS.get(relation, (relation,))
+                return RelationAsked(relations, direction, relation == "tests", nodes)
+    return None
+
+
+def _names(words: str) -> list[str]:
+    """What a part of a question may name, as it is written, the likeliest first."""
+    said = [(one, _CALL.sub("", one.strip(_AROUND))) for one in words.split()]
+    code = [name for word, name in said if name and _CODE.fullmatch(word.strip(",;:'\""))]
+    small = {name.lower() for _, name in said}
+    left = [name for _, name in said if name.lower() not in _KINDS | _SMALL_WORDS]
+    # `the cache` is hardly a symbol of that name; `cache` and `the function cache` are.
+    alone = left if len(left) == 1 and (small & _KINDS or not small & _ARTICLES) else []
+    return list(dict.fromkeys([*_QUOTED.findall(words), *code, *alone, words.strip(_AROUND)]))
+
+
+def _meant(
+    store: Store, where: Where, said: str, names: Iterable[str], *, paper: bool
+) -> dict[int, str]:
+    """The nodes that a name may mean, with their full names."""
+    space, as_of = where.space, where.as_of
+    if paper:
+        node = store.entities.node(space, paper_id(said) or said, as_of)
+        return {} if node is None else {node: store.entities.describe(node).name}
+    found = store.derived_edges.called(space, said)
+    if symbol_tail(said) != said:  # `Route.matches`: of several, the one of just that name
+        found = {node: name for node, name in found.items() if name == said} or found
+    for other in names:  # `send of Client`
+        narrowed = {node: name for node, name in found.items() if other != said and other in name}
+        found = narrowed or found
+    # The bare name of a method only stands for those of full names.
+    full = {node: name for node, name in found.items() if symbol_tail(name) != name}
+    kept = sorted((full or found).values(), key=lambda name: (is_test(name), name))
+    # A package passes on what its modules define: then both names mean one node.
+    nodes = (store.entities.node(space, name, as_of) for name in kept[:NAMED_AT_MOST])
+    known = dict.fromkeys(node for node in nodes if node is not None)
+    return {node: one.name for node, one in store.entities.described(known).items()}
+
+
+def lead(run: Run, retrieved: Retrieved, asked: RelationAsked) -> RelationAsked:
+    """Find the edges asked for, and put the passages first that they stand in."""
+    with run.stage("relation") as stage:
+        related = _find(retrieved.query, asked)
+        stage.found = len(related.edges)
+        _put_first(retrieved, related)
+        if not related.edges:
+            stage.note(Reason.NOTHING_NOTED, f"there are no {asked}")
+    return related
+
+
+def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
+    store, nodes, way = query.store.derived_edges, list(asked.nodes), asked.direction
+    files = [node for node in nodes if NodeKind.TOPIC.has(node)]
+    relations = asked.relations
+    if len(files) == len(nodes) and "calls" in relations:
+        relations = ("imports",)  # a file is imported, what it defines is called
+    # What is called on an object of an unknown class is known by its bare name only.
+    bare = [
+        node
+        for tail in {symbol_tail(name) for name in asked.nodes.values()}
+        for node, name in store.called(query.space, tail).items()
+        if name == tail and way == "in"
+    ]
+    found = _edges(query, relations, way, [*nodes, *bare])
+    if not found:
+        found = _edges(query, relations, way, store.symbols_of(files))
+    if asked.tests:
+        found = [one for one in found if is_test(_place(one[1]))]
+    found.sort(key=lambda one: _order(one[1], relations))
+    return replace(asked, relations=relations, edges=found)
+
+
+def _edges(
+    query: QueryContext, relations: Iterable[str], direction: Direction, nodes: Sequence[int]
+) -> PlacedEdges:
+    """The edges of nodes that pass the filters, told ones first."""
+    store, space, as_of = query.store, query.space, query.as_of
+    found: dict[tuple[str, ...], tuple[int | None, Edge]] = {}
+    for relation in relations if nodes else ():
+        wanted = EdgeFilter(nodes[0], tuple(nodes[1:]), direction, relation)
+        edges: PlacedEdges = [*store.derived_edges.placed(space, wanted, as_of)]
+        if query.topics is None:
+            edges = [(None, one) for one in store.edges.find(space, wanted, as_of)] + edges
+        else:
+            shown = query.graph.chunks[_numbers(query, edges)]
+            edges = [one for one in edges if one[0] in shown]
+        for chunk, edge in edges:
+            said = (edge.source.name, relation, edge.target.name, _place(edge))
+            found.setdefault(said, (chunk, edge))
+    return list(found.values())
+
+
+def _place(edge: Edge) -> str:
+    """The topic an edge stands in."""
+    where = edge.provenance.chunk if edge.provenance else edge.source.name
+    return where.rpartition("@")[0] or where
+
+
+def _order(edge: Edge, relations: Sequence[str]) -> tuple[bool, bool, bool, int]:
+    place = _place(edge)
+    tail = symbol_tail(edge.target.name)
+    # A call whose class is not known, and prose that is not about the thing, come later.
+    aside = (
+        tail.lower() not in place.lower()
+        if edge.relation == "documents"
+        else (edge.relation == "calls" and tail == edge.target.name)
+    )
+    return is_log_of_changes(place), aside, is_test(place), relations.index(edge.relation)
+
+
+def _numbers(query: QueryContext, edges: PlacedEdges) -> Ints:
+    """The numbers of the chunks that edges stand in and that may be shown, in their order."""
+    ids = np.array([chunk for chunk, _ in edges if chunk is not None], np.int64)
+    at = np.searchsorted(query.graph.chunks, ids)
+    at = at[is_at(query.graph.chunks, at, ids)]
+    return np.array(list(dict.fromkeys(at[query.mask[at]].tolist())), np.int64)
+
+
+def _put_first(retrieved: Retrieved, related: RelationAsked) -> None:
+    query = retrieved.query
+    first = _numbers(query, related.edges)
+    sure = np.full(len(first), max((edge.weight for _, edge in related.edges), default=0.0))
+    if "calls" in related.relations:  # a function may be handed on without a call
+        naming = np.setdiff1d(_naming(query, related), first)
+        first = np.concatenate([first, naming])
+        sure = np.concatenate([sure, np.full(len(naming), NAMING_BELIEF)])
+    rest = ~np.isin(retrieved.numbers, first)
+    scores = retrieved.scores.max(initial=0.0) + np.arange(len(first), 0, -1)
+    retrieved.numbers = np.concatenate([first, retrieved.numbers[rest]])
+    retrieved.scores = np.concatenate([scores, retrieved.scores[rest]])
+    retrieved.belief = np.concatenate([sure, retrieved.belief[rest]])
+    retrieved.features = retrieved.recency = None
+    retrieved.are_notes = False
+
+
+def _naming(query: QueryContext, asked: RelationAsked) -> Ints:
+    """The passages of code that name a symbol."""
+    graph = query.graph
+    known = [one for one in map(graph.number, asked.nodes) if one is not None]
+    found = np.unique(graph.adjacency.of(np.array(known, np.int64))[1])
+    found = found[found < graph.first_entity]
+    found = found[query.mask[found]]
+    sources = query.store.chunks.sources(graph.chunks[found].tolist())
+    wanted = [
+        kind == "code" and (is_test(topic) or not asked.tests)
+        for topic, kind, _ in map(sources.__getitem__, graph.chunks[found].tolist())
+    ]
+    return found[np.array(wanted, np.bool_)]
+
+
+def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> list[Fact]:
+    """The first edges said in words, each with its place."""
+    edges = related.edges[:limit]
+    ids = [chunk for chunk, _ in edges if chunk is not None]
+    placed = query.store.chunks.find(ids, query.as_of)
+    facts = []
+    for chunk, edge in edges:
+        held = belief.interval(belief.of_probability(edge.weight))
+        text = _said(edge, placed.get(chunk) if chunk is not None else None)
+        facts.append(Fact(edge, text, round(edge.weight, 6), held))
+    return facts
+
+
+def _said(edge: Edge, placed: PlacedChunk | None) -> str:
+    """`a.f calls b.g (a.py:12)`; of prose, the sentence that names the symbol."""
+    words = f"{edge.source} {edge.relation} {edge.target}"
+    if placed is None:
+        return words
+    text = placed.chunk.text
+    at, _ = where_said(text, edge.target.name) or (text.find(edge.evidence.split("(")[0]), 0)
+    where = f"{placed.chunk.topic}:{placed.line + text.count(chr(10), 0, max(0, at))}"
+    if edge.relation == "contains":
+        return f"{edge.target} is defined in {where}"
+    if edge.relation == "documents":
+        saying = next((one for one in sentences(text) if edge.evidence in one), text)
+        if saying.startswith("#"):  # what stands below a heading is about it
+            saying = text[text.index(saying) :]
+        return f"{' '.join(saying.split())[:QUOTED_CHARACTERS]} ({where})"
+    if edge.source.kind == "topic":
+        return f"{where} {edge.relation} {edge.target}"
+    return f"{words} ({where})"
