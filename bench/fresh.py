@@ -104,7 +104,7 @@ def write(path: Path, number: int) -> None:
 def _after_a_note(memory: hades.Memory, question: str, is_indexed: bool) -> tuple[Any, Any]:
     """Milliseconds of remembering a note, and of the next recall."""
     name = f"note/{time.time_ns()}"
-    remembered = _ms(lambda: memory.remember(name, f"We asked: {question}"))
+    remembered = _ms(lambda: memory.remember(name, f"Box {name} was packed by Ada."))
     if is_indexed:
         memory.index()
     return remembered, _ms(lambda: memory.recall(question))
