@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,11 @@ def run(*, small: bool = False) -> None:
             ran = subprocess.run(command, env=given, check=True, capture_output=True, cwd=checkout)
             found[name] = json.loads(ran.stdout.splitlines()[-1])
     rows = [(what, *(one[what] for one in found.values())) for what in found["now"]]
-    show(f"A note and a question, {size:,} papers, ms p50 / p95; {busy()}", ("", *found), rows)
+    show(
+        f"A note and a question, {size:,} papers, ms p50 / p95 (processor); {busy()}",
+        ("", *found),
+        rows,
+    )
 
 
 def measure(path: Path, papers: Path, count: int) -> dict[str, str]:
@@ -62,12 +67,12 @@ def measure(path: Path, papers: Path, count: int) -> dict[str, str]:
         for question in asked:  # texts and names are kept from here on
             memory.recall(question)
         alone = np.array([_ms(lambda q=one: memory.recall(q)) for one in asked])
-        found = {"recall, nothing written": _p50_p95(alone)}
+        found = {"recall, nothing written": _shown(alone)}
         for what, is_indexed in (("", False), (", the note indexed before", True)):
             times = np.array([_after_a_note(memory, one, is_indexed) for one in asked])
-            found[f"the next recall after a note{what}"] = _p50_p95(times[:, 1])
-            found[f"added{what}"] = _p50_p95(times[:, 1] - alone)
-        found["remember"] = _p50_p95(times[:, 0])
+            found[f"the next recall after a note{what}"] = _shown(times[:, 1])
+            found[f"added{what}"] = _shown(times[:, 1] - alone)
+        found["remember"] = _shown(times[:, 0])
         found["questions a second, nobody writes"] = f"{_a_second(memory, asked):.1f}"
         work = [sys.executable, __file__, "write", str(path)]
         writers = [
@@ -96,10 +101,10 @@ def write(path: Path, number: int) -> None:
     print(done)
 
 
-def _after_a_note(memory: hades.Memory, question: str, is_indexed: bool) -> tuple[float, float]:
+def _after_a_note(memory: hades.Memory, question: str, is_indexed: bool) -> tuple[Any, Any]:
     """Milliseconds of remembering a note, and of the next recall."""
     name = f"note/{time.time_ns()}"
-    remembered = _ms(lambda: memory.remember(name, f"We asked: {question}"))
+    remembered = _ms(lambda: memory.remember(name, f"Box {name} was packed by Ada."))
     if is_indexed:
         memory.index()
     return remembered, _ms(lambda: memory.recall(question))
@@ -113,14 +118,16 @@ def _a_second(memory: hades.Memory, asked: Sequence[str]) -> float:
     return done / SECONDS
 
 
-def _ms(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def _ms(call: Callable[[], object]) -> tuple[float, float]:
+    """Milliseconds of a call: wall and processor."""
+    wall, processor = time.perf_counter(), time.process_time()
     call()
-    return (time.perf_counter() - start) * 1e3
+    return (time.perf_counter() - wall) * 1e3, (time.process_time() - processor) * 1e3
 
 
-def _p50_p95(values: Sequence[float] | np.ndarray) -> str:
-    return f"{np.percentile(values, 50):.1f} / {np.percentile(values, 95):.1f}"
+def _shown(times: np.ndarray) -> str:
+    wall, processor = ("{:.1f} / {:.1f}".format(*np.percentile(t, (50, 95))) for t in times.T)
+    return f"{wall} ({processor})"
 
 
 if __name__ == "__main__":

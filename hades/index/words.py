@@ -53,12 +53,11 @@ class Presence(NamedTuple):
 
 
 class Recent(NamedTuple):
-    """A presence that is not in the index yet."""
+    """A presence that is not in the index yet, and how often each stem stands in it."""
 
     presence: Presence
     text: str
     counts: Counter[str]
-    """How often each stem stands in it."""
     length: int
     is_new: bool
     """Whether the index has no older version of it."""
