@@ -60,7 +60,7 @@ from hades.store.records import Problem
 
 if TYPE_CHECKING:
     from hades.client.client import Client
-    from hades.graph.paths import PathScoring
+    from hades.domain.weights import PathScoring
     from hades.operations.pathrag import PathRAG
     from hades.recall.plan import Plan
 
@@ -129,7 +129,7 @@ __all__ = [
 
 
 _LATER = {"Client": "client.client", "Plan": "recall.plan"}
-_LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "graph.paths"}
+_LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
 """Opening a memory needs none of these, and pydantic takes as long to import as all the rest."""
 
 

@@ -2,13 +2,16 @@
 
 w = σ(α·sim + β·type_prior + γ·evidence + δ·freshness). Each part is kept on the edge, so
 that a weight can be explained, aged or learned anew. What is not known is left out.
+`PathScoring` is how whole paths are scored by their edges (seeds 000 and 002).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hades.errors import InvalidInput
 
 COEFFICIENTS: Mapping[str, float] = {
     "sim": 1.0,
@@ -48,6 +51,7 @@ TAU_DAYS: Mapping[str, float] = {
 """After so many days a freshness is 1/e: what code does changes sooner than who cites whom."""
 TAU_DAYS_OTHERWISE = 1_825.0
 _DECIMALS = 4
+_LEAST_WEIGHT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +99,41 @@ def weight_of(components: Mapping[str, float]) -> float:
     """The weight that parts make together; a part that is missing adds nothing."""
     total = sum(of * components.get(name, 0.0) for name, of in COEFFICIENTS.items())
     return round(1 / (1 + math.exp(-total)), _DECIMALS)
+
+
+@dataclass(frozen=True, slots=True)
+class PathScoring:
+    """How whole paths are scored and which are pruned.
+
+    score = exp(Σ log(max(w·boost·decay, ε)) / (1 + λ(len−2))), 0 to 1, where the weight of an
+    edge into a hub counts 1/(1 + hub_demotion·degree) of itself.
+    """
+
+    decay_rate: float = 0.85
+    """What each edge leaves of a path (seed 000)."""
+    pruning_threshold: float = 0.01
+    """A path with a lower score is left out (seed 000)."""
+    length_penalty: float = 0.0
+    """λ: how much of their length is forgiven to long paths; seed 002 has .3. It divides sums
+    of negative logarithms, so a strong detour comes before a weak direct edge."""
+    hub_demotion: float = 0.005
+    """deg_alpha of seed 002."""
+    boosts: Mapping[str, float] = field(default_factory=dict)
+    """What a relation counts, 0 to 1; one that is not named counts in full."""
+
+    def __post_init__(self) -> None:
+        shares = (self.decay_rate, self.pruning_threshold, self.length_penalty)
+        if not all(0 <= one <= 1 for one in (*shares, *self.boosts.values())):
+            raise InvalidInput("Decay, threshold, length penalty and boosts are from 0 to 1.")
+        if not 0 <= self.hub_demotion < math.inf:
+            raise InvalidInput("The demotion of hubs is 0 or more.")
+
+    def score(
+        self, relations: Sequence[str], weights: Sequence[float], degrees: Iterable[int] = ()
+    ) -> float:
+        """The score of a path by its edges; `degrees` are those of the nodes it leads through."""
+        logs = -sum(math.log1p(self.hub_demotion * degree) for degree in degrees)
+        for relation, weight in zip(relations, weights, strict=True):
+            kept = min(weight, 1.0) * self.boosts.get(relation, 1.0) * self.decay_rate
+            logs += math.log(max(kept, _LEAST_WEIGHT))
+        return math.exp(logs / max(1 + self.length_penalty * (len(weights) - 2), _LEAST_WEIGHT))

@@ -5,8 +5,6 @@ comes first. For each number of arcs a table says the best that can still come f
 node, so that the search goes straight for the best paths. Only what lies near either end is
 looked at: a node of a path of L arcs is at most half of L away from one of its ends.
 
-`PathScoring` then orders them by what seeds 000 and 002 say of paths.
-
 Logarithms are counted in whole units of 2⁻⁴⁰, so that equal sums are equal and ties go to
 the path with fewer arcs, then the smaller numbers, whatever the order of adding up.
 """
@@ -15,8 +13,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
@@ -28,44 +26,6 @@ EPSILON = 1e-6
 STEPS = 200_000
 """The search is given up after so many prefixes: about a second."""
 _UNITS = 2**40
-
-
-@dataclass(frozen=True, slots=True)
-class PathScoring:
-    """How whole paths are scored and which are pruned.
-
-    score = exp(Σ log(max(w·boost·decay, ε)) / (1 + λ(len−2))), 0 to 1, where the weight of an
-    edge into a hub counts 1/(1 + hub_demotion·degree) of itself.
-    """
-
-    decay_rate: float = 0.85
-    """What each edge leaves of a path (seed 000)."""
-    pruning_threshold: float = 0.01
-    """A path with a lower score is left out (seed 000)."""
-    length_penalty: float = 0.0
-    """λ: how much of their length is forgiven to long paths; seed 002 has .3. It divides sums
-    of negative logarithms, so a strong detour comes before a weak direct edge."""
-    hub_demotion: float = 0.005
-    """deg_alpha of seed 002."""
-    boosts: Mapping[str, float] = field(default_factory=dict)
-    """What a relation counts, 0 to 1; one that is not named counts in full."""
-
-    def __post_init__(self) -> None:
-        shares = (self.decay_rate, self.pruning_threshold, self.length_penalty)
-        if not all(0 <= one <= 1 for one in (*shares, *self.boosts.values())):
-            raise InvalidInput("Decay, threshold, length penalty and boosts are from 0 to 1.")
-        if not 0 <= self.hub_demotion < math.inf:
-            raise InvalidInput("The demotion of hubs is 0 or more.")
-
-    def score(
-        self, relations: Sequence[str], weights: Sequence[float], degrees: Iterable[int] = ()
-    ) -> float:
-        """The score of a path by its edges; `degrees` are those of the nodes it leads through."""
-        logs = -sum(math.log1p(self.hub_demotion * degree) for degree in degrees)
-        for relation, weight in zip(relations, weights, strict=True):
-            kept = min(weight, 1.0) * self.boosts.get(relation, 1.0) * self.decay_rate
-            logs += math.log(max(kept, EPSILON))
-        return math.exp(logs / max(1 + self.length_penalty * (len(weights) - 2), EPSILON))
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,13 +147,16 @@ def plain_walk(
     deadline: Deadline | None,
 ) -> Walk:  # fmt: skip
     """The pushes of the kernel, in the same order. Rows are fetched a frontier at a time."""
-    residual: dict[int, float] = dict.fromkeys(seeds.tolist(), 0.0)
+    residual: dict[int, float] = {}
     estimate: dict[int, float] = {}
-    rows.fetch(residual)
+    frontier: list[int] = []
+    waiting: set[int] = set()
+    rows.fetch(seeds.tolist())
     for node, share in zip(seeds.tolist(), shares.tolist(), strict=True):
-        residual[node] += share
-    frontier = [node for node, held in residual.items() if held > epsilon * rows[node][2]]
-    waiting = set(frontier)
+        residual[node] = residual.get(node, 0.0) + share
+        if residual[node] > epsilon * rows[node][2] and node not in waiting:
+            waiting.add(node)
+            frontier.append(node)
     pushes, capped = 0, None
     while frontier and capped is None:
         rows.fetch(other for node in frontier for other in rows[node][0])

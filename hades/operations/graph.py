@@ -53,7 +53,7 @@ def paths(
     """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
-    from hades.graph.paths import PathScoring
+    from hades.domain.weights import PathScoring
     from hades.recall import neighbourhood
 
     scoring = PathScoring(

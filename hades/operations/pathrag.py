@@ -15,8 +15,8 @@ from hades.domain.graph import Node
 from hades.domain.names import one_line
 from hades.domain.rules import clean_number
 from hades.domain.times import TimeLike
+from hades.domain.weights import PathScoring
 from hades.errors import InvalidInput
-from hades.graph.paths import PathScoring
 
 if TYPE_CHECKING:
     from hades.memory import View

@@ -29,6 +29,8 @@ class EdgeChoice:
     least_weight: float = 0.0
 
 
+EDGES_LOOKED_AT = 1_000
+"""Of a node with more edges, those to one other node are left to the search for paths."""
 Way = tuple[tuple[Edge, Step], ...]
 """How a node is reached; its strength is the product of the weights."""
 
@@ -42,6 +44,17 @@ def neighbours(
     return [
         Neighbour(end, len(way), round(_strength(way), 4), _path(start, way)) for end, way in others
     ]
+
+
+def direct(query: QueryContext, source: int, target: int) -> list[Path]:
+    """The edges between two nodes, as paths of one step, strongest first."""
+    start = query.store.entities.describe(source)
+    if _degree(query, start) > EDGES_LOOKED_AT:
+        return []
+    ends = query.store.derived_edges.nodes(query.space, [target], query.as_of)
+    steps = _steps(query, start, EdgeChoice())
+    ways = [(one,) for one in steps if _node(query, one[1].target) in ends]
+    return [_path(start, way) for way in sorted(ways, key=_strength, reverse=True)]
 
 
 def subgraph(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hades.domain.answer import Neighbour, Path, Subgraph, SubgraphEdge, SubgraphNode
 from hades.domain.graph import NodeKind, row_of
+from hades.domain.weights import PathScoring
 from hades.graph.adjacency import Neighbours
-from hades.graph.paths import PathScoring, between
+from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
+from hades.recall.edge_walk import direct
 from hades.recall.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
 from hades.recall.query_context import QueryContext
@@ -43,14 +46,17 @@ def paths(
         decay=scoring.decay_rate,
         barred=_barred(query, {*ends[0], *ends[1]}),
     )
-    writer, scored = PathWriter(query), []
-    for one in found.paths:
-        path = writer.path(one.nodes, 0.0)
-        degrees = graph.adjacency.degrees(np.array(one.nodes[1:-1], np.int64)).tolist()
+    writer = PathWriter(query)
+    # An edge between the two comes first among equals, and once.
+    pool: list[tuple[Path, Sequence[int]]] = [(one, ()) for one in direct(query, source, target)]
+    pool += [(writer.path(one.nodes, 0.0), one.nodes[1:-1]) for one in found.paths]
+    scored: dict[str, Path] = {}
+    for path, through in pool:
+        degrees = graph.adjacency.degrees(np.array(through, np.int64)).tolist()
         score = round(scoring.score(path.edge_types, path.edge_weights, degrees), 6)
         if score >= scoring.pruning_threshold:
-            scored.append(replace(path, reliability=score, score=score))
-    return sorted(scored, key=lambda path: -path.score)[:limit]
+            scored.setdefault(str(path), replace(path, reliability=score, score=score))
+    return sorted(scored.values(), key=lambda path: -path.score)[:limit]
 
 
 def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:

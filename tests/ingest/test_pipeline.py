@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import hades
+from hades.index import space_words
 from hades.ingest import phases
 from hades.ingest.walk import LEADS_OUT
 
@@ -265,7 +266,10 @@ def test_what_is_purged_is_not_found(memory: hades.Memory) -> None:
     assert memory.entities() == []
 
 
-def test_lost_or_damaged_indexes_are_made_anew(folder: Path, tmp_path: Path) -> None:
+def test_lost_or_damaged_indexes_are_made_anew(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(space_words, "MERGED_FROM", 1)
     built = tmp_path / "built"
     built.mkdir()
     with hades.open(built / "m.hades") as memory:

@@ -37,7 +37,7 @@ def test_what_is_stated_wins_over_being_mentioned_together(
     )
     assert ways(memory, "src/cache.py", "os")[0] == "src/cache.py --[imports]--> os"
     assert ways(memory, "guide.md", "cache.drop_all")[0] == (
-        "guide.md@1#0 --[documents]--> drop_all --[same as]--> cache.drop_all"
+        "guide.md --[documents]--> cache.drop_all"
     )
     memory.remember("people", "Ann Smith and Bob Jones had lunch.")
     assert "mentions" in ways(memory, "Ann Smith", "Bob Jones")[0]
