@@ -20,7 +20,7 @@ import pytest
 from making import UNHURRIED
 
 import hades
-from hades.index import array_store, graph_cache, indexes, tables
+from hades.index import array_store, graph_cache, indexes, space_words, tables
 from hades.ingest.phases import Phase
 
 QUESTION = "Why did the disk of Ada Lovelace fail?"
@@ -74,6 +74,7 @@ def _saved_at_once() -> Iterator[None]:
         patch.setattr(graph_cache, "SAVED_FROM_MENTIONS", 1)
         patch.setattr(tables, "SAVED_AFTER_ROWS", 1)
         patch.setattr(indexes, "SAVED_AFTER_ROWS", 1)
+        patch.setattr(space_words, "MERGED_FROM", 1)
         yield
 
 
