@@ -215,6 +215,8 @@ def main() -> None:
     given = parser.parse_args()
     every = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
     rows: list[dict[str, Any]] = []
+    if given.memories is not None:
+        given.memories.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         for folder in given.folders:
             top = folder.resolve()

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 import hades.operations as op
 from hades.domain.address import is_address, is_socket
+from hades.domain.graph import NodeKind
 from hades.domain.names import paper_id
 from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
 from hades.domain.topics import TOPIC_KINDS
 from hades.errors import InvalidInput, NotFound, Unavailable
-from hades.store.records import Phase, Progress, Write
+from hades.store.records import EdgeFilter, Phase, Progress, Write
 from hades.store.store import Store
 
 if TYPE_CHECKING:
@@ -178,19 +179,29 @@ class View:
 
     def _meant_node(self, name: str) -> int:
         """What a name means to a reader: also the end of a symbol's or a file's, or an arXiv id."""
+        store, space, as_of = self._store, self._space_id, self.as_of
         try:
-            return self._named_node(name)
+            known = self._named_node(name)
         except NotFound:
-            paper, kinds = paper_id(name), ("code", "document")
+            paper = paper_id(name)
             if paper not in (None, name):
                 return self._named_node(paper)
-            called = self._store.derived_edges.called(self._space_id, name, kinds)
+            called = store.derived_edges.called(space, name, ("code", "document"))
             if not called:
                 raise
-        if len(called) > 1:
-            names = ", ".join(sorted(called.values())[:5])
-            raise NotFound(f"{name!r} may mean {len(called)} things: {names} … Say more of it.")
-        return next(iter(called))
+            if len(called) > 1:
+                names = ", ".join(sorted(called.values())[:5])
+                said = f"{name!r} may mean {len(called)} things: {names} …"
+                raise NotFound(f"{said} Say more of it.") from None
+            return next(iter(called))
+        if not NodeKind.ENTITY.has(known) or store.edges.find(
+            space, EdgeFilter(node=known, limit=1), as_of
+        ):
+            return known
+        # A word of some text is hardly meant where one symbol of code is called so.
+        symbols = store.derived_edges.called(space, name).values()
+        full = {store.entities.node(space, own, as_of) for own in symbols if "." in own}
+        return full.pop() or known if len(full) == 1 else known
 
     @property
     def _engine(self) -> RecallEngine:

@@ -8,15 +8,15 @@ question. Each edge found is a fact, and the passages they stand in come first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
 
 from hades.domain.answer import Fact
-from hades.domain.graph import Edge, NodeKind, Reason
-from hades.domain.names import paper_id, symbol_tail
+from hades.domain.graph import Edge, Node, NodeKind, Provenance, Reason
+from hades.domain.names import name_key, paper_id, symbol_tail
 from hades.domain.sentences import sentences
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
@@ -26,7 +26,7 @@ from hades.recall.query_context import QueryContext
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run
 from hades.recall.search import Where
-from hades.store.derived_edges import where_said
+from hades.store.derived_edges import spellings
 from hades.store.records import Direction, EdgeFilter, PlacedChunk
 from hades.store.store import Store
 
@@ -35,8 +35,11 @@ CHARACTERS_READ = 300
 NAMED_AT_MOST, NAMES_TOLD = 50, 5
 """Things of one short name whose edges are read, and that are named in a sentence."""
 QUOTED_CHARACTERS = 200
-NAMING_BELIEF = 0.5
-"""Of a passage that only names a symbol."""
+NAMES, NAMING_WEIGHT = "names", 0.5
+"""A passage of code that only names a symbol: a call on an object of an unknown class, a function
+that is handed on, an exception that is caught."""
+NAMING_AT_MOST = 500
+"""A word that more passages say tells nothing."""
 
 _ASKED = r"""
 tests in       \btests?\b.{0,40}?\b(?:cover|test|exercis|check|verif|call|us|touch)\w{0,3} <X>$
@@ -99,6 +102,7 @@ _KINDS = frozenset({"function", "method", "class", "module", "file", "decorator"
 _ARTICLES = frozenset({"the", "a", "an", "this", "that", "our"})
 _SMALL_WORDS = _ARTICLES | {"about", "of", "in", "from", "by", "directly", "code", "anywhere"}
 _QUOTED = re.compile(r"[`\"“‘']([^`\"”’']+)[`\"”’']")
+_INTRODUCES = ("def ", "async def ", "class ", "import ", "from ", "function ", "func ", "fn ")
 _AROUND = "`\"'“”‘’?!,;:()[]{}<>."
 _CALL = re.compile(r"\(.*|['’]s$")
 _CODE = re.compile(r"\w*[._/:#$]\S*\w\S*|[a-z0-9]+[A-Z]\w*|[A-Z]\w*|\w+\(.*")
@@ -133,7 +137,8 @@ class RelationAsked:
     @property
     def command(self) -> str:
         """What lists all of them."""
-        relation = f" --relation {self.relations[0]}" if len(self.relations) == 1 else ""
+        stored = [one for one in self.relations if one != NAMES]
+        relation = f" --relation {stored[0]}" if len(stored) == 1 else ""
         name = next(iter(self.nodes.values())) if len(self.nodes) == 1 else "NAME"
         return f"hades edges {name}{relation} --direction {self.direction}"
 
@@ -217,6 +222,9 @@ def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
         found = _edges(query, relations, way, store.symbols_of(files))
     if asked.tests:
         found = [one for one in found if is_test(_place(one[1]))]
+    if "calls" in relations and way == "in":
+        found += _naming(query, asked, {chunk for chunk, _ in found})
+        relations = (*relations, NAMES)
     found.sort(key=lambda one: _order(one[1], relations))
     return replace(asked, relations=relations, edges=found)
 
@@ -254,7 +262,7 @@ def _order(edge: Edge, relations: Sequence[str]) -> tuple[bool, bool, bool, int]
     aside = (
         tail.lower() not in place.lower()
         if edge.relation == "documents"
-        else (edge.relation == "calls" and tail == edge.target.name)
+        else edge.relation == NAMES or (edge.relation == "calls" and tail == edge.target.name)
     )
     return is_log_of_changes(place), aside, is_test(place), relations.index(edge.relation)
 
@@ -268,13 +276,8 @@ def _numbers(query: QueryContext, edges: PlacedEdges) -> Ints:
 
 
 def _put_first(retrieved: Retrieved, related: RelationAsked) -> None:
-    query = retrieved.query
-    first = _numbers(query, related.edges)
+    first = _numbers(retrieved.query, related.edges)
     sure = np.full(len(first), max((edge.weight for _, edge in related.edges), default=0.0))
-    if "calls" in related.relations:  # a function may be handed on without a call
-        naming = np.setdiff1d(_naming(query, related), first)
-        first = np.concatenate([first, naming])
-        sure = np.concatenate([sure, np.full(len(naming), NAMING_BELIEF)])
     rest = ~np.isin(retrieved.numbers, first)
     scores = retrieved.scores.max(initial=0.0) + np.arange(len(first), 0, -1)
     retrieved.numbers = np.concatenate([first, retrieved.numbers[rest]])
@@ -284,19 +287,42 @@ def _put_first(retrieved: Retrieved, related: RelationAsked) -> None:
     retrieved.are_notes = False
 
 
-def _naming(query: QueryContext, asked: RelationAsked) -> Ints:
-    """The passages of code that name a symbol."""
-    graph = query.graph
-    known = [one for one in map(graph.number, asked.nodes) if one is not None]
-    found = np.unique(graph.adjacency.of(np.array(known, np.int64))[1])
-    found = found[found < graph.first_entity]
-    found = found[query.mask[found]]
-    sources = query.store.chunks.sources(graph.chunks[found].tolist())
-    wanted = [
-        kind == "code" and (is_test(topic) or not asked.tests)
-        for topic, kind, _ in map(sources.__getitem__, graph.chunks[found].tolist())
-    ]
-    return found[np.array(wanted, np.bool_)]
+def _naming(
+    query: QueryContext, asked: RelationAsked, known: Collection[int | None]
+) -> PlacedEdges:
+    """Where code names a symbol without an edge to it."""
+    found: dict[int, Edge] = {}
+    for node, name in asked.nodes.items():
+        said = query.indexes.words.saying(name_key(symbol_tail(name)))
+        if len(said) > NAMING_AT_MOST or not NodeKind.ENTITY.has(node):
+            continue
+        sources = query.store.chunks.sources([one for one in said if one not in known])
+        code = [
+            chunk
+            for chunk, (topic, kind, _) in sources.items()
+            if kind == "code" and (is_test(topic) or not asked.tests)
+        ]
+        target = query.store.entities.describe(node)
+        for chunk, one in query.store.chunks.find(code, query.as_of).items():
+            at = _named_at(one.chunk.text, name)
+            if at is not None:
+                source = Node(NodeKind.TOPIC.label, one.chunk.topic)
+                where = Provenance(one.chunk.id, *at)
+                times = one.valid_from, one.valid_to, one.recorded_at
+                edge = Edge(0, source, NAMES, target, NAMING_WEIGHT, *times, provenance=where)
+                found.setdefault(chunk, edge)
+    shown = query.graph.chunks[_numbers(query, list(found.items()))].tolist()
+    return [(chunk, found[chunk]) for chunk in shown]
+
+
+def _named_at(text: str, symbol: str) -> tuple[int, int] | None:
+    """Where code names a symbol: not where it defines or imports one."""
+    for form in spellings(symbol):
+        for found in form.finditer(text):
+            line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].lstrip()
+            if not line.startswith(_INTRODUCES):
+                return found.span()
+    return None
 
 
 def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> list[Fact]:
@@ -318,8 +344,8 @@ def _said(edge: Edge, placed: PlacedChunk | None) -> str:
     if placed is None:
         return words
     text = placed.chunk.text
-    at, _ = where_said(text, edge.target.name) or (text.find(edge.evidence.split("(")[0]), 0)
-    where = f"{placed.chunk.topic}:{placed.line + text.count(chr(10), 0, max(0, at))}"
+    at = edge.provenance.start if edge.provenance else 0
+    where = f"{placed.chunk.topic}:{placed.line + text.count(chr(10), 0, at)}"
     if edge.relation == "contains":
         return f"{edge.target} is defined in {where}"
     if edge.relation == "documents":
@@ -327,6 +353,8 @@ def _said(edge: Edge, placed: PlacedChunk | None) -> str:
         if saying.startswith("#"):  # what stands below a heading is about it
             saying = text[text.index(saying) :]
         return f"{' '.join(saying.split())[:QUOTED_CHARACTERS]} ({where})"
+    if edge.relation == NAMES:  # it may be another of that name
+        return f"{where} {NAMES} {symbol_tail(edge.target.name)}"
     if edge.source.kind == "topic":
         return f"{where} {edge.relation} {edge.target}"
     return f"{words} ({where})"

@@ -228,3 +228,19 @@ def test_tests_and_logs_of_changes_are_known_by_their_paths(
     topic: str, test: bool, log: bool
 ) -> None:
     assert (is_test(topic), is_log_of_changes(topic)) == (test, log)
+
+
+def test_code_that_only_names_a_symbol_is_told_last(tmp_path: Path, memory: hades.Memory) -> None:
+    folder = tmp_path / "box"
+    folder.mkdir()
+    (folder / "lid.py").write_text("class Lid:\n    def unseal(self, how):\n        return how\n")
+    (folder / "use.py").write_text(
+        "def open_all(lids):\n    return [lid.unseal(1) for lid in lids]\n"
+    )
+    (folder / "note.md").write_text("# Lid\n\nA Lid is unsealed by hand.\n")
+    memory.ingest(folder)
+    told = [fact.text for fact in memory.recall("What calls Lid.unseal?").facts]
+    assert told == ["box/use.py:2 names unseal"]
+    assert [str(one) for one in memory.edges("Lid", relation="contains", direction="out")] == [
+        "box.lid.Lid --[contains]--> box.lid.Lid.unseal"
+    ]
