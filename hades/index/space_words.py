@@ -153,7 +153,9 @@ class SpaceWords:
                 if not self._is_current(held, space, *self._store.changefeed.stand()):
                     return
                 merged = self._written(space, held, held.seen, presences)
-        except (*UNREADABLE, HadesError) as error:
+        except HadesError:
+            return  # the memory was closed, or another process holds the index: the next time
+        except UNREADABLE as error:
             _LOG.warning("the index %s cannot be written: %s", self._folder, error)
             return
         with self._lock:
