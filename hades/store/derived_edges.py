@@ -222,12 +222,8 @@ class DerivedEdges:
 
     def nodes(self, space: int, wanted: Iterable[int | None], as_of: AsOf) -> list[int]:
         """The nodes themselves, what is one with them, and the topics they are the names of."""
-        nodes = [
-            same
-            for node in wanted
-            if node is not None
-            for same in self._entities.same_as(space, node, as_of)
-        ]
+        asked = [node for node in wanted if node is not None]
+        nodes = [same for node in asked for same in self._entities.same_as(space, node, as_of)]
         entities = [one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY]
         subject_of = "SELECT id << 3 FROM topics WHERE entity = ANY(?)"
         nodes += self._database.column(subject_of, entities)
@@ -235,7 +231,9 @@ class DerivedEdges:
         rows = self._database.rows(f"{_OWN_NAMES} AND t.id = ANY(?)", topics)
         rows += self._database.rows(f"{_OWN_NAMES} AND e.id = ANY(?)", entities)
         for topic, path, kind, entity, name in rows:
-            if kind == "paper" or _is_module(path, name):
+            # A method may be called as its file is: a bare name is a module's only if asked for.
+            is_asked = symbol_tail(name) != name or entity in asked or topic in asked
+            if kind == "paper" or (is_asked and _is_module(path, name)):
                 nodes += [topic, entity]
         return list(dict.fromkeys(nodes))
 

@@ -244,3 +244,19 @@ def test_code_that_only_names_a_symbol_is_told_last(tmp_path: Path, memory: hade
     assert [str(one) for one in memory.edges("Lid", relation="contains", direction="out")] == [
         "box.lid.Lid --[contains]--> box.lid.Lid.unseal"
     ]
+
+
+def test_a_method_called_as_its_file_is_not_the_module(
+    tmp_path: Path, memory: hades.Memory
+) -> None:
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "open_lid.py").write_text(
+        "import os\n\nclass Lid:\n    def open_lid(self):\n        os.stat('.')\n"
+    )
+    memory.ingest(package)
+    assert memory.edges("Lid.open_lid", relation="imports") == []
+    assert [one.target.name for one in memory.edges("pkg/open_lid.py", relation="imports")] == [
+        "os"
+    ]
