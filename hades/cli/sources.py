@@ -116,6 +116,19 @@ def ingest(
         raise typer.Exit(1)
 
 
+@command(app, "index")
+def index(invocation: Invocation) -> None:
+    """Index what waits, and make all vectors. Stopped by Ctrl-C, it goes on the next time."""
+    with (
+        invocation.opened(create=False) as memory,
+        _telling_what_waits(invocation, memory),
+        invocation.progress() as progress,
+    ):
+        waited = memory.index(progress)
+    said = f"{waited:,} states were indexed." if waited else "Everything was indexed."
+    invocation.show(waited, lambda out: out.print(said))
+
+
 @contextmanager
 def _telling_what_waits(invocation: Invocation, memory: Memory) -> Iterator[None]:
     """Say what is not indexed yet when the user stops it."""

@@ -81,7 +81,7 @@ def ingest(
     )
 
 
-@operation("POST", "/index", role=Role.WRITER, own_route=True, long=True, command="index")
+@operation("POST", "/index", role=Role.WRITER, own_route=True, long=True)
 def index(memory: Memory, on_progress: Progress | None = None) -> int:
     """Index what waits, and make all vectors; how many states waited.
 
