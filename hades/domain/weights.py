@@ -113,7 +113,7 @@ class PathScoring:
     """What each edge leaves of a path (seed 000)."""
     pruning_threshold: float = 0.01
     """A path with a lower score is left out (seed 000)."""
-    length_penalty: float = 0.0
+    length_correction: float = 0.0
     """λ: how much of their length is forgiven to long paths; seed 002 has .3. It divides sums
     of negative logarithms, so a strong detour comes before a weak direct edge."""
     hub_demotion: float = 0.005
@@ -122,9 +122,9 @@ class PathScoring:
     """What a relation counts, 0 to 1; one that is not named counts in full."""
 
     def __post_init__(self) -> None:
-        shares = (self.decay_rate, self.pruning_threshold, self.length_penalty)
+        shares = (self.decay_rate, self.pruning_threshold, self.length_correction)
         if not all(0 <= one <= 1 for one in (*shares, *self.boosts.values())):
-            raise InvalidInput("Decay, threshold, length penalty and boosts are from 0 to 1.")
+            raise InvalidInput("Decay, threshold, length correction and boosts are from 0 to 1.")
         if not 0 <= self.hub_demotion < math.inf:
             raise InvalidInput("The demotion of hubs is 0 or more.")
 
@@ -136,4 +136,4 @@ class PathScoring:
         for relation, weight in zip(relations, weights, strict=True):
             kept = min(weight, 1.0) * self.boosts.get(relation, 1.0) * self.decay_rate
             logs += math.log(max(kept, _LEAST_WEIGHT))
-        return math.exp(logs / max(1 + self.length_penalty * (len(weights) - 2), _LEAST_WEIGHT))
+        return math.exp(logs / max(1 + self.length_correction * (len(weights) - 2), _LEAST_WEIGHT))

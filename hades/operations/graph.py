@@ -40,7 +40,9 @@ def paths(
     hops: Hops = 3,
     decay_rate: Annotated[float, Param("What an edge leaves of a path.", "--decay-rate")] = 0.85,
     pruning_threshold: Annotated[float, Param("The least score.", "--pruning-threshold")] = 0.01,
-    length_penalty: Annotated[float, Param("Forgives length.", "--length-penalty")] = 0.0,
+    length_correction: Annotated[
+        float, Param("How much of its length a path is forgiven.", "--length-correction")
+    ] = 0.0,
     hub_demotion: Annotated[float, Param("How far hubs are demoted.", "--hub-demotion")] = 0.005,
     boost: Annotated[
         Iterable[str] | None, Param("What a relation counts: cites=0.6.", "--boost", characters=300)
@@ -57,7 +59,7 @@ def paths(
     from hades.recall import neighbourhood
 
     scoring = PathScoring(
-        *(decay_rate, pruning_threshold, length_penalty, hub_demotion),
+        *(decay_rate, pruning_threshold, length_correction, hub_demotion),
         boosts=dict(map(_boost, boost or ())),
     )
     view._bring_up_to_date(None)

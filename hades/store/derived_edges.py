@@ -175,7 +175,9 @@ class DerivedEdges:
             "WHERE e.id = ? AND e.kind = 'code_symbol' AND c.id = ? AND t.kind != 'code'",
             *(entity, chunk),
         )
-        return name is not None and where_said(self._chunks.texts([chunk])[chunk], name) is not None
+        return (
+            name is not None and _where_said(self._chunks.texts([chunk])[chunk], name) is not None
+        )
 
     def add(
         self,
@@ -349,7 +351,7 @@ def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], 
     """Which chunk names which symbol, and where."""
     found = {}
     for chunk, _, name, *_times in rows:
-        span = where_said(texts.get(chunk, ""), name)
+        span = _where_said(texts.get(chunk, ""), name)
         if span is not None:
             found[chunk, name] = span
     return found
@@ -370,7 +372,7 @@ def _stating(text: str, relation: str, evidence: str, target: str, source: str) 
     return 0, len(text)
 
 
-def where_said(text: str, symbol: str) -> tuple[int, int] | None:
+def _where_said(text: str, symbol: str) -> tuple[int, int] | None:
     """Where a text names a symbol of code, spelled as it is."""
     for form in spellings(symbol):
         found = form.search(text)

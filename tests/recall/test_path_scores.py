@@ -64,7 +64,7 @@ def test_length_is_forgiven_by_lambda(memory: hades.Memory) -> None:
     for source, target in (("a", "b"), ("b", "c")):
         memory.relate(source, "knows", target, weight=0.5)
     assert ways(memory, "a", "c")[0] == "a --[knows]--> c"
-    assert ways(memory, "a", "c", length_penalty=0.3)[0] == "a --[knows]--> b --[knows]--> c"
+    assert ways(memory, "a", "c", length_correction=0.3)[0] == "a --[knows]--> b --[knows]--> c"
 
 
 def test_relations_are_boosted(memory: hades.Memory) -> None:
