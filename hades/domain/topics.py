@@ -43,6 +43,13 @@ class State:
     level: int = 0
     """Consolidation: 0 raw, 1 daily, 2 weekly, 3 monthly."""
     forgotten: bool = False
+    access_count: int = 0
+    """How often questions used it, as far as that was written down."""
+    last_used: datetime | None = None
+    tier: str = "store"
+    """Where its content lies: `store`, or `archive`, from where it is read on demand."""
+    consolidated_from: tuple[str, ...] = ()
+    """The states a summary was made of."""
 
     @property
     def id(self) -> str:

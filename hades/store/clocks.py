@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 JUMP_AT_MOST_YEARS = 20
 SET_THE_CLOCK = "set the clock right, or if it is right, run `hades check --repair`"
 _YEAR_MICROSECONDS = 365 * DAY_MICROSECONDS
-KNOWN_TIMES = frozenset(("recorded_at", "retired_at", "at", "decided_at", "created_at"))
+KNOWN_TIMES = frozenset(
+    ("recorded_at", "retired_at", "at", "decided_at", "created_at", "last_used")
+)
 VALID_TIMES = frozenset(("valid_from", "valid_to"))
 """The columns of times, on each axis."""
 

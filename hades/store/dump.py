@@ -51,6 +51,8 @@ _TABLES = {
     "sources": _in_order("sources", "topic"),
     "states": _in_order("states", "topic", "version"),
     "pending": _in_order("pending", "state"),
+    "uses": _in_order("uses", "state"),
+    "originals": _in_order("originals", "summary", "state"),
     "chunks": _in_order("chunks", "id"),
     "placements": _in_order("placements", "state", "ordinal"),
     "presences": _in_order("presences", "id"),
@@ -85,6 +87,7 @@ _REFERENCES = {
     "topic": "topics",
     "entity": "entities",
     "state": "states",
+    "summary": "states",
     "chunk": "chunks",
     "superseded_by": "edges",
 }

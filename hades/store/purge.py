@@ -148,15 +148,16 @@ def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]
         edges += _erase_chunk(database, write, chunk, met)
     for entity in met:
         _erase_orphan(database, write, entity)
-    database.run(
-        "DELETE FROM pending WHERE state IN (SELECT id FROM states WHERE topic = ?)", topic
-    )
+    states = "SELECT id FROM states WHERE topic = ?1"
+    for table in ("pending", "uses", "archived"):
+        database.run(f"DELETE FROM {table} WHERE state IN ({states})", topic)
+    database.run(f"DELETE FROM originals WHERE state IN ({states}) OR summary IN ({states})", topic)
     for table in ("heads", "sources"):
         database.run(f"DELETE FROM {table} WHERE topic = ?", topic)
-    states = database.run("DELETE FROM states WHERE topic = ?", topic)
+    gone = database.run("DELETE FROM states WHERE topic = ?", topic)
     _erase_node(database, write, node)
     database.run("DELETE FROM topics WHERE id = ?", topic)
-    return {"topics": 1, "states": states, "chunks": len(chunks), "edges": edges}
+    return {"topics": 1, "states": gone, "chunks": len(chunks), "edges": edges}
 
 
 def _erase_chunk(database: Database, write: Write, chunk: int, met: set[int]) -> int:

@@ -309,10 +309,33 @@ _OWED = """
 CREATE TABLE owed (what TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID
 """
 
+_AGEING = """
+-- How often questions used a state, and when last. It says nothing of the world, so it is
+-- written without a change.
+CREATE TABLE uses (
+  state INTEGER PRIMARY KEY REFERENCES states,
+  count INTEGER NOT NULL,
+  last_used INTEGER NOT NULL
+);
+
+-- What a summary was made of.
+CREATE TABLE originals (
+  summary INTEGER NOT NULL REFERENCES states,
+  state INTEGER NOT NULL REFERENCES states,
+  PRIMARY KEY (summary, state)
+) WITHOUT ROWID;
+CREATE INDEX originals_state ON originals (state);
+
+-- States whose body was moved out to the archive, and the object it lies in.
+CREATE TABLE archived (state INTEGER PRIMARY KEY REFERENCES states, object TEXT NOT NULL);
+CREATE INDEX archived_object ON archived (object)
+"""
+
 STEPS: list[tuple[str, str]] = [
     ("the first release", _TABLES),
     ("owed work", _OWED),
     ("a checksum in every row", ""),
+    ("uses, summaries and the archive", _AGEING),
 ]
 """Name and script of each step; their numbers count from OLDEST. An empty one is for SQLite
 alone, which keeps its code in `sqlite/guards.py`."""

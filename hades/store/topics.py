@@ -49,6 +49,10 @@ class _StateRow(NamedTuple):
     metadata: str | None
     digest: bytes
     body: bytes | None
+    id: int
+    uses: int | None
+    last_used: int | None
+    object: str | None
     valid_to: int | None
     planned: int = 0
     head: bytes | None = None
@@ -58,7 +62,12 @@ class _StateRow(NamedTuple):
         return self.encoding in (DELTA, DELTA_ZIPPED)
 
 
-_STATE = ", ".join(f"s.{name}" for name in _StateRow._fields[:14])
+_STATE = (
+    ", ".join(f"s.{name}" for name in (*_StateRow._fields[:14], "id"))
+    + ", (SELECT u.count FROM uses u WHERE u.state = s.id)"
+    ", (SELECT u.last_used FROM uses u WHERE u.state = s.id)"
+    ", (SELECT a.object FROM archived a WHERE a.state = s.id)"
+)
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
@@ -130,7 +139,7 @@ class Topics:
                 f"The topic {topic!r} was forgotten on {from_micros(row.valid_from):%Y-%m-%d}; "
                 "its history is kept."
             )
-        return _state(topic, row, self._content(topic, row))
+        return _state(topic, row, self._content(topic, row), self._originals(row))
 
     def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State:
         """One version of a topic by its number."""
@@ -139,7 +148,8 @@ class Topics:
         row = self._row(_VERSIONS, topic=topic_id, first=version, last=version, known=known)
         if row is None:
             raise NotFound(f"The topic {topic!r} has no version {version}.")
-        return _state(topic, row, b"" if row.encoding is None else self._content(topic, row))
+        content = b"" if row.encoding is None else self._content(topic, row)
+        return _state(topic, row, content, self._originals(row))
 
     def history(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]:
         """The states of a topic in the order they were recorded."""
@@ -151,7 +161,7 @@ class Topics:
         ):
             found = _StateRow._make((*row, 0, None))
             content = None if found.encoding is None else _checked(topic, found, content)
-            yield _state(topic, found, content or b"")
+            yield _state(topic, found, content or b"", self._originals(found))
 
     def list(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
         """The topics there are as of a moment, by name."""
@@ -390,6 +400,17 @@ class Topics:
             content = unpacked(topic, row.version, encoding, body, content)
         return _checked(topic, row, content)
 
+    def _originals(self, row: _StateRow) -> tuple[str, ...]:
+        """What a summary was made of, as states are cited."""
+        if not row.level:
+            return ()
+        rows = self._database.rows(
+            "SELECT t.name, s.version FROM originals o JOIN states s ON s.id = o.state "
+            "JOIN topics t ON t.id = s.topic WHERE o.summary = ? ORDER BY s.valid_from, s.id",
+            row.id,
+        )
+        return tuple(f"{name}@{version}" for name, version in rows)
+
     def _find(self, space: int, topic: str) -> int | None:
         found: int | None = self._database.value(
             "SELECT id FROM topics WHERE space = ? AND name = ?", space, topic
@@ -426,6 +447,10 @@ def _drafted(draft: Draft) -> _StateRow:
         metadata=json_or_none(draft.metadata),
         digest=b"",
         body=None,
+        id=0,
+        uses=None,
+        last_used=None,
+        object=None,
         valid_to=None,
     )
 
@@ -459,7 +484,7 @@ def _checked(topic: str, row: _StateRow, old: bytes | None) -> bytes:
     return content
 
 
-def _state(topic: str, row: _StateRow, content: bytes) -> State:
+def _state(topic: str, row: _StateRow, content: bytes, originals: tuple[str, ...] = ()) -> State:
     with intact(f"The state {topic}@{row.version}"):
         return State(
             topic,
@@ -474,6 +499,10 @@ def _state(topic: str, row: _StateRow, content: bytes) -> State:
             {} if row.metadata is None else json.loads(row.metadata),
             row.level,
             row.encoding is None,
+            row.uses or 0,
+            from_micros_or_none(row.last_used),
+            "store" if row.object is None else "archive",
+            originals,
         )
 
 

@@ -160,6 +160,7 @@ def test_hades_works_within_the_spaces_of_a_role(
 OF_ALL = {"migrations", "inverses", "encoders", "purged", "owed"}
 """What is not of a space: settings of the whole memory, and bare numbers of erased nodes."""
 POINTS = {"space", "topic", "latest", "state", "chunk", "entity", "node", "source", "target"}
+POINTS |= {"summary"}
 """Columns by which a row belongs to another one."""
 
 
@@ -188,6 +189,12 @@ def attacker(postgres: str, server: Callable[[str], str]) -> str:
                 )
                 memory._store.sources.put(number, "long", space, space.encode(), "note", "")
                 memory._store.set_meta(f"history:{number}:x", space)
+                (state,) = memory._store.database.column(
+                    "SELECT max(id) FROM states WHERE topic = ?", topic >> 3
+                )
+                memory._store.database.insert("uses", state=state, count=1, last_used=1)
+                memory._store.database.insert("originals", summary=state, state=state)
+                memory._store.database.insert("archived", state=state, object=space)
     address = server("attacker")
     grant(read_server_address(postgres), _name(address), "write", "ours")
     return address

@@ -34,14 +34,14 @@ def row_guard(*values: object) -> int:
 
 
 def add_guards(connection: sqlite3.Connection) -> None:
-    """Make every table anew with a column that SQLite fills with a checksum of the row.
+    """Give every table that has none a column that SQLite fills with a checksum of the row.
 
     `heads` has none: it is a copy, and compared with what it is a copy of.
     """
     run = connection.execute
     tables = run(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
-        "AND name NOT IN ('heads', 'sqlite_sequence')"
+        "AND name NOT IN ('heads', 'sqlite_sequence') AND instr(sql, 'row_guard(') = 0"
     ).fetchall()
     for name, sql in tables:
         indexes = run(
@@ -68,7 +68,8 @@ def add_guards(connection: sqlite3.Connection) -> None:
         connection.executemany("INSERT INTO sqlite_sequence VALUES (?, ?)", last)
         for (index,) in indexes:
             run(index)
-    run("INSERT OR IGNORE INTO owed SELECT 'file', '' WHERE EXISTS (SELECT 1 FROM topics)")
+    if "topics" in dict(tables):
+        run("INSERT OR IGNORE INTO owed SELECT 'file', '' WHERE EXISTS (SELECT 1 FROM topics)")
 
 
 DEFINITIONS = "SELECT name, sql FROM sqlite_master ORDER BY name"

@@ -167,11 +167,13 @@ def _migrate(database: SqliteDatabase) -> None:
 def _apply(connection: sqlite3.Connection, clock: Clock) -> None:
     """Run the steps the file has not seen; inside a transaction."""
     done = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    guarded = False
     for number, (name, script) in enumerate(STEPS, start=OLDEST):
+        guarded = guarded or not script
         if number > done:
             for statement in statements(script):
                 connection.execute(statement)
-            if not script:
+            if guarded:
                 add_guards(connection)
             connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
             connection.execute(f"PRAGMA user_version={number}")
