@@ -25,6 +25,7 @@ from hades.recall.code_signs import code_signs
 from hades.recall.named import names_in
 from hades.recall.notes import (
     NOTE_FEATURES,
+    find_succession,
     in_topic_order,
     note_features,
     numbers_apart,
@@ -338,17 +339,14 @@ def _rank_notes(
     """Versions of notes, ranked."""
     query, recency = retrieved.query, None
     notes = read_notes(query, numbers)
-    found = note_features(
-        *(query, retrieved.signals, notes, retrieved.question, retrieved.vector),
-        *(retrieved.terms, retrieved.asks, second),
-    )
+    asked = retrieved.question, retrieved.vector, retrieved.terms, retrieved.asks
+    succession = find_succession(notes, *asked)
+    found = note_features(query, retrieved.signals, notes, *asked, second, succession)
     unranked = ranker, retrieved.signals, notes.numbers, plan.tiers
     ranked = ranker.rank(found) if plan.on else _unranked(*unranked)
     scores = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
     scores = numbers_apart(notes, scores, retrieved.terms)
-    scores, retrieved.superseded = in_topic_order(
-        *(notes, scores, retrieved.question, retrieved.vector, retrieved.terms, retrieved.asks)
-    )
+    scores, retrieved.superseded = in_topic_order(notes, scores, retrieved.asks, succession)
     if recent:
         recency = _recency(query, notes.numbers)
         scores = scores + RECENT_WEIGHT * recency

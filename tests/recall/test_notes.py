@@ -278,3 +278,26 @@ def test_notes_are_found_among_many_documents_and_documents_among_notes(
     found = recalled(notes, "How many boats has the harbour of town 17?")
     assert found.passages[0].chunk.topic.endswith("17.md")
     assert not found.notes
+
+
+def test_versions_that_are_each_about_another_thing_all_hold(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    for line in (
+        "importer listens on port 8401.",
+        "importer belongs to team Heron.",
+        "importer was moved to port 8877; the old one clashed with the proxy.",
+        "The rate limit of importer is now 340 requests a minute.",
+        "importer was handed to team Plover.",
+        "importer now runs in the Odense hall.",
+    ):
+        clock.tick(9 * 86_400)
+        memory.remember("service/importer", line)
+    for question, holds, no_longer in (
+        ("Which port does importer use?", "8877", "8401"),
+        ("Who owns importer?", "Plover", "Heron"),
+        ("Where does importer run?", "Odense", "8877"),
+    ):
+        told = str(memory.ask(question))
+        assert holds in told, question
+        assert no_longer not in told, question
