@@ -108,6 +108,11 @@ class Settings(BaseModel):
         "timeout_s, retries, context_tokens; in the environment as JSON. Later ones take the "
         "place of earlier ones that fail.",
     )
+    model_role: Literal["reader", "writer"] = Field(
+        "writer",
+        description="Who may have `hades serve` call a language model, which may cost money: "
+        "writers, or readers too.",
+    )
     busy_timeout_s: float = Field(
         10.0, ge=0, description="Seconds a write waits for another process before it gives up."
     )

@@ -15,6 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hades.context.tokens import count
+from hades.domain.answer import Usage as Usage
 from hades.errors import Denied, HadesError, InvalidInput, Unavailable
 
 if TYPE_CHECKING:
@@ -34,34 +35,13 @@ COMPLAINT_CHARACTERS = 300
 QUOTED_CHARACTERS = 200
 MESSAGE_TOKENS = 8
 """Marks that a chat template puts around a message, about."""
+OUR_TOKENS = 0.75
+"""Of our tokens to a model's, at least: SmolLM2 has 1.2 for one of ours in English."""
 DEFAULT = "default"
 
 
 class UnusableReply(Unavailable):
     """What the model answered failed the checks, also after the retry."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a call took, retries included; before it, what it takes at most."""
-
-    model: str
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    """In the currency of the settings; None: no price is known."""
-    seconds: float
-
-    def __add__(self, more: Usage) -> Usage:
-        """Both together, under the later one's name."""
-        cost = None if self.cost is None or more.cost is None else self.cost + more.cost
-        return Usage(
-            more.model,
-            self.prompt_tokens + more.prompt_tokens,
-            self.completion_tokens + more.completion_tokens,
-            cost,
-            self.seconds + more.seconds,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +62,24 @@ class ModelTotals:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """A model of the settings, and what it did for this process so far."""
+
+    name: str
+    model: str
+    """What its server calls it."""
+    input_price: float | None
+    output_price: float | None
+    """Of a million tokens."""
+    context_tokens: int
+    totals: ModelTotals
+    answers: bool | None = None
+    """Whether it answers; None: nobody asked it."""
+    why: str = ""
+    """What is wrong where it does not."""
 
 
 _totals: dict[str, ModelTotals] = {}
@@ -106,6 +104,25 @@ def _count(name: str, usage: Usage | None, *, failed: bool = False) -> None:
                 cost=was.cost + (usage.cost or 0.0),
             )
         _totals[name] = replace(was, failures=was.failures + failed)
+
+
+def model_reports(*, check: bool = False) -> list[ModelReport]:
+    """The models of the settings; `check` asks each for a word."""
+    from hades.settings import load_settings
+
+    found = []
+    for one in load_settings().all_models():
+        answers, why = None, ""
+        if check:
+            try:
+                answers = bool(ChatModel([one]).complete("Be brief.", "Say yes.", max_tokens=4))
+            except HadesError as error:
+                answers, why = False, str(error)
+        used = totals().get(one.name, ModelTotals())
+        prices = one.input_price, one.output_price
+        report = ModelReport(one.name, one.model, *prices, one.context_tokens, used, answers, why)
+        found.append(report)
+    return found
 
 
 def open_chat_model(name: str = DEFAULT) -> ChatModel:
@@ -136,10 +153,11 @@ class ChatModel:
         """The name of the one that is asked first."""
         return self._models[0].name
 
-    @property
-    def context_tokens(self) -> int:
-        """How many tokens the one that is asked first reads and writes at most."""
-        return self._models[0].context_tokens
+    def room(self, instructions: str, *, max_tokens: int) -> int:
+        """How many tokens of a text the first model has room for, by our counting."""
+        taken = self.estimate(instructions, "", max_tokens=max_tokens)
+        left = self._models[0].context_tokens - taken.prompt_tokens - max_tokens
+        return int(left * OUR_TOKENS)
 
     def estimate(self, instructions: str, text: str, *, max_tokens: int) -> Usage:
         """The tokens and the cost of a call at most, if the first model answers at once."""

@@ -114,5 +114,6 @@ ModelName = Annotated[
         "The language model to ask: `default` or a name of the settings. Without it none is asked.",
         flag="--model",
         characters=100,
+        calls_model=True,
     ),
 ]
