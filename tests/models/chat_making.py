@@ -59,10 +59,14 @@ class Scripted:
     handler and does what it likes with the connection. `requests` are the bodies it was sent.
     """
 
-    answers: list[Any]
+    answers: list[Any] = field(default_factory=list)
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+
+    def say(self, *answers: Any) -> None:
+        """Answer so from now on; a text is a right reply."""
+        self.answers = [said(one) if isinstance(one, str) else one for one in answers]
 
     def _answer(self) -> Any:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
@@ -71,7 +75,8 @@ class Scripted:
 @contextmanager
 def scripted(*answers: Any) -> Iterator[Scripted]:
     """A server on a real socket that answers as told."""
-    script = Scripted([said(one) if isinstance(one, str) else one for one in answers])
+    script = Scripted()
+    script.say(*answers)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -104,6 +109,14 @@ def scripted(*answers: Any) -> Iterator[Scripted]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def use(monkeypatch: pytest.MonkeyPatch, *servers: Scripted | str, **more: Any) -> None:
+    """Set models a, b, … on these servers."""
+    urls = [one if isinstance(one, str) else one.url for one in servers]
+    models = [{"name": "abc"[at], "url": url, "model": "m"} for at, url in enumerate(urls)]
+    quick: dict[str, Any] = {"retries": 0, "timeout_s": 5}
+    monkeypatch.setenv("HADES_MODELS", json.dumps([one | quick | more for one in models]))
 
 
 def endless(handler: BaseHTTPRequestHandler) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_making import Scripted, drip, endless, half, said, scripted
+from chat_making import drip, endless, half, said, scripted, use
 from pydantic import BaseModel
 
 import hades
@@ -20,14 +20,6 @@ KEY = "sk-secret-0123456789"
 class Person(BaseModel):
     name: str
     age: int
-
-
-def use(monkeypatch: pytest.MonkeyPatch, *servers: Scripted | str, **more: Any) -> None:
-    """Set models a, b, … on these servers."""
-    urls = [one if isinstance(one, str) else one.url for one in servers]
-    models = [{"name": "abc"[at], "url": url, "model": "m"} for at, url in enumerate(urls)]
-    quick: dict[str, Any] = {"retries": 0, "timeout_s": 5}
-    monkeypatch.setenv("HADES_MODELS", json.dumps([one | quick | more for one in models]))
 
 
 def test_a_real_server_answers(chat_server: str) -> None:
