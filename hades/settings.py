@@ -69,7 +69,7 @@ class ModelSetting(BaseModel):
 class Settings(BaseModel):
     """What can be set. Each field is also an environment variable, HADES_ and its name."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
     path: str | None = Field(
         None,

@@ -1,11 +1,13 @@
 """Grounding: whether a sentence that a model wrote stands in the sources it cites.
 
 A sentence is supported when every number, date and name in it stands in what it cites, near the
-words it is said with, when most of its other words do, and when nothing is denied that was said,
-or said that was denied. No model judges, so the limits are plain: who did what to whom is not
-read (`Ann paid Bob` supports `Bob paid Ann`), nor which of two dates belongs to which of two
-events in one sentence, and other words for the same thing count against a sentence. Words of
-English only; a sentence in another language is supported where it repeats its source.
+words it is said with; when most of its other words do, and none stands in the place of another;
+and when nothing is denied that was said, or said that was denied.
+
+No model judges, so the limits are plain. Who did what to whom is not read (`Ann paid Bob` supports
+`Bob paid Ann`), nor which of two dates belongs to which of two events in one sentence. Other words
+for the same thing count against a sentence. It knows words of English; a sentence in another
+language is supported where it repeats its source.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.sentences import sentences
 
-COVERAGE_AT_LEAST = 0.5
+COVERAGE_AT_LEAST = 0.75
 """The share of its words that must stand in the source."""
 NEAR_AT_LEAST = 0.25
 """A sentence of the source that has this share of them is about the same."""
@@ -52,6 +54,8 @@ _MONTH = re.compile(
 _NUMBER_WORDS = dict(
     zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13))  # noqa: SIM905, B905
 )
+_LIGHT = frozenset("takes makes gets goes comes needs".split())  # noqa: SIM905
+_WEEKDAYS = frozenset(f"{day}day" for day in "mon tues wednes thurs fri satur sun".split())  # noqa: SIM905
 _DENIALS = frozenset("not no never none neither nor without nothing nobody hardly".split())  # noqa: SIM905
 _UNDOING = ("un", "in", "dis", "non")
 _ORDINARY = ("ing", "ed", "ly", "tion", "ment", "ness", "ers", "ies", "ity")
@@ -81,6 +85,8 @@ class _Said:
     names: frozenset[str]
     plain: frozenset[str]
     """All words as they stand, in lower case."""
+    beside: frozenset[tuple[str, str]]
+    """Words without endings that stand side by side, apart from small words between them."""
 
 
 def check_sentences(text: str, sources: Mapping[int, str]) -> list[CheckedSentence]:
@@ -129,26 +135,45 @@ def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]
     strangers = said.names - _all(one.plain for one in source)
     if strangers:
         return f"the source does not name {min(strangers)}"
-    there = said.roots.keys() & _all(one.roots.keys() for one in source)
+    there = said.roots.keys() & _all(one.roots for one in source)
     if len(there) < COVERAGE_AT_LEAST * len(said.roots):
         return "the source says something else"
-    return _contradiction(said, near)
+    return _contradiction(said, near) or _exchanged(said, near)
 
 
 def _contradiction(said: _Said, near: list[_Said]) -> str:
-    if any(True in denied for denied in said.roots.values()) and not any(
-        True in denied for one in near for denied in one.roots.values()
-    ):
-        return "the source does not deny it"
+    told: dict[str, set[bool]] = {}
+    for one in near:
+        for root, denied in one.roots.items():
+            told.setdefault(root, set()).update(denied)
     for root, denied in said.roots.items():
-        told = [one.roots[root] for one in near if root in one.roots]
-        if told and not denied & frozenset().union(*told):
-            return f"the source {'says' if True in denied else 'denies'} {root}"
+        if root in told:
+            if not denied & told[root]:
+                return f"the source {'says' if True in denied else 'denies'} {root}"
+            continue
         opposites = {f"{prefix}{root}" for prefix in _UNDOING}
         opposites |= {root.removeprefix(prefix) for prefix in _UNDOING} - {root}
-        opposites.add(_OPPOSITES.get(root, ""))
-        if not told and any(opposites & one.roots.keys() for one in near):
+        opposites |= {other for one, other in _OPPOSITES if one == root}
+        if opposites & told.keys():
             return f"the source says the opposite of {root}"
+    denies = any(True in denied for denied in said.roots.values())
+    if denies and not any(True in denied for denied in told.values()):
+        return "the source does not deny it"
+    return ""
+
+
+def _exchanged(said: _Said, near: list[_Said]) -> str:
+    """A word in the place of another: the red paint, where the source says the blue paint."""
+    known = _all(one.roots for one in near)
+    places: dict[tuple[int, str], set[str]] = {}
+    for pair in {pair for one in near for pair in one.beside}:
+        for at in (0, 1):
+            places.setdefault((at, pair[1 - at]), set()).add(pair[at])
+    for pair in sorted(said.beside):
+        for at in (0, 1):
+            theirs = places.get((at, pair[1 - at]), set())
+            if pair[at] not in known and any(one not in said.roots for one in theirs):
+                return f"the source has another word than {pair[at]} beside {pair[1 - at]}"
     return ""
 
 
@@ -165,18 +190,20 @@ def _root(word: str) -> str:
             break
     if len(plain) > 3 and plain[-1] == plain[-2]:
         plain = plain[:-1]
-    return plain[:-1] + "i" if plain[-1] == "y" else plain.rstrip("e")
+    if len(plain) > 3 and plain[-1] in "ye":
+        plain = plain[:-1] + ("i" if plain[-1] == "y" else "")
+    return plain
 
 
-_OPPOSITE_WORDS = """accept reject approve reject allow forbid enable disable increase decrease
-    rise fall start stop open close add remove pass fail win lose succeed fail faster slower higher
-    lower hot cold true false early late keep drop join leave buy sell grow shrink
-    public private""".split()  # noqa: SIM905
-_OPPOSITES = {
-    _root(one): _root(other)
+_OPPOSITE_WORDS = """accept refuse accept reject approve reject allow forbid enable disable
+    increase decrease rise fall start stop open close add remove pass fail win lose succeed fail
+    faster slower higher lower extend shorten hot cold true false early late keep drop join leave
+    buy sell grow shrink public private""".split()  # noqa: SIM905
+_OPPOSITES = [
+    (_root(one), _root(other))
     for pair in zip(_OPPOSITE_WORDS[::2], _OPPOSITE_WORDS[1::2], strict=True)
     for one, other in (pair, pair[::-1])
-}
+]
 
 
 def _read(sentence: str) -> _Said:
@@ -188,24 +215,29 @@ def _read(sentence: str) -> _Said:
     roots: dict[str, set[bool]] = {}
     names: set[str] = set()
     plain: set[str] = set()
+    beside: set[tuple[str, str]] = set()
     first = True
     for clause in _CLAUSES.split(_VALUE.sub(" ", _MONTH.sub(" ", text))):
-        denied, before = 0, ""
+        denied, before, root = 0, "", ""
         for word in words(clause):
             lower = word.casefold()
             plain |= {lower, f"{before} {lower}"}
             if lower in _NUMBER_WORDS:
                 values.add(str(_NUMBER_WORDS[lower]))
+            elif lower.removesuffix("s") in _WEEKDAYS:
+                values.add(lower.removesuffix("s"))
             elif lower in _DENIALS:
                 denied = DENIED_WORDS + 1
-            elif lower not in STOP_WORDS:
+            elif lower not in STOP_WORDS and lower not in _LIGHT:
                 denied -= denied > 0
-                roots.setdefault(_root(word), set()).add(denied > 0)
+                left, root = root, _root(word)
+                beside |= {(left, root)} if left else set()
+                roots.setdefault(root, set()).add(denied > 0)
                 if word != lower and not (first and lower.endswith(_ORDINARY)):
                     names.add(f"{before} {lower}" if len(word) == 1 and before else lower)
             first, before = False, lower
     kept = {root: frozenset(how) for root, how in roots.items()}
-    return _Said(kept, frozenset(values), frozenset(names), frozenset(plain))
+    return _Said(kept, frozenset(values), frozenset(names), frozenset(plain), frozenset(beside))
 
 
 def _plain_number(text: str) -> str:

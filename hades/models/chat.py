@@ -31,6 +31,8 @@ Result = TypeVar("Result")
 
 REPLY_BYTES_AT_MOST = 2**20
 """Of the body of an answer: a reply of 100,000 tokens fits."""
+TOKEN_CHARACTERS_AT_MOST = 32
+"""A server that writes more than it was asked to is cut off."""
 COMPLAINT_CHARACTERS = 300
 QUOTED_CHARACTERS = 200
 MESSAGE_TOKENS = 8
@@ -241,7 +243,7 @@ class _Endpoint:
                 raise Unavailable(f"{self._address} did not answer: {trouble}.") from None
             except (ValueError, RecursionError):
                 raise UnusableReply(f"{self._address} answered something else than JSON.") from None
-        text = _text_of(done)
+        text = _text_of(done)[: max_tokens * TOKEN_CHARACTERS_AT_MOST]
         usage = self._used(done, [instructions, *texts], text, time.monotonic() - begun)
         _count(self._setting.name, usage)
         if not text.strip():

@@ -2,7 +2,7 @@
 
 Half of them say in other words what the source says; half are wrong in one value, name or
 negation, or are made up. The pairs of every second source (`tuned`) were used to set the bounds
-of `hades.domain.grounding`; the others (`held`) only measure.
+of `hades.domain.grounding`, with the 20 of MORE; the others (`held`) only measure.
 """
 
 PAIRS = [
@@ -304,6 +304,89 @@ PAIRS = [
     (
         "Our contract with Telmar allows termination with a notice of 90 days.",
         "The Telmar contract cannot be terminated.",
+        False,
+    ),
+]
+
+MORE = [
+    (
+        "The pump was serviced by Karin on 4 April.",
+        "The pump was serviced by Karsten on 4 April.",
+        False,
+    ),
+    ("The garden shed is unlocked at night.", "The garden shed is locked at night.", False),
+    ("Omar paid the rent in cash, not by transfer.", "Omar paid the rent by transfer.", False),
+    (
+        "The test suite passes on macOS and fails on Windows.",
+        "The test suite passes on Windows.",
+        False,
+    ),
+    (
+        "Since 2022 the clinic accepts walk-in patients on Mondays.",
+        "The clinic accepts walk-in patients on Tuesdays.",
+        False,
+    ),
+    ("The index is rebuilt hourly.", "The index is rebuilt daily.", False),
+    (
+        "Ravi recommended the blue paint for the hall.",
+        "Ravi recommended the red paint for the hall.",
+        False,
+    ),
+    (
+        "The meeting with Dora was moved from Tuesday to Thursday.",
+        "The meeting with Dora is on Thursday, moved from Tuesday.",
+        True,
+    ),
+    (
+        "Logs are kept for 14 days, then deleted.",
+        "Logs are kept 14 days before they are deleted.",
+        True,
+    ),
+    ("Sam joined the platform team as a lead.", "Sam left the platform team.", False),
+    (
+        "The car insurance with Alva costs 410 euros a year.",
+        "Alva's car insurance is 410 euros per year.",
+        True,
+    ),
+    (
+        "The car insurance with Alva costs 410 euros a year.",
+        "The house insurance with Alva costs 410 euros a year.",
+        False,
+    ),
+    (
+        "Uploads above 50 MB are refused by the gateway.",
+        "The gateway refuses uploads above 50 MB.",
+        True,
+    ),
+    (
+        "Uploads above 50 MB are refused by the gateway.",
+        "The gateway accepts uploads above 50 MB.",
+        False,
+    ),
+    (
+        "Vera teaches chemistry in Graz; her brother teaches physics in Linz.",
+        "Vera teaches chemistry in Graz.",
+        True,
+    ),
+    (
+        "Vera teaches chemistry in Graz; her brother teaches physics in Linz.",
+        "Vera teaches biology in Graz.",
+        False,
+    ),
+    (
+        "The retention period was extended from six to nine months.",
+        "The retention period was extended to nine months.",
+        True,
+    ),
+    (
+        "The retention period was extended from six to nine months.",
+        "The retention period was shortened to nine months.",
+        False,
+    ),
+    ("Nobody was hurt in the fire at the depot.", "The fire at the depot hurt nobody.", True),
+    (
+        "Nobody was hurt in the fire at the depot.",
+        "Several people were hurt in the fire at the depot.",
         False,
     ),
 ]

@@ -1,7 +1,7 @@
 """Grounding: what a model may say of its sources."""
 
 import pytest
-from grounding_pairs import PAIRS
+from grounding_pairs import MORE, PAIRS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,8 +38,13 @@ def test_supported(said: str) -> None:
     [
         ("Approach X was rejected on 2024-01-11 [1].", "does not say 11"),
         ("Approach Z was rejected on 10 January 2024 [1].", "does not name approach z"),
-        ("Approach X was not rejected [1].", "does not deny it"),
-        ("Approach X was accepted on 10 January 2024 [1].", "opposite"),
+        ("Approach X was not rejected [1].", "the source says reject"),
+        ("Approach X, which triggers Bug Y, was rejected in no week [1].", "does not deny it"),
+        ("Approach X was accepted, though it triggers Bug Y [1].", "opposite"),
+        (
+            "Ann Lee owns the shipping service, with 1200 requests a second [2].",
+            "another word than ship beside",
+        ),
         ("Approach X was rejected.", "cites nothing"),
         ("Approach X was rejected [7].", "cites 7, which is not there"),
         ("Approach X was rejected [F7].", "cites -7, which is not there"),
@@ -66,8 +71,9 @@ def test_each_sentence_has_its_own_citations() -> None:
 
 
 def _measured(half: int) -> tuple[float, float]:
-    """Precision and recall on the pairs of every second source."""
+    """Precision and recall on the pairs of every second source: 0 tuned, 1 held."""
     kept = [pair for at, pair in enumerate(PAIRS) if at // 2 % 2 == half]
+    kept += MORE if half == 0 else []
     found = [
         (check_sentences(f"{said[:-1]} [1].", {1: source}), right) for source, said, right in kept
     ]
@@ -78,7 +84,7 @@ def _measured(half: int) -> tuple[float, float]:
 def test_on_sixty_pairs_it_is_sooner_silent_than_wrong() -> None:
     for half in (0, 1):
         precision, recall = _measured(half)
-        assert precision >= 0.8
+        assert precision >= 0.9
         assert recall >= 0.8
 
 
