@@ -84,6 +84,7 @@ class View:
     log = op.maintenance.log
     check = op.maintenance.check
     export = op.maintenance.export
+    models = op.models.models
 
     def __init__(
         self,

@@ -17,7 +17,6 @@ from hades.domain.answer import (
     Passage,
     Path,
     Recall,
-    Sentence,
     StageReport,
     Subgraph,
     WorkingSet,
@@ -179,7 +178,7 @@ def working_set(console: Console, found: WorkingSet) -> None:
 def answer(console: Console, found: Answer) -> None:
     """The sentences that answer, then the facts they are and the places they stand in."""
     for sentence in found.sentences:
-        console.print(f"{flat(unlabelled(sentence.text))} [dim]{escape(sentence.label)}[/]")
+        console.print(f"{flat(unlabelled(sentence.text))} [dim]{escape(sentence.mark)}[/]")
     if found.shortfall:
         console.print(flat(found.shortfall))
     if found.sentences or found.recall.time:
@@ -188,17 +187,29 @@ def answer(console: Console, found: Answer) -> None:
     if found.recall.intent is Intent.RELATION:
         cut = [one for one in found.recall.reasons if one.reason is Reason.BUDGET_EXHAUSTED]
         _reasons(console, cut)
-    cited = {one.label: one for one in found.sentences}.values()
-    for one in sorted(cited, key=lambda one: (one.kind, one.citation)):
-        console.print(f"[dim]{escape(one.label)} {_source(one, found.recall)}[/]")
+    for label in sorted({label for one in found.sentences for label in one.labels}, key=_place_of):
+        console.print(f"[dim]{escape(label)} {_source(label, found.recall)}[/]")
+    if found.fallback:
+        console.print(f"[yellow]extracted, since the model did not help: {flat(found.fallback)}[/]")
+    if found.unsupported:
+        console.print(f"[yellow]unsupported sentences of the model: {found.unsupported}[/]")
+    if found.usage is not None:
+        would = "would take at most, " if found.kind == "dry_run" else ""
+        console.print(f"[dim]{would}{clean(str(found.usage))}[/]")
 
 
-def _source(sentence: Sentence, found: Recall) -> str:
+def _place_of(label: str) -> tuple[bool, int]:
+    """Facts first, then passages, by number."""
+    return label[1] != "F", int(label.strip("[F]"))
+
+
+def _source(label: str, found: Recall) -> str:
     """The fact or passage a sentence was read in."""
-    if sentence.kind == "fact":
-        fact = found.facts[sentence.citation - 1]
+    is_passage, number = _place_of(label)
+    if not is_passage:
+        fact = found.facts[number - 1]
         return f"{_edge(fact)}  belief {_sure(fact.belief)}"
-    passage = found.passages[sentence.citation - 1]
+    passage = found.passages[number - 1]
     return f"{_place(passage)}  {_held(passage)}  belief {_sure(passage.belief)}"
 
 

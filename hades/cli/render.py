@@ -28,6 +28,7 @@ from hades.domain.proposal import Proposal
 from hades.domain.statement import statement
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.ingest.summary import Summary
+from hades.models.chat import ModelReport
 from hades.store.records import Problem
 
 if TYPE_CHECKING:
@@ -168,6 +169,14 @@ neighbours = _listed(
     *("name=node.name", "kind=node.kind", "hops"),
     ("score", lambda one: f"{one.score:.3f}"),
     ("by way of", lambda one: " ".join(str(one.path).split())),
+)
+models = _listed(
+    "no language model is set: HADES_MODEL or `models:` names one",
+    *("name", "model", "reads=context_tokens", "price in=input_price", "price out=output_price"),
+    ("answers", lambda one: {None: "", True: "yes", False: f"no: {one.why}"}[one.answers]),
+    *("calls=totals.calls", "failures=totals.failures"),
+    ("tokens", lambda one: one.totals.prompt_tokens + one.totals.completion_tokens),
+    ("cost", lambda one: f"{one.totals.cost:.6g}"),
 )
 proposals = _listed(
     "nothing waits for approval",
@@ -335,6 +344,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Proposal: proposals,
         Path: answers.paths,
         Neighbour: neighbours,
+        ModelReport: models,
     }
     single: dict[Any, Show] = {
         State: state,

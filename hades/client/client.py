@@ -140,9 +140,10 @@ class RemoteView(View):
         if operation.timed:
             said |= self._as_of()
         path = path_of("spaces", self._space, *parts)
+        patient = operation.long or operation.calls_model(given)
         if not operation.has_body:
-            return HttpCall(operation.verb, path, said, patient=operation.long)
-        return HttpCall(operation.verb, path, body=said, patient=operation.long)
+            return HttpCall(operation.verb, path, said, patient=patient)
+        return HttpCall(operation.verb, path, body=said, patient=patient)
 
     def _all_pages(self, operation: Operation, given: dict[str, Any]) -> list[Any]:
         """A list that comes page after page."""

@@ -430,11 +430,54 @@ class Sentence:
     """The number of the passage, or of the fact, in the recall."""
     kind: str = "passage"
     """`passage` or `fact`."""
+    also: tuple[str, ...] = ()
+    """The labels of what else it rests on, when a model wrote it."""
+    supported: bool = True
+    """False: a model wrote it, and what it cites does not say so."""
 
     @property
     def label(self) -> str:
         """How it is cited: `[1]` a passage, `[F1]` a fact."""
         return f"[F{self.citation}]" if self.kind == "fact" else f"[{self.citation}]"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All that it rests on."""
+        return (self.label, *self.also) if self.supported else ()
+
+    @property
+    def mark(self) -> str:
+        """What stands behind it: its labels, or that it has no support."""
+        return "".join(self.labels) or "[unsupported]"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What calls of a language model took, retries included; before, what they take at most."""
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """In the currency of the settings; None: no price is known."""
+    seconds: float
+
+    def __add__(self, more: Usage) -> Usage:
+        """Both together, under the later one's name."""
+        cost = None if self.cost is None or more.cost is None else self.cost + more.cost
+        return Usage(
+            more.model,
+            self.prompt_tokens + more.prompt_tokens,
+            self.completion_tokens + more.completion_tokens,
+            cost,
+            self.seconds + more.seconds,
+        )
+
+    def __str__(self) -> str:
+        """`smol: 120 tokens read, 30 written, cost 0.00018`."""
+        cost = "" if self.cost is None else f", cost {self.cost:.6g}"
+        tokens = f"{self.prompt_tokens:,} tokens read, {self.completion_tokens:,} written"
+        return f"{self.model}: {tokens}{cost}"
 
 
 def unlabelled(text: str) -> str:
@@ -448,13 +491,25 @@ def unlabelled(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An extractive answer: sentences as they stand in the texts, each cited."""
+    """Sentences as they stand in the texts, or as a model wrote them from these; each cited."""
 
     question: str
     sentences: tuple[Sentence, ...]
     recall: Recall
     unsaid: tuple[str, ...] = ()
     """What the question names and none of the recalled passages does."""
+    kind: str = "extractive"
+    """`extractive`, `model`, or `dry_run`: what a model would take, and no answer."""
+    usage: Usage | None = None
+    """What a model took, also where its reply was of no use."""
+    unsupported: int = 0
+    """Sentences of a model that are not in what they cite: dropped, or marked where asked for."""
+
+    @property
+    def fallback(self) -> str:
+        """Why the sentences are extracted though a model was asked; else empty."""
+        notes = (one for one in self.recall.reasons if one.stage == "model")
+        return next((one.detail for one in notes if one.reason is Reason.FALLBACK), "")
 
     @property
     def shortfall(self) -> str:
@@ -462,7 +517,7 @@ class Answer:
         if self.unsaid:
             named = ", ".join(f"“{name}”" for name in self.unsaid)
             return f"Nothing found says anything of {named}."
-        if self.sentences:
+        if self.sentences or self.kind == "dry_run":
             return ""
         notes = [note for note in self.recall.reasons if note.reason is Reason.NOTHING_NOTED]
         if not notes:
@@ -470,6 +525,6 @@ class Answer:
         return f"{notes[0].detail[:1].upper()}{notes[0].detail[1:]}."
 
     def __str__(self) -> str:
-        told = [f"{unlabelled(one.text)} {one.label}" for one in self.sentences]
+        told = [f"{unlabelled(one.text)} {one.mark}" for one in self.sentences]
         joint = "\n" if self.recall.intent is Intent.RELATION else " "
         return joint.join([*told, self.shortfall]).rstrip()

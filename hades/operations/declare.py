@@ -56,6 +56,8 @@ class Param:
     choices: tuple[str, ...] = ()
     json: bool = False
     """On the command line it is written as JSON."""
+    calls_model: bool = False
+    """Where it is given, a language model is called: that takes long and may cost money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,10 @@ class Operation:
         return self.verb in ("POST", "PUT") and any(
             one.name not in self.in_path for one in self.parameters
         )
+
+    def calls_model(self, given: Mapping[str, Any]) -> bool:
+        """Whether a call with these values calls a language model."""
+        return any(given.get(one.name) for one in self.parameters if one.about.calls_model)
 
     @property
     def tells_progress(self) -> bool:

@@ -9,10 +9,12 @@ from hades.domain.answer import Answer, Mode, Recall
 from hades.domain.graph import Reason
 from hades.domain.rules import clean_number
 from hades.domain.topics import Chunk, Hit
+from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (
     Budget,
     Limit,
+    ModelName,
     Question,
     Since,
     Tag,
@@ -137,30 +139,56 @@ def ask(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    model: ModelName = None,
+    keep_unsupported: Annotated[
+        bool, Param("Mark what the model cannot prove, and keep it.", flag="--keep-unsupported")
+    ] = False,
+    dry_run: Annotated[
+        bool, Param("Only say what the model would take; nothing is sent.", flag="--dry-run")
+    ] = False,
     on_progress: Progress | None = None,
 ) -> Answer:
-    """The sentences that answer a question, each with the passage it stands in."""
-    from hades.recall.ask import answer
+    """The sentences that answer a question, each with the passage it stands in.
 
-    found = recall(
-        view,
-        question,
-        budget=budget,
-        mode=mode,
-        plan=plan,
-        tag=tag,
-        kind=kind,
-        glob=glob,
-        since=since,
-        until=until,
-        on_progress=on_progress,
-    )
+    With a `model` they are its own words, from the packed context alone; each is checked against
+    what it cites, and without one that holds the extracted sentences answer: `fallback` in the
+    answer says why. See `docs/models.md`.
+    """
+    from hades.models.chat import open_chat_model
+    from hades.recall.ask import answer
+    from hades.recall.ask_model import answer_by_model, room_for
+
+    if model is None and (dry_run or keep_unsupported):
+        raise InvalidInput("A dry run, and keeping what is unsupported, need a model: name one.")
+    chat = None if model is None else open_chat_model(model)
+
+    def recalled(budget: int | None) -> Recall:
+        return recall(
+            view,
+            question,
+            budget=budget,
+            mode=mode,
+            plan=plan,
+            tag=tag,
+            kind=kind,
+            glob=glob,
+            since=since,
+            until=until,
+            on_progress=on_progress,
+        )
+
+    found = recalled(budget)
+    if chat is not None and found.tokens > room_for(chat):
+        found = recalled(max(room_for(chat), 50))
     without = any(
         note.reason is Reason.ENCODER_FAILED
         or (note.reason is Reason.TIMEOUT and note.stage == "seeds")
         for note in found.reasons
     )
-    return answer(found, None if without else view._finder.encoder)
+    extracted = answer(found, None if without else view._finder.encoder)
+    if chat is None:
+        return extracted
+    return answer_by_model(extracted, chat, keep=keep_unsupported, dry_run=dry_run)
 
 
 @operation("POST", "/rank", asks=True)

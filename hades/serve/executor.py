@@ -22,6 +22,7 @@ from hades.memory import Memory, View
 from hades.memory import open as open_memory
 from hades.serve.auth.caller import Caller, Role, record_call
 from hades.serve.pool import STOPPING, Pool
+from hades.settings import load_settings
 from hades.store.faults import Busy
 from hades.store.records import Progress
 
@@ -37,6 +38,8 @@ WORK_WAITING = 16
 EXPORTERS = 1
 EXPORTS_WAITING = 8
 """Reads that take long have a pool of their own: readers cannot keep work out."""
+MODEL_CALLS = 8
+"""Calls that wait for a language model do little else: more of them than cores."""
 WORK_WAITS_S = 120.0
 """How long work waits for other processes' writes."""
 TIMEOUT_S = 30.0
@@ -73,6 +76,7 @@ class Executor:
             "write": Pool("write", 1, waiting),
             "work": Pool("work", WORKERS, WORK_WAITING, keeps=True),
             "export": Pool("export", EXPORTERS, EXPORTS_WAITING),
+            "model": Pool("model", MODEL_CALLS, waiting),
             "index": Pool("index", 1, waiting),
             "embed": Pool("embed", 1, waiting),
         }
@@ -128,16 +132,18 @@ class Executor:
         known: str | None = None,
         fresh: bool = False,
         patient: bool = False,
+        model: bool = False,
         role: Role = Role.READER,
     ) -> Result:
         """Do something with the memory as of a time, for reading.
 
         `fresh`: what was written before is indexed first, so that a question finds it.
         `patient`: it may take long, and is done beside the short ones.
+        `model`: it calls a language model, which not everybody may.
         Without a space it is for what is the same in all of them, such as their list.
         """
         record_call(space, writes=False)
-        caller.require(role, space)
+        caller.require(Role[load_settings().model_role.upper()] if model else role, space)
 
         def run(checked: bool) -> Result:
             memory = self._reading if space is None else self._reading.in_space(space)
@@ -147,8 +153,8 @@ class Executor:
                 return call(memory)
             return call(memory.at(valid, known=known))
 
-        pool = self.pools["export" if patient else "read"]
-        timeout_s = None if patient else self._timeout_s
+        pool = self.pools["model" if model else "export" if patient else "read"]
+        timeout_s = None if patient or model else self._timeout_s
         with suppress(_NotIndexed):
             checked = fresh and space is not None and self._writing is not None
             return await pool.call(caller.name, lambda: run(checked), timeout_s)

@@ -24,8 +24,8 @@ FIRST = 20
 FIRST_AT_MOST = 200
 HOPS_AT_MOST = 4
 NAMES_AT_MOST = 50
-LEFT_OUT = {"plan", "on_progress"}
-"""Arguments that are for callers in Python and REST."""
+LEFT_OUT = {"plan", "on_progress", "model", "keep_unsupported", "dry_run"}
+"""Arguments that are for callers in Python and REST; a query is too short for a model."""
 
 
 def add_field(

@@ -150,22 +150,35 @@ def answered(answer: Answer) -> CallToolResult:
     """The sentences that answer, and the passages and facts they stand in."""
     found = answer.recall
     sources = _sources(found)
-    used = {one.label: sources[one.label] for one in answer.sentences}
+    used = {label: sources[label] for one in answer.sentences for label in one.labels}
     text = _nothing_fits(found)
     if found.passages or found.facts:
         cited = [_cite_as(used)] if used else []
-        text = "\n".join([indented(str(answer)), *_time(found), *cited, *_missing(found.reasons)])
+        said = [indented(str(answer)), *_time(found), *cited, *_written(answer)]
+        text = "\n".join([*said, *_missing(found.reasons)])
     return reply(
         text,
         question=answer.question,
         space=found.space,
         sentences=[{"text": one.text, "cite": sources[one.label]} for one in answer.sentences],
         shortfall=answer.shortfall or None,
+        kind=answer.kind,
+        usage=answer.usage,
+        fallback=answer.fallback or None,
         sure=round(found.belief.mean, DIGITS),
         time=found.time,
         valid=found.valid,
         known=found.known,
     )
+
+
+def _written(answer: Answer) -> list[str]:
+    """Whether a model wrote the sentences, as a line, where one was asked to."""
+    if answer.fallback:
+        return [one_line(f"Word for word, the model did not help: {answer.fallback}")]
+    if answer.usage is None:
+        return []
+    return [f"In the words of {answer.usage.model}, checked; {answer.unsupported} left out."]
 
 
 def _sources(found: Recall) -> dict[str, str]:

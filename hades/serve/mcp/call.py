@@ -79,19 +79,21 @@ class AgentCall:
         found = await self.executor.read(self.caller, None, lambda view: view.spaces())
         return sorted(one.name for one in found if self.caller.sees(one.name))
 
-    async def read(self, do: Callable[[View], Result], *, fresh: bool = False) -> Result:
+    async def read(
+        self, do: Callable[[View], Result], *, fresh: bool = False, model: bool = False
+    ) -> Result:
         """Read the memory as of the call's time.
 
         `fresh` indexes what was written since, so that a question finds it.
         """
         valid, known = self.as_of or None, self.known_at or None
         return await self.executor.read(
-            self.caller, self.space, do, valid=valid, known=known, fresh=fresh
+            self.caller, self.space, do, valid=valid, known=known, fresh=fresh, model=model
         )
 
-    async def ask(self, find: Callable[[View], Found]) -> Found:
+    async def ask(self, find: Callable[[View], Found], *, model: bool = False) -> Found:
         """Ask a question, after indexing what was written since."""
-        return await self.read(lambda view: self.executor.told(find(view)), fresh=True)
+        return await self.read(lambda view: self.executor.told(find(view)), fresh=True, model=model)
 
     async def write(self, do: Callable[[Memory], Result]) -> Result:
         """Write; it is on disk when this returns."""

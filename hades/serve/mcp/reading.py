@@ -44,7 +44,9 @@ def recall(call: AgentCall, found: Recall) -> CallToolResult:
     return answers.recalled(found)
 
 
-@operation_tool("question tag glob since until", core=True)
+@operation_tool(
+    "question tag glob since until", core=True, model="`default`: have a model say it in words."
+)
 def ask(call: AgentCall, answer: Answer) -> CallToolResult:
     """The sentences that answer a question, word for word, each with its source.
 

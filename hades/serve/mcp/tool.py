@@ -102,7 +102,8 @@ def operation_tool(
             def do(memory: Any) -> Any:
                 return getattr(memory, operation.name)(**options)
 
-            found = await (call.write(do) if operation.writes else call.ask(do))
+            model = operation.calls_model(options)
+            found = await (call.write(do) if operation.writes else call.ask(do, model=model))
             return answer(call, found)
 
         run.__name__, run.__doc__ = answer.__name__, answer.__doc__

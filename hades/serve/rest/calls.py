@@ -90,9 +90,14 @@ class Reading(Asked):
         self._known_at = known_at
 
     async def __call__(
-        self, call: Callable[[View], Result], *, fresh: bool = False, patient: bool = False
+        self,
+        call: Callable[[View], Result],
+        *,
+        fresh: bool = False,
+        patient: bool = False,
+        model: bool = False,
     ) -> Result:
-        """What a function makes of the memory; `fresh` and `patient` as for the executor."""
+        """What a function makes of the memory; `fresh` and the others as for the executor."""
         return await self.executor.read(
             self.caller,
             self.space,
@@ -101,13 +106,12 @@ class Reading(Asked):
             known=self._known_at,
             fresh=fresh,
             patient=patient,
+            model=model,
         )
 
-    async def answer(
-        self, call: Callable[[View], Any], *, fresh: bool = False, patient: bool = False
-    ) -> Response:
+    async def answer(self, call: Callable[[View], Any], **how: bool) -> Response:
         """The same, as JSON."""
-        body = await self(lambda view: to_json(call(view)), fresh=fresh, patient=patient)
+        body = await self(lambda view: to_json(call(view)), **how)
         return json_response(body)
 
 

@@ -158,6 +158,7 @@ async def _read(
         lambda view: shown(operation, reading.executor.told(run(operation, view, given))),
         fresh=operation.asks,
         patient=operation.long,
+        model=operation.calls_model(given),
     )
 
 

@@ -6,7 +6,13 @@ from starlette.types import ASGIApp
 
 from hades.domain.answer import Recall
 from hades.serve.executor import Executor
-from hades.serve.telemetry.metrics import ExecutorMetrics, JobCounts, MemoryMetrics, Metrics
+from hades.serve.telemetry.metrics import (
+    ExecutorMetrics,
+    JobCounts,
+    MemoryMetrics,
+    Metrics,
+    ModelMetrics,
+)
 from hades.serve.telemetry.traces import Traces
 
 
@@ -21,6 +27,7 @@ class Telemetry:
         """Be told of an executor's answers, and ask how busy it is when somebody looks."""
         executor.on_recall = self.observe_recall
         self.metrics.registry.register(ExecutorMetrics(executor.pools, jobs))
+        self.metrics.registry.register(ModelMetrics())
         self.metrics.registry.register(MemoryMetrics(executor.memory, self.metrics.shown_space))
 
     def observe_recall(self, recall: Recall, space: str) -> None:

@@ -30,6 +30,7 @@ import hades
 from hades.domain.answer import Recall
 from hades.errors import HadesError
 from hades.memory import Memory
+from hades.models.chat import totals
 from hades.serve.pool import Pool
 
 SPACES_SHOWN = 10
@@ -263,6 +264,25 @@ class MemoryMetrics(Collector):
                 for outcome, count in outcomes.items():
                     uses.add_metric([cache, outcome], count)
         return uses
+
+
+class ModelMetrics(Collector):
+    """What language models did for this process, asked whenever somebody looks."""
+
+    def collect(self) -> Iterable[Metric]:
+        """Calls, failures, tokens and cost so far, by model."""
+        words = {
+            "calls": "Replies of language models.",
+            "failures": "Calls of language models that gave nothing of use.",
+            "prompt_tokens": "Tokens that language models read.",
+            "completion_tokens": "Tokens that language models wrote.",
+            "cost": "What they cost, by the prices of the settings.",
+        }
+        for name, what in words.items():
+            family = CounterMetricFamily(f"hades_model_{name}", what, labels=["model"])
+            for model, used in totals().items():
+                family.add_metric([model], getattr(used, name))
+            yield family
 
 
 def _gauges(name: str, what: str, label: str, values: Mapping[str, float]) -> Metric:
