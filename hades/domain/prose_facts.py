@@ -594,7 +594,9 @@ class _Sentence:
             if found is None or found.end() != first:
                 return None, None
         said = found.groupdict()
-        since = said.get("first") or said["since"] or (said["at"] if is_event else None)
+        # `from Monday` is the next one, `since Monday` the last.
+        since = f"from {said['since']}" if said["from"] else said["since"]
+        since = said.get("first") or since or (said["at"] if is_event else None)
         return since, said.get("last") or said["until"]
 
 
@@ -615,3 +617,7 @@ _PLURALS = frozenset(
 )
 _OF_PEOPLE = frozenset(("works_at", "lives_in", "studies_at", "married_to", "born_in"))
 _OBJECTS = {"amount": _AMOUNT, "role": _ROLE, "status": _STATUS}
+EXCLUSIVE = frozenset(verb.relation for verb in _VERBS if verb.exclusive)
+"""Relations of which a subject has one at a time."""
+ENDS = {"left": ("works_at", "studies_at", "joined", "member_of", "lives_in")}
+"""Relations to the same object that a fact ends."""
