@@ -166,7 +166,7 @@ def _one_of(words: Sequence[str]) -> str:
 
 _MONTH = _one_of([name.capitalize() for name in MONTHS])
 _WEEKDAY = _one_of([name.capitalize() for name in WEEKDAYS]) + "s?"
-_DAY, _YEAR = r"\d{1,2}(?:st|nd|rd|th)?", r"(?:19|20|21)\d\d(?![\w-]{0,9}[a-z])"
+_DAY, _YEAR = r"\d{1,2}(?:st|nd|rd|th)?", r"(?:1\d|20|21)\d\d(?![\w-]{0,9}[a-z])"
 _SEASON = "(?:[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter)"
 _WHEN = (
     r"(?:\d{4}-\d\d(?:-\d\d)?"
@@ -186,7 +186,8 @@ _HELD = (
 _DURING = re.compile(_HELD)
 _OPENING_TIME = re.compile(rf"(?:{_HELD}),? ", re.IGNORECASE)
 _CLAUSE = re.compile(
-    r"[;:]|\b(?:and|but|who|which|where|when|while|because|after|before|so|then|to)\b|, (?!since)"
+    r"[;:]|\((?!\d|since|from|until)|, (?!since)"
+    r"|\b(?:and|but|who|which|where|when|while|because|after|before|so|then|to)\b"
 )
 """Where what is said of the object ends: a later time belongs to something else."""
 _PER = r"(?: per| an?| each|/) ?(?:month|year|week|day|hour|user|seat|person|night|unit|licen[cs]e)"
@@ -280,9 +281,9 @@ _NOT_NAMES = _words(
     "whoever starting"
 )
 _OF = _words(
-    "bank university ministry department house institute school museum city church republic "
-    "college office bureau board council court academy port isle bay society kingdom county state "
-    "chamber"
+    "bank committee center centre university ministry department house institute school museum "
+    "city church republic college office bureau board council court academy port isle bay society "
+    "kingdom county state chamber"
 )
 """What is called by `of` and another name: the Bank of England."""
 _PARTICLES = _words("de van von der den la le del da di du dos bin ibn al el ter zu &")
@@ -468,6 +469,9 @@ class _Sentence:
         if sum(word in '"“”„' for word in before) % 2 or not _RELATIVE.isdisjoint(before[:-1]):
             return False  # the company that acquired Acme and Ben is based in
         word, kind = before[-1], self.tokens[at].kind
+        other = self.ends.get(at)
+        if word == "," and other is not None and other.after not in self.objects:
+            return False  # Tallinn, Estonia is located in
         if kind != "word" or word in _MAY_PRECEDE:
             return kind in ("time", "word") or word in ",;:(-–—*•#]+"
         # My sister Helena; but not: the agency representing Helena.
@@ -539,10 +543,16 @@ class _Sentence:
         # Marks and Spencer is one; nobody lives in two places at a time.
         if not names or (closed and verb.exclusive):
             return [], at
-        if not self._may_follow(names[-1].after, verb.relation):
+        if not self._may_follow(names[-1].after, verb.relation) or self._is_cut(names[-1]):
             return [], at
         self.objects |= {one.after for one in names}
         return [one.text for one in names], self.tokens[names[-1].after - 1].end
+
+    def _is_cut(self, name: _NameSpan) -> bool:
+        """Whether a name goes on: the Committee for Trade, the Memphis, Tennessee area."""
+        after, last = self._word(name.after), self._word(name.after - 1)
+        goes_on = after == "," and name.after + 1 in self.names
+        return (after == "for" and last in _OF) or (goes_on and self._word(name.first - 1) == "the")
 
     def _may_follow(self, at: int, relation: str) -> bool:
         """Whether an object is whole where this token follows."""
@@ -564,8 +574,10 @@ class _Sentence:
         groups = {name for name, value in said.groupdict().items() if value is not None}
         is_event = "past" not in said.re.groupindex
         since, until = self._times(who[0], end, is_event or "ended" in groups)
-        if "ended" in groups:
-            since, until = None, until or since
+        if "ended" in groups and until is None:
+            since, until = None, since
+        elif "ended" in groups:
+            groups = {"past"}  # previously worked at Acme from 2013 to 2014
         if "past" in groups and until is None:
             return
         sure = CONFIDENCE + INSIDE * (self._outside(who[0]) >= 0) + COMMON_NOUNS * who[0].common
