@@ -266,8 +266,10 @@ def extraction(console: Console, found: Extraction) -> None:
     counts = ", ".join(f"{count} {would}{what}" for what, count in found.outcomes.items())
     console.print(f"{found.states} states read: {counts or 'no facts'}")
     if found.failed:
+        refused = found.outcomes.get("refused", 0)
+        of = sum(found.outcomes.values()) + found.failed - refused
         first = flat(found.failures[0])
-        console.print(f"[yellow]failed[/]: {found.failed} of {found.claimed}, first: {first}")
+        console.print(f"[yellow]failed[/]: {found.failed} of {of}, first: {first}")
     if found.tokens:
         cost = "" if found.cost is None else f", cost {found.cost:.4f}"
         console.print(f"[dim]{would and 'at most '}{found.tokens} tokens{cost}[/]")

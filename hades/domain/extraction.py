@@ -30,12 +30,7 @@ class ExtractedFact:
     by: str
     """`patterns`, or the model that read it."""
     outcome: str = ""
-    """applied, proposed, ended, known, nothing to end, unsure, or refused and why."""
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether it could not be stored."""
-        return self.outcome.startswith("refused")
+    """applied, proposed, ended, known, nothing to end, unsure or refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +43,6 @@ class Extraction:
     """The first thousand."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
     """How many facts were applied, proposed …"""
-    claimed: int = 0
-    """How many facts were found, those that failed included."""
     failed: int = 0
     """Facts that could not be stored or, of a model, that failed the checks."""
     failures: tuple[str, ...] = ()

@@ -320,7 +320,7 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
     [('Ana', 'works_at', 'Acme')]
     """
     found: dict[tuple[str, str, str, bool], ProseFact] = {}
-    own = {name_key(topic), name_key(spoken(topic)), name_key(topic.rpartition("/")[2])}
+    own = {name_key(one) for one in (topic, spoken(topic), topic.rpartition("/")[2]) if one}
     named_others = False
     for start, end in spans(text[:TEXT_CHARACTERS_AT_MOST]):
         said = _SPACE.sub(" ", text[start:end])
@@ -333,7 +333,7 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
             said = f"`{topic}` {being}{said[0].lower()}{said[1:]}"
         elif left_out and not named_others:
             said = f"`{topic}` {said[left_out.end() :]}"
-        sentence = _Sentence(said)
+        sentence = _Sentence(said, own)
         named_others |= any(name_key(one.text) not in own for one in sentence.names.values())
         for fact in () if trouble else sentence.facts():
             key = (name_key(fact.subject), fact.relation, name_key(fact.object), fact.negated)
@@ -361,8 +361,10 @@ class _NameSpan(NamedTuple):
 class _Sentence:
     """One sentence, its tokens and its names."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, own: set[str]) -> None:
         self.text = text
+        self.own = own
+        """Keys of the names of its topic, which may be written small."""
         self.tokens = [
             _Token(one[0], one.start(), one.end(), one.lastgroup or "")
             for one in _TOKEN.finditer(text)
@@ -397,7 +399,12 @@ class _Sentence:
                 or (word == "New" and self._is_named(at + 1))
             )
         head = word.rpartition("-")[2]
-        return bool(_NUMBERED.fullmatch(word)) or is_identifier(word) or head in _HEADS - {word}
+        return (
+            bool(_NUMBERED.fullmatch(word))
+            or is_identifier(word)
+            or head in _HEADS - {word}
+            or name_key(word) in self.own
+        )
 
     def _names(self) -> Iterator[_NameSpan]:
         at, opening = 0, next((n for n, one in enumerate(self.tokens) if one.kind == "word"), 0)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel, Field
 
 from hades.context.pack import indented, shown_name
+from hades.domain.extraction import FACTS_LISTED
 from hades.domain.names import name_key, says
 from hades.domain.prose_facts import EXCLUSIVE, ProseFact
 from hades.domain.sentences import spans
@@ -57,8 +58,8 @@ class ModelReader:
         self._model = open_chat_model(model)
         self.name = self._model.name
         self.failures: list[str] = []
-        self.claimed = 0
-        """How many facts it gave, right or wrong; a reply of no use counts as one."""
+        """Why facts, or replies as a whole, were of no use; `failed`: how many."""
+        self.failed = 0
         self.usage: Usage | None = None
 
     def read(self, state: State) -> list[ProseFact]:
@@ -70,14 +71,12 @@ class ModelReader:
                     INSTRUCTIONS, _shown(state, part), ModelFacts, max_tokens=_tokens(part)
                 )
             except UnusableReply as error:
-                self.claimed += 1
-                self.failures.append(f"{state.id}: {error}")
+                self._fail(f"{state.id}: {error}")
                 continue
             self._took(usage)
             for said in reply.facts:
-                self.claimed += 1
                 if why := _fault(said, part, state.topic):
-                    self.failures.append(f"{state.id}: {why}")
+                    self._fail(f"{state.id}: {why}")
                     continue
                 at = start + part.index(said.quote)
                 exclusive = said.relation in EXCLUSIVE
@@ -94,6 +93,11 @@ class ModelReader:
         for _, part in _parts(state.content):
             text = _shown(state, part)
             self._took(self._model.estimate(INSTRUCTIONS, text, max_tokens=_tokens(part)))
+
+    def _fail(self, why: str) -> None:
+        self.failed += 1
+        if len(self.failures) < FACTS_LISTED:
+            self.failures.append(why)
 
     def _took(self, usage: Usage) -> None:
         self.usage = usage if self.usage is None else self.usage + usage

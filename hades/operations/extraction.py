@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -85,9 +84,9 @@ class _Run:
         self.facts: list[ExtractedFact] = []
         self.outcomes: Counter[str] = Counter()
         self.states = 0
-        waiting = memory.proposals("all")
-        self.proposed = {_ends(one.fields) for one in waiting if one.kind == "relate"}
-        self.tails = Counter(_tail(one.name) for one in memory.topics())
+        self.failures: list[str] = []
+        known = (one.fields for one in memory.proposals("all") if one.kind == "relate")
+        self.proposed = {_key(one["source"], one["relation"], one["target"]) for one in known}
 
     def read(self, topic: str | None, glob: str | None, told: Progress) -> None:
         """Read the states that changed since the last run with these arguments."""
@@ -114,17 +113,17 @@ class _Run:
 
     def done(self) -> Extraction:
         """What the run did."""
-        failures = [f"{one.source}: {one.outcome}" for one in self.facts if one.is_refused]
-        usage = None if self.reader is None else self.reader.usage
+        failed = len(self.failures)
+        usage = None
         if self.reader is not None:
-            failures += self.reader.failures
+            usage, failed = self.reader.usage, failed + self.reader.failed
+            self.failures += self.reader.failures
         return Extraction(
             states=self.states,
-            facts=tuple(self.facts[:FACTS_LISTED]),
+            facts=tuple(self.facts),
             outcomes=dict(self.outcomes),
-            claimed=len(self.facts) if self.reader is None else self.reader.claimed,
-            failed=len(failures),
-            failures=tuple(failures[:FACTS_LISTED]),
+            failed=failed,
+            failures=tuple(self.failures[:FACTS_LISTED]),
             tokens=usage.prompt_tokens + usage.completion_tokens if usage else 0,
             cost=usage.cost if usage else None,
             dry_run=self.dry_run,
@@ -135,33 +134,33 @@ class _Run:
 
         self.states += 1
         if self.reader is None:
-            found: Iterable[ProseFact] = facts_in(state.content, state.topic)
+            found = facts_in(state.content, state.topic)
         elif self.dry_run:
             self.reader.estimate(state)
             return
         else:
             found = self.reader.read(state)
-        told = [self._placed(fact, state) for fact in found]
-        if not told:
+        if not found:
             return
         with suppress(_OnlyTried), self.memory.batch():
-            for fact in told:
+            for fact in (self._placed(one, state) for one in found):
                 try:
                     with self.memory.batch():
                         outcome = self._store(fact)
                 except (InvalidInput, Conflict, NotFound) as error:
-                    outcome = f"refused: {error}"
-                self.outcomes[outcome.partition(":")[0]] += 1
-                self.facts.append(replace(fact, outcome=outcome))
+                    outcome = "refused"
+                    self.failures.append(f"{state.id}: {error}")
+                self.outcomes[outcome] += 1
+                if len(self.facts) < FACTS_LISTED:
+                    self.facts.append(replace(fact, outcome=outcome))
             if self.dry_run:
                 raise _OnlyTried
 
     def _placed(self, fact: ProseFact, state: State) -> ExtractedFact:
         """A fact with the names and times it is stored under."""
-        subject, own = fact.subject, {_tail(state.topic), name_key(state.topic)}
         # `Maya` is people/maya in its own notes.
-        if name_key(subject) in own and self.tails[_tail(state.topic)] == 1:
-            subject = state.topic
+        own = {name_key(state.topic), name_key(state.topic.rpartition("/")[2])}
+        subject = state.topic if name_key(fact.subject) in own else fact.subject
         since, until = (_moment(words, state) for words in (fact.valid_from, fact.valid_to))
         unread = (fact.valid_from and not since) or (fact.valid_to and not until)
         begins = since or (_EARLIEST if until and not fact.negated else state.valid_from)
@@ -191,7 +190,7 @@ class _Run:
             return "known"
         sure = fact.confidence >= self.threshold
         ends = fact.subject, fact.relation, fact.object
-        if not sure and _ends(dict(zip(_ENDS, ends, strict=True))) in self.proposed:
+        if not sure and _key(*ends) in self.proposed:
             return "known"
         named: dict[str, Any] = {
             "evidence": fact.evidence,
@@ -224,16 +223,8 @@ class _Run:
         return store.edges.find(space, wanted, NOW)
 
 
-_ENDS = ("source", "relation", "target")
-
-
-def _ends(fields: object) -> tuple[str, ...]:
-    assert isinstance(fields, dict)
-    return tuple(name_key(str(fields[name])) for name in _ENDS)
-
-
-def _tail(topic: str) -> str:
-    return name_key(topic.rpartition("/")[2])
+def _key(source: str, relation: str, target: str) -> tuple[str, str, str]:
+    return name_key(source), relation, name_key(target)
 
 
 def _covers(edge: Edge, fact: ExtractedFact) -> bool:
