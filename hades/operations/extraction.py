@@ -113,7 +113,7 @@ class _Run:
 
     def done(self) -> Extraction:
         """What the run did."""
-        failed = len(self.failures)
+        failed = self.outcomes["refused"]
         usage = None
         if self.reader is not None:
             usage, failed = self.reader.usage, failed + self.reader.failed
@@ -149,7 +149,7 @@ class _Run:
                         outcome = self._store(fact)
                 except (InvalidInput, Conflict, NotFound) as error:
                     outcome = "refused"
-                    self.failures.append(f"{state.id}: {error}")
+                    self.failures += [f"{state.id}: {error}"][: FACTS_LISTED - len(self.failures)]
                 self.outcomes[outcome] += 1
                 if len(self.facts) < FACTS_LISTED:
                     self.facts.append(replace(fact, outcome=outcome))
