@@ -29,6 +29,7 @@ from hades.domain.answer import (
     WorkingItem,
     WorkingSet,
 )
+from hades.domain.extraction import ExtractedFact, Extraction
 from hades.domain.graph import (
     Belief,
     Edge,
@@ -80,6 +81,8 @@ __all__ = [
     "Diff",
     "Edge",
     "Entity",
+    "ExtractedFact",
+    "Extraction",
     "Fact",
     "FactChange",
     "HadesError",

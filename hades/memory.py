@@ -317,6 +317,7 @@ class Memory(View):
     merge = op.entities.merge
     split = op.entities.split
     resolve = op.entities.resolve
+    extract = op.extraction.extract
 
     # Proposals, and writes that are done once
     propose = op.proposals.propose

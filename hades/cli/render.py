@@ -14,6 +14,7 @@ from rich.table import Table
 
 from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, WorkingSet
 from hades.domain.compare import commit_of
+from hades.domain.extraction import Extraction
 from hades.domain.graph import (
     Edge,
     Entity,
@@ -215,6 +216,9 @@ def edges(console: Console, found: Sequence[Edge]) -> None:
             parts.append(f"weight {edge.weight:g}")
         if edge.evidence:
             parts.append(f"[italic]{flat(edge.evidence)}[/]")
+        if place := edge.metadata.get("extracted_from"):
+            read = f"read by {edge.metadata.get('extracted_by')} in {place}"
+            parts.append(f"[dim]{clean(read)}[/]")
         if edge.provenance is not None:
             parts.append(f"[dim]in {clean(edge.provenance.chunk)}[/]")
         console.print("  ".join(parts))
@@ -260,6 +264,24 @@ def resolution(console: Console, found: Resolution) -> None:
         f"{len(found.similar)} {would}joined, {found.ended} ended, "
         f"{found.embedded} names {would}embedded"
     )
+
+
+def extraction(console: Console, found: Extraction) -> None:
+    """Facts that were read, what became of each, and what failed."""
+    for fact in found.facts:
+        said = f"{'not ' if fact.negated else ''}{fact.subject} {fact.relation} {fact.object}"
+        console.print(f"{clean(said)}  [dim]{clean(fact.outcome)}, {clean(fact.source)}[/]")
+    would = "would be " if found.dry_run else ""
+    counts = ", ".join(f"{count} {would}{what}" for what, count in found.outcomes.items())
+    console.print(f"{found.states} states read: {counts or 'no facts'}")
+    if found.failed:
+        refused = found.outcomes.get("refused", 0)
+        of = sum(found.outcomes.values()) + found.failed - refused
+        first = flat(found.failures[0])
+        console.print(f"[yellow]failed[/]: {found.failed} of {of}, first: {first}")
+    if found.tokens:
+        cost = "" if found.cost is None else f", cost {found.cost:.4f}"
+        console.print(f"[dim]{would and 'at most '}{found.tokens} tokens{cost}[/]")
 
 
 def summary(console: Console, done: Summary, *, verbose: bool = True) -> None:
@@ -352,6 +374,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         RelationChange: turn,
         FactChange: change,
         Resolution: resolution,
+        Extraction: extraction,
         Summary: summary,
         Answer: answers.answer,
         Recall: answers.recall,

@@ -9,6 +9,7 @@ lists all of them in two classes.
 from hades.operations import (
     edges,
     entities,
+    extraction,
     graph,
     maintenance,
     models,
@@ -21,6 +22,7 @@ from hades.operations import (
 __all__ = [
     "edges",
     "entities",
+    "extraction",
     "graph",
     "maintenance",
     "models",

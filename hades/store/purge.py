@@ -54,6 +54,8 @@ def erase(
     named = {node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY}
     for entity in named:
         topics |= set(database.column("SELECT id FROM topics WHERE entity = ?", entity))
+    if topics:
+        gone["edges"] += _erase_extracted(database, write, space, topics)
     for topic in topics:
         gone.update(_erase_topic(database, write, topic))
     for entity in named:
@@ -208,9 +210,32 @@ def _erase_node(database: Database, write: Write, node: int) -> None:
 
 def _erase_edges(database: Database, write: Write, node: int) -> int:
     """Erase the edges of a node, and entities that were known by these edges alone."""
-    rows = database.rows(
-        "SELECT id, source, target FROM edges WHERE source = ?1 OR target = ?1", node
+    return _erase_rows(
+        *(database, write, node),
+        database.rows(
+            "SELECT id, source, target FROM edges WHERE source = ?1 OR target = ?1", node
+        ),
     )
+
+
+def _erase_extracted(database: Database, write: Write, space: int, topics: set[int]) -> int:
+    """Erase the edges that were read in texts of topics; other texts may be read for them again."""
+    names = {database.value("SELECT name FROM topics WHERE id = ?", topic) for topic in topics}
+    rows = [
+        row[:3]
+        for row in database.rows(
+            "SELECT id, source, target, metadata FROM edges "
+            "WHERE space = ? AND metadata LIKE '%\"extracted_from\"%'",
+            space,
+        )
+        if str(json.loads(row[3]).get("extracted_from")).rpartition("@")[0] in names
+    ]
+    database.run("DELETE FROM meta WHERE key LIKE ?", f"history:{space}:extracted:%")
+    return _erase_rows(database, write, None, rows)
+
+
+def _erase_rows(database: Database, write: Write, node: int | None, rows: list[Any]) -> int:
+    """Erase edges, and entities other than a node that were known by these edges alone."""
     edges = {row[0] for row in rows}
     for edge in edges:
         _erase_node(database, write, edge << 3 | NodeKind.EDGE)

@@ -163,6 +163,22 @@ class Topics:
             content = None if found.encoding is None else _checked(topic, found, content)
             yield _state(topic, found, content or b"", self._originals(found))
 
+    def changed(
+        self, space: int, after: int, topic: str | None, glob: str | None
+    ) -> Iterator[tuple[str, int, int]]:
+        """Topics of prose written after a change: name, latest version, change; oldest first."""
+        rows = self._database.rows(
+            "SELECT t.name, s.version, s.change FROM topics t JOIN states s ON s.id = t.latest "
+            "WHERE t.space = :space AND s.change > :after AND s.encoding IS NOT NULL "
+            "AND t.kind <> 'code' AND (t.name = :topic OR :topic IS NULL) "
+            "AND (t.name GLOB :glob OR :glob IS NULL) ORDER BY s.change, t.name",
+            space=space,
+            after=after,
+            topic=topic,
+            glob=None if glob is None else Glob(glob),
+        )
+        yield from rows
+
     def list(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
         """The topics there are as of a moment, by name."""
         valid, known = self._database.moment(as_of)

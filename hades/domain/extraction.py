@@ -1,0 +1,52 @@
+"""What an extraction found in texts, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+FACTS_LISTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedFact:
+    """A fact that a state tells, with its time, its place and what became of it."""
+
+    subject: str
+    relation: str
+    object: str
+    exclusive: bool
+    negated: bool
+    """It says that this does not hold, or no longer."""
+    confidence: float
+    valid_from: datetime
+    valid_to: datetime | None
+    source: str
+    """The state it stands in: `people/maya@2`, characters `start` to `end`."""
+    start: int
+    end: int
+    evidence: str
+    by: str
+    """`patterns`, or the model that read it."""
+    outcome: str = ""
+    """applied, proposed, ended, known, nothing to end, unsure or refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What `extract` did, or would do in a dry run."""
+
+    states: int
+    """How many were read."""
+    facts: tuple[ExtractedFact, ...] = ()
+    """The first thousand."""
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    """How many facts were applied, proposed …"""
+    failed: int = 0
+    """Facts that could not be stored or, of a model, that failed the checks."""
+    failures: tuple[str, ...] = ()
+    """Why, the first thousand."""
+    tokens: int = 0
+    cost: float | None = None
+    dry_run: bool = False

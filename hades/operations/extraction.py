@@ -1,0 +1,247 @@
+"""Extraction: facts that texts state become edges, or proposals where they are not sure enough."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Annotated, Any
+
+from hades.domain.extraction import FACTS_LISTED, ExtractedFact, Extraction
+from hades.domain.graph import Edge
+from hades.domain.names import name_key
+from hades.domain.rules import clean_name, clean_share
+from hades.domain.times import NOW, parse_time, to_micros
+from hades.domain.topics import State
+from hades.errors import Conflict, InvalidInput, NotFound
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import ModelName, TopicGlob
+from hades.store.records import EdgeFilter, Progress
+
+if TYPE_CHECKING:
+    from hades.domain.prose_facts import ProseFact
+    from hades.lifecycle.model_facts import ModelReader
+    from hades.memory import Memory
+
+PATTERNS = "patterns"
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+"""The start of what is only known to have ended."""
+
+
+class _OnlyTried(Exception):
+    """Takes back what was only tried."""
+
+
+@operation("POST", "/extract", role=Role.WRITER, command="extract", long=True)
+def extract(
+    memory: Memory,
+    topic: Annotated[
+        str | None, Param("Only this topic; else all.", example="design/approach_x")
+    ] = None,
+    *,
+    glob: TopicGlob = None,
+    model: ModelName = None,
+    threshold: Annotated[
+        float, Param("From here on a fact is applied; below it is proposed.", flag="--threshold")
+    ] = 0.9,
+    dry_run: Annotated[bool, Param("Only show what would be done.", flag="--dry-run")] = False,
+    on_progress: Progress | None = None,
+) -> Extraction:
+    """Read the facts that current states tell in prose: Maya works at Acme since May.
+
+    A fact that is sure enough becomes an edge; an exclusive one ends the old value, and one
+    that no longer holds is ended. The others wait for approval (`proposals`). Each says in
+    its metadata who found it and where, and its sentence is the evidence. A state that was
+    read is not read again with the same arguments; a run that was stopped goes on. Code and
+    summaries are not read. With a `model`, that one reads; a `dry_run` then only tells its cost.
+    """
+    needed = clean_share(threshold, "threshold")
+    if memory._store.in_transaction:
+        raise InvalidInput("Extract before or after a batch or snapshot, not inside it.")
+    for pattern in (topic, glob):
+        if pattern is not None:
+            clean_name(pattern, "pattern")
+    if topic is not None:
+        memory.get(topic)
+    run = _Run(memory, 0.9 if needed is None else needed, dry_run, model)
+    run.read(topic, glob, on_progress or (lambda _what, _done, _total: None))
+    return run.done()
+
+
+class _Run:
+    """One extraction: what was found so far, and how states become edges."""
+
+    def __init__(self, memory: Memory, threshold: float, dry_run: bool, model: str | None) -> None:
+        self.memory, self.threshold, self.dry_run = memory, threshold, dry_run
+        self.reader: ModelReader | None = None
+        if model is not None:
+            from hades.lifecycle.model_facts import ModelReader
+
+            self.reader = ModelReader(model)
+        self.by = PATTERNS if self.reader is None else self.reader.name
+        self.facts: list[ExtractedFact] = []
+        self.outcomes: Counter[str] = Counter()
+        self.states = 0
+        self.failures: list[str] = []
+        known = (one.fields for one in memory.proposals("all") if one.kind == "relate")
+        self.proposed = {_key(one["source"], one["relation"], one["target"]) for one in known}
+
+    def read(self, topic: str | None, glob: str | None, told: Progress) -> None:
+        """Read the states that changed since the last run with these arguments."""
+        store, space = self.memory._store, self.memory._space_id
+        said = f"{self.by}\0{topic}\0{glob}\0{self.threshold}"
+        # A digest, so that a purged name leaves no trace in it.
+        mark = f"history:{space}:extracted:{sha256(said.encode()).hexdigest()[:16]}"
+        # In a copy of the memory changes have other numbers.
+        generation, _, last = (store.meta(mark) or "").partition(" ")
+        own = store.meta("generation") or ""
+        after = int(last) if last and generation == own else 0
+        changed = list(store.topics.changed(space, after, topic, glob))
+        for number, (name, version, change) in enumerate(changed, start=1):
+            told("extracting", number - 1, len(changed))
+            with suppress(NotFound):  # purged or forgotten meanwhile
+                state = self.memory.get(name)
+                if state.version == version and not state.level:
+                    self._read(state)
+            # One commit may have written several states.
+            if not self.dry_run and (number == len(changed) or changed[number][2] > change):
+                with self.memory.batch():
+                    store.set_meta(mark, f"{own} {change}")
+        told("extracting", len(changed), len(changed))
+
+    def done(self) -> Extraction:
+        """What the run did."""
+        failed = self.outcomes["refused"]
+        usage = None
+        if self.reader is not None:
+            usage, failed = self.reader.usage, failed + self.reader.failed
+            self.failures += self.reader.failures
+        return Extraction(
+            states=self.states,
+            facts=tuple(self.facts),
+            outcomes=dict(self.outcomes),
+            failed=failed,
+            failures=tuple(self.failures[:FACTS_LISTED]),
+            tokens=usage.prompt_tokens + usage.completion_tokens if usage else 0,
+            cost=usage.cost if usage else None,
+            dry_run=self.dry_run,
+        )
+
+    def _read(self, state: State) -> None:
+        from hades.domain.prose_facts import facts_in
+
+        self.states += 1
+        if self.reader is None:
+            found = facts_in(state.content, state.topic)
+        elif self.dry_run:
+            self.reader.estimate(state)
+            return
+        else:
+            found = self.reader.read(state)
+        if not found:
+            return
+        with suppress(_OnlyTried), self.memory.batch():
+            for fact in (self._placed(one, state) for one in found):
+                try:
+                    with self.memory.batch():
+                        outcome = self._store(fact)
+                except (InvalidInput, Conflict, NotFound) as error:
+                    outcome = "refused"
+                    self.failures += [f"{state.id}: {error}"][: FACTS_LISTED - len(self.failures)]
+                self.outcomes[outcome] += 1
+                if len(self.facts) < FACTS_LISTED:
+                    self.facts.append(replace(fact, outcome=outcome))
+            if self.dry_run:
+                raise _OnlyTried
+
+    def _placed(self, fact: ProseFact, state: State) -> ExtractedFact:
+        """A fact with the names and times it is stored under."""
+        # `Maya` is people/maya in its own notes.
+        own = {name_key(state.topic), name_key(state.topic.rpartition("/")[2])}
+        subject = state.topic if name_key(fact.subject) in own else fact.subject
+        since, until = (_moment(words, state) for words in (fact.valid_from, fact.valid_to))
+        unread = (fact.valid_from and not since) or (fact.valid_to and not until)
+        begins = since or (_EARLIEST if until and not fact.negated else state.valid_from)
+        return ExtractedFact(
+            *(subject, fact.relation, fact.object, fact.exclusive, fact.negated),
+            *(0.0 if unread else fact.confidence, begins, until, state.id),
+            start=fact.start,
+            end=fact.end,
+            evidence=state.content[fact.start : fact.end],
+            by=self.by,
+        )
+
+    def _store(self, fact: ExtractedFact) -> str:
+        """Apply or propose a fact; the word for what was done."""
+        from hades.domain.prose_facts import ENDS
+
+        memory = self.memory
+        same = self._edges(fact, fact.relation)
+        if fact.negated:
+            holding = [one for one in same if one.valid_to is None]
+            if not holding or fact.confidence < self.threshold:
+                return "nothing to end" if not holding else "unsure"
+            for edge in holding:
+                memory.unrelate(edge.id, at=fact.valid_to or fact.valid_from)
+            return "ended"
+        if any(_covers(one, fact) for one in same):
+            return "known"
+        sure = fact.confidence >= self.threshold
+        ends = fact.subject, fact.relation, fact.object
+        if not sure and _key(*ends) in self.proposed:
+            return "known"
+        named: dict[str, Any] = {
+            "evidence": fact.evidence,
+            "valid_from": fact.valid_from,
+            "valid_to": fact.valid_to,
+            "exclusive": fact.exclusive and fact.valid_to is None,
+            "metadata": {
+                "extracted_by": fact.by,
+                "extracted_from": fact.source,
+                "span": [fact.start, fact.end],
+            },
+        }
+        if not sure:
+            memory.propose(*ends, confidence=fact.confidence, threshold=1.0, **named)
+            return "proposed"
+        memory.relate(*ends, **named)
+        for relation in ENDS.get(fact.relation, ()):
+            for edge in self._edges(fact, relation):
+                if edge.valid_to is None and edge.valid_from < fact.valid_from:
+                    memory.unrelate(edge.id, at=fact.valid_from)
+        return "applied"
+
+    def _edges(self, fact: ExtractedFact, relation: str) -> list[Edge]:
+        """The edges of a relation between the two, whether or not they still hold."""
+        store, space = self.memory._store, self.memory._space_id
+        nodes = [store.entities.node(space, name) for name in (fact.subject, fact.object)]
+        if None in nodes:
+            return []
+        wanted = EdgeFilter(nodes[0], (), "out", relation, nodes[1], any_time=True)
+        return store.edges.find(space, wanted, NOW)
+
+
+def _key(source: str, relation: str, target: str) -> tuple[str, str, str]:
+    return name_key(source), relation, name_key(target)
+
+
+def _covers(edge: Edge, fact: ExtractedFact) -> bool:
+    """Whether an edge says all that a fact does; one told by hand is never touched."""
+    ends = edge.valid_to is None or (fact.valid_to is not None and fact.valid_to <= edge.valid_to)
+    return ends and (edge.valid_from <= fact.valid_from or "extracted_by" not in edge.metadata)
+
+
+def _moment(words: str | None, state: State) -> datetime | None:
+    """The time that words of a note mean, seen from the time of the note."""
+    if words is None:
+        return None
+    from hades.recall.periods import QuestionWords, read_period, split_words
+
+    said = words.removeprefix("from ")
+    with suppress(InvalidInput):
+        return parse_time(said, to_micros(state.valid_from))
+    parts = tuple(word for word, _, _ in split_words(said))
+    period = read_period(QuestionWords(parts, state.valid_from, ahead=said != words), 0)
+    return period.since if period else None
