@@ -52,6 +52,7 @@ from hades.errors import (
     HadesError,
     InvalidInput,
     NotFound,
+    Refused,
     Unavailable,
 )
 from hades.memory import Memory, View, open
@@ -104,6 +105,7 @@ __all__ = [
     "Provenance",
     "Reason",
     "Recall",
+    "Refused",
     "Related",
     "RelationChange",
     "Resolution",

@@ -167,6 +167,8 @@ class FactChange:
     state: State | None
     closed: tuple[Edge, ...]
     opened: tuple[Edge, ...]
+    affected: tuple[Edge, ...] = ()
+    """The edges that lead to the subject: what they say may have changed with it."""
 
 
 @dataclass(frozen=True, slots=True)
