@@ -107,9 +107,10 @@ class _Value(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
+class _Compared:
     row: tuple[str, ...]
-    """Its words in order, without fillers."""
+    """Its words in order, without fillers; `said`: in any order."""
+    said: frozenset[str]
     content: frozenset[str]
     subject: frozenset[str]
     rest: frozenset[str]
@@ -118,6 +119,8 @@ class _Sentence:
     named: bool
     """Whether its subject has a name in it, or two words."""
     negated: bool
+    plain: bool
+    """No question, plan, condition or quote, as far as words tell."""
     states: bool
 
 
@@ -130,25 +133,38 @@ def compare(new: str, old: str, new_topic: str = "", old_topic: str = "") -> Com
     >>> compare("The rent in Gera is now 950 euros.", "The rent in Gera is 900 euros.")
     Comparison(said=<Said.VALUE: 'value'>, before='900', after='950')
     """
+    if says(old, new):
+        return Comparison(Said.SAME)
     if max(len(new), len(old)) > SENTENCE_CHARACTERS_AT_MOST:
         return OTHER
     one, other = _read(new), _read(old)
-    if one.row and _is_within(one.row, other.row):
-        return Comparison(Said.SAME)
-    if not (one.states and other.states) or not _is_one_thing(one, new_topic, old_topic):
+    if not (one.states and other.states):
         return OTHER
-    if one.content == other.content and one.negated != other.negated:
-        return Comparison(Said.NEGATED)
-    if one.negated or other.negated or one.subject != other.subject or not one.subject:
-        return OTHER
-    if one.rest != other.rest or not (one.verb == other.verb or one.verb == "changed"):
-        return OTHER
-    return _other_value(one, other)
+    if one.negated != other.negated:
+        found = Comparison(Said.NEGATED) if one.content == other.content else OTHER
+    else:
+        found = _other_value(one, other)
+    return found if found is OTHER or _is_one_thing(one, new_topic, old_topic) else OTHER
 
 
-def is_statement(sentence: str) -> bool:
-    """Whether a sentence can be compared: it states something, of a subject it names."""
-    return len(sentence) <= SENTENCE_CHARACTERS_AT_MOST and _read(sentence).states
+def says(old: str, new: str) -> bool:
+    """Whether a sentence says all that another one says: each of its words, in its order."""
+    if max(len(new), len(old)) > SENTENCE_CHARACTERS_AT_MOST:
+        return new == old
+    one, other = _read(new), _read(old)
+    if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
+        return False
+    return one.said <= other.said and _is_within(one.row, other.row)
+
+
+def frames(sentence: str) -> tuple[frozenset[str], ...]:
+    """Its subject's words, and all its words: of two that contradict each other, one is the same.
+
+    Empty where a sentence states nothing that could be compared.
+    """
+    if len(sentence) > SENTENCE_CHARACTERS_AT_MOST or not (read := _read(sentence)).states:
+        return ()
+    return read.subject, read.content
 
 
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
@@ -156,7 +172,7 @@ def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
     return _is_one_thing(_read(sentence), new_topic, old_topic)
 
 
-def _is_one_thing(said: _Sentence, new_topic: str, old_topic: str) -> bool:
+def _is_one_thing(said: _Compared, new_topic: str, old_topic: str) -> bool:
     """Whether the same subject is the same thing in two topics: it has a name, or more than a
     word and the topics are not two of a kind, or it is what one of them is called."""
     if said.named:
@@ -168,8 +184,12 @@ def _is_one_thing(said: _Sentence, new_topic: str, old_topic: str) -> bool:
     return len(said.subject) > 1 or bool(said.subject & called)
 
 
-def _other_value(one: _Sentence, other: _Sentence) -> Comparison:
+def _other_value(one: _Compared, other: _Compared) -> Comparison:
     """The one value that differs; of a list, a range or values of two kinds nothing is said."""
+    if one.negated or (one.subject, one.rest) != (other.subject, other.rest):
+        return OTHER
+    if one.verb not in (other.verb, "changed"):
+        return OTHER
     keys = {value.key for value in one.values} & {value.key for value in other.values}
     new = [value for value in one.values if value.key not in keys]
     old = [value for value in other.values if value.key not in keys]
@@ -186,7 +206,7 @@ def _other_value(one: _Sentence, other: _Sentence) -> Comparison:
     return Comparison(Said.VALUE, old[0].text, new[0].text)
 
 
-def _is_one_name(one: _Sentence, value: _Value) -> bool:
+def _is_one_name(one: _Compared, value: _Value) -> bool:
     """Whether a subject has only one such name at a time."""
     if one.verb not in _ONE_NAME or (one.verb == "works" and value.led_by not in ("at", "for")):
         return False
@@ -194,21 +214,17 @@ def _is_one_name(one: _Sentence, value: _Value) -> bool:
 
 
 def _is_within(new: tuple[str, ...], old: tuple[str, ...]) -> bool:
-    """Whether a row of words stands in another, in one piece or nearly all of it in order."""
-    if f" {' '.join(new)} " in f" {' '.join(old)} ":
-        return True
-    if len(new) < _SAME_LENGTH * len(old):
-        return False
+    """Whether a row of words is nearly all of another, in its order."""
     left = iter(old)
-    return all(word in left for word in new)
+    return len(new) >= _SAME_LENGTH * len(old) and all(word in left for word in new)
 
 
 @lru_cache(maxsize=16_384)
-def _read(sentence: str) -> _Sentence:
+def _read(sentence: str) -> _Compared:
     """A sentence cut at its verb, its values apart."""
     spelt = _SIGNS.sub(lambda sign: f" {_MARKS.get(sign[0], 'minus')} ", sentence.casefold())
     row = tuple(_stem(word) for word in words(spelt) if word not in _FILLERS)
-    stated = _UNSTATED.search(sentence) is None
+    plain = _UNSTATED.search(sentence) is None
     negated = len(_NEGATION.findall(sentence)) % 2 == 1
     text = _NEGATION.sub(" ", sentence)
     if tail := _TAIL.search(text, 12):
@@ -244,12 +260,11 @@ def _read(sentence: str) -> _Sentence:
             kind = "name" if kind == "code" else kind
             values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
         led_by = low
-    if _PRONOUNS.intersection(subject) or not verb:
-        stated = False
     content = {_stem(word) for word in words(text.casefold()) if word not in STOP_WORDS}
     content |= {value.key for value in values}
-    return _Sentence(
+    return _Compared(
         row=row,
+        said=frozenset(row),
         content=frozenset(content),
         subject=frozenset(subject),
         rest=frozenset(rest),
@@ -257,7 +272,8 @@ def _read(sentence: str) -> _Sentence:
         values=tuple(values),
         named=named,
         negated=negated,
-        states=stated,
+        plain=plain,
+        states=plain and bool(verb) and not _PRONOUNS.intersection(subject),
     )
 
 

@@ -18,7 +18,7 @@ SENTENCES_AT_MOST = 8
 """Sentences of a new text that are looked for."""
 PASSAGES_AT_MOST = 12
 """Passages of the index that are compared with each."""
-RECENT_AT_MOST = 128
+RECENT_AT_MOST = 64
 """States written since the index was, that are compared: newest first."""
 
 

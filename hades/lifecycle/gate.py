@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from hades.domain.contradiction import Said, compare, is_about_one_thing
+from hades.domain.contradiction import is_about_one_thing, says
 from hades.domain.names import words
 from hades.lifecycle.current import CurrentNote, sentences_of
 
@@ -68,12 +68,8 @@ def _says(note: CurrentNote, topic: str, sentence: str, own: Sequence[str]) -> b
 
     Of its own topic a new version counts as said only if it leaves nothing out.
     """
-    if not _is_in(sentence, note.sentences):
+    if not any(says(one, sentence) for one in note.sentences):
         return False
     if note.topic == topic:
-        return all(_is_in(old, own) for old in note.sentences)
+        return all(any(says(new, old) for new in own) for old in note.sentences)
     return is_about_one_thing(sentence, topic, note.topic)
-
-
-def _is_in(sentence: str, others: Sequence[str]) -> bool:
-    return any(compare(sentence, one).said is Said.SAME for one in others)

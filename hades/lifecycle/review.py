@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from hades.domain.contradiction import Comparison, Said, compare
+from hades.domain.contradiction import Comparison, Said, compare, frames, says
 from hades.domain.graph import SIMILAR_TO, Edge
 from hades.domain.names import name_key
 from hades.domain.proposal import DEFAULT_THRESHOLD
@@ -39,6 +39,8 @@ ENABLING = ("enabled_by", "viable_after_fix")
 """A relation with one of these for an inverse is also to something in the way."""
 AFFECTED_AT_MOST = 10
 """Edges that a reason lists."""
+FINDINGS_AT_MOST, WAITING_AT_MOST = 16, 1_000
+"""Changes that one state proposes, and proposals that wait with which they are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,9 @@ def review(
         *_changed_facts(store, space, state),
         *_said_otherwise(state, similar),
     ]
-    waiting = store.proposals.find(space, "waiting", 0, None) if found else ()
+    waiting = store.proposals.find(space, "waiting", 0, WAITING_AT_MOST) if found else ()
     known = [(one.kind, one.fields) for one in waiting]
-    for one in found:
+    for one in found[:FINDINGS_AT_MOST]:
         ends = {name: one.fields[name] for name in ("source", "relation", "target")}
         if any(kind == one.kind and ends.items() <= said.items() for kind, said in known):
             continue
@@ -150,31 +152,25 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
 def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_Finding]:
     """The other notes of which a sentence is said otherwise, each once."""
     own = sentences_of(state.content)
+    known = {frame for new in own for frame in frames(new)}
     for note in similar:
-        pairs = ((new, old) for new in own for old in note.sentences)
-        for new, old in pairs if note.topic != state.topic else ():
+        alike = [old for old in note.sentences if not known.isdisjoint(frames(old))]
+        pairs = ((new, old) for new in own for old in alike) if note.topic != state.topic else ()
+        for new, old in pairs:
             found = compare(new, old, state.topic, note.topic)
-            if found.said in (Said.VALUE, Said.NEGATED) and not _says(own, old):
-                yield _Finding(
-                    "relate",
-                    {
-                        "source": state.topic,
-                        "relation": SUPERSEDES,
-                        "target": note.topic,
-                        "evidence": new,
-                        "metadata": {"says": new, "said": old},
-                        "valid_from": iso(state.valid_from),
-                    },
-                    OTHERWISE,
-                    f"{state.id} says “{new}”, {note.id} “{old}”: {_difference(found)}",
-                    note.topic,
-                )
-                break
-
-
-def _says(sentences: Sequence[str], old: str) -> bool:
-    """Whether a text says an old sentence as well: then it is quoted or still holds."""
-    return any(compare(old, one).said is Said.SAME for one in sentences)
+            if found.said not in (Said.VALUE, Said.NEGATED) or any(says(one, old) for one in own):
+                continue
+            fields = {
+                "source": state.topic,
+                "relation": SUPERSEDES,
+                "target": note.topic,
+                "evidence": new,
+                "metadata": {"says": new, "said": old},
+                "valid_from": iso(state.valid_from),
+            }
+            why = f"{state.id} says “{new}”, {note.id} “{old}”: {_difference(found)}"
+            yield _Finding("relate", fields, OTHERWISE, why, note.topic)
+            break
 
 
 def _difference(found: Comparison) -> str:
