@@ -28,6 +28,25 @@ def test_a_note_that_says_another_note_otherwise_is_put_up_for_review(
     assert [one.fields["target"] for one in memory.proposals()] == ["office/rent"]
 
 
+def test_what_was_superseded_stands_below_and_says_so(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("office/rent", "The rent of the Ulm office is 900 euros. Pay it by the third.")
+    memory.remember("cats", "Cats sleep all day.")
+    clock.set("2024-03-01")
+    memory.remember("meetings/march", "We had cake. The rent of the Ulm office is now 950 euros.")
+    memory.approve(memory.proposals()[0].id)
+    clock.set("2024-04-01")
+    found = memory.recall("What is the rent of the Ulm office?").passages
+    assert [(one.chunk.topic, one.superseded) for one in found][:2] == [
+        ("meetings/march", False),
+        ("office/rent", True),
+    ]
+    assert not any(one.superseded for one in memory.recall("When is the rent to be paid?").passages)
+    then = memory.at("2024-02-01").recall("What is the rent of the Ulm office?").passages
+    assert (then[0].chunk.topic, then[0].superseded) == ("office/rent", False)
+
+
 def test_two_things_and_plans_are_not_put_up_for_review(memory: hades.Memory) -> None:
     memory.remember("flats/gera", "The flat in Gera costs 900 euros.")
     memory.remember("flats/ulm", "The flat in Ulm costs 1,200 euros.")

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from hades.domain.contradiction import Comparison, Said, compare, frames, says
-from hades.domain.graph import SIMILAR_TO, Edge
+from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.prose_facts import facts_in
@@ -27,8 +27,6 @@ from hades.lifecycle.current import CurrentNote, sentences_of
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
 
-SUPERSEDES = "supersedes"
-"""From a note to another one, of which it says a sentence otherwise."""
 SETTLED, OTHERWISE = 0.5, 0.6
 """How sure we are that an edge ended with what it leads to, and that a sentence is said
 otherwise: below every sensible threshold. Judgements."""
