@@ -59,7 +59,7 @@ _STATES = frozenset(
     """is are costs cost takes take lasts weighs measures starts start begins ends end closes opens
     expires runs run listens allows allow permits supports support has have holds keeps needs
     requires pays earns charges delivers lives works reports goes belongs stays sits reads seats
-    uses""".split()  # noqa: SIM905
+    uses meets arrives leaves departs returns serves covers totals equals sells handles""".split()  # noqa: SIM905
 )
 _CHANGED = re.compile(
     r"(?:(?:was|were|has been|have been|has|have|got|is|are)\s)?(?:now\s)?(?:moved|changed|switched"
@@ -259,9 +259,9 @@ def _read(sentence: str) -> _Compared:
         else:
             kind = "name" if kind == "code" else kind
             values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
-        led_by = low
+        led_by = led_by if low == "the" else low
     content = {_stem(word) for word in words(text.casefold()) if word not in STOP_WORDS}
-    content |= {value.key for value in values}
+    content |= {value.key for value in values if value.kind != "name"}
     return _Compared(
         row=row,
         said=frozenset(row),

@@ -229,8 +229,8 @@ def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[Curren
     if draft.valid_from is not None:
         said["valid_from"] = iso(draft.valid_from)
     error = Refused(
-        f"Not remembered in {topic!r}: {why}. To keep it all the same, leave out the gate, "
-        "or approve it (`hades review list --status refused`).",
+        f"Not remembered in {topic!r}: {why}. To keep it all the same, send it without the gate "
+        "(gate: false), or approve it: `hades review list --status refused`.",
         {"topic": topic, "content": draft.content, **said},
         why,
     )
