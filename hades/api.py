@@ -54,6 +54,7 @@ from hades.errors import (
     HadesError,
     InvalidInput,
     NotFound,
+    Refused,
     Unavailable,
 )
 from hades.memory import Memory, View, open
@@ -108,6 +109,7 @@ __all__ = [
     "Provenance",
     "Reason",
     "Recall",
+    "Refused",
     "Related",
     "RelationChange",
     "Resolution",

@@ -25,6 +25,7 @@ from hades.recall.code_signs import code_signs
 from hades.recall.named import names_in
 from hades.recall.notes import (
     NOTE_FEATURES,
+    below_superseding,
     find_succession,
     in_topic_order,
     note_features,
@@ -347,6 +348,8 @@ def _rank_notes(
     scores = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
     scores = numbers_apart(notes, scores, retrieved.terms)
     scores, retrieved.superseded = in_topic_order(notes, scores, retrieved.asks, succession)
+    scores, below = below_superseding(query, notes, scores, retrieved.vector, retrieved.asks)
+    retrieved.superseded |= below
     if recent:
         recency = _recency(query, notes.numbers)
         scores = scores + RECENT_WEIGHT * recency

@@ -134,6 +134,20 @@ def test_what_is_remembered_is_recalled(executor: Executor) -> None:
     assert text_of(answer).startswith(f" {said} [1]\nCite as: [1] design/cache@1#0")
 
 
+def test_what_says_nothing_new_is_refused_and_can_be_kept(executor: Executor) -> None:
+    async def tell(client: Client) -> None:
+        said = {"topic": "chat/1", "content": "Thanks a lot!"}
+        refused = await client.call_tool("remember", said)
+        assert refused.is_error
+        assert text_of(refused).startswith("Not remembered in 'chat/1': it is empty talk.")
+        kept = await client.call_tool("remember", {**said, "gate": False})
+        assert text_of(kept) == "Remembered as chat/1@1."
+
+    talk(executor, tell)
+    (listed,) = executor.memory.proposals("refused")
+    assert listed.fields == {"topic": "chat/1", "content": "Thanks a lot!"}
+
+
 def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
     fact = {"source": "server/db07", "relation": "runs_on", "target": "rack 4"}
     question = {"question": "Where does db07 run?"}

@@ -33,6 +33,19 @@ def test_what_is_remembered_is_read_again(ask: Asker) -> None:
     assert ask.get(f"{S}/states/design/x?version=1").json()["content"] == "Rejected."
 
 
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "one"}])
+def test_what_the_gate_refuses_is_listed_and_can_be_kept(
+    ask: Asker, headers: dict[str, str]
+) -> None:
+    said = {"content": "Thanks a lot!", "gate": True}
+    refused = ask.put(f"{S}/states/chat", said, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (409, "Refused")
+    (listed,) = ask.get(f"{S}/proposals?status=refused").json()["items"]
+    assert ask.get(f"{S}/states/chat").status_code == 404
+    ask.post(f"{S}/proposals/{listed['id']}/approve")
+    assert ask.get(f"{S}/states/chat").json()["content"] == "Thanks a lot!"
+
+
 def test_a_topic_has_a_history_and_a_diff(ask: Asker) -> None:
     ask.put(f"{S}/states/a", {"content": "one\n"})
     ask.put(f"{S}/states/a", {"content": "two\n"})
