@@ -42,6 +42,14 @@ from hades.domain.graph import (
     RelationChange,
     Resolution,
 )
+from hades.domain.promotion import (
+    Disagreement,
+    Promotion,
+    QualityFinding,
+    QualityReport,
+    Side,
+    Suggestion,
+)
 from hades.domain.proposal import Proposal
 from hades.domain.times import AsOf
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
@@ -77,6 +85,7 @@ __all__ = [
     "Corrupt",
     "Denied",
     "Diff",
+    "Disagreement",
     "Edge",
     "Entity",
     "Fact",
@@ -100,14 +109,18 @@ __all__ = [
     "PathScoring",
     "Plan",
     "Problem",
+    "Promotion",
     "Proposal",
     "Provenance",
+    "QualityFinding",
+    "QualityReport",
     "Reason",
     "Recall",
     "Related",
     "RelationChange",
     "Resolution",
     "Sentence",
+    "Side",
     "Space",
     "StageReport",
     "State",
@@ -115,6 +128,7 @@ __all__ = [
     "Subgraph",
     "SubgraphEdge",
     "SubgraphNode",
+    "Suggestion",
     "TimeKind",
     "TimeWords",
     "Topic",

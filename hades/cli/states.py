@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _REMEMBER, _GET, _RECALL = (OPERATIONS[name] for name in ("remember", "get", "recall"))
+_SUGGEST = OPERATIONS["suggest"]
 
 
 @extended(app, _REMEMBER, "content")
@@ -87,6 +88,21 @@ def recall(
         sys.stdout.write(render.printable(found.context) + "\n")
     else:
         invocation.show(found, lambda out: answers.recall(out, found, explain=explain))
+
+
+@extended(app, _SUGGEST)
+def suggest(
+    invocation: Invocation,
+    given: dict[str, Any],
+    propose: Annotated[
+        bool, typer.Option("--propose", help="Let these edges wait for `hades review`.")
+    ] = False,
+) -> None:
+    """Topics that have to do with each other though no edge joins them, with the evidence."""
+    operation = OPERATIONS["propose_suggested"] if propose else _SUGGEST
+    with invocation.opened_for(operation) as (memory, progress):
+        found = call(operation, memory, given, progress)
+    invocation.show_result(found, operation.returns)
 
 
 def _content(content: str | None, file: Path | None) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 DEFAULT_IMPORTANCE = 0.5
 TOPIC_KINDS = ("note", "document", "code", "conversation", "record", "paper")
 """What a topic can be: a note is remembered by hand, the rest is as its reader says."""
+PROMOTION = "promotion"
+"""The key of metadata that says how a state was promoted; the next state does not inherit it."""
 
 
 @dataclass(frozen=True, slots=True)

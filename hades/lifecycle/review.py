@@ -22,19 +22,28 @@ ENABLING = ("enabled_by", "viable_after_fix")
 """A relation with one of these for an inverse is also to something in the way."""
 
 
+def blocking(store: Store) -> set[str]:
+    """The keys of all relations to something that is in the way."""
+    inverses = store.edges.inverses().items()
+    return BLOCKED | {relation for relation, inverse in inverses if inverse in ENABLING}
+
+
+def relation_key(relation: str) -> str:
+    """A relation in one spelling."""
+    return relation.casefold().replace(" ", "_").replace("-", "_")
+
+
 def propose_ends(store: Store, write: Write, space: int, state: State, actor: str) -> None:
     """Propose to end the edges that a topic's new state may have settled, each once."""
     word = "" if state.valid_to is not None else settled(state.topic, state.content)
     if not word or (node := store.entities.node(space, state.topic)) is None:
         return
-    inverses = store.edges.inverses().items()
-    blocked = BLOCKED | {relation for relation, inverse in inverses if inverse in ENABLING}
-    sides: tuple[tuple[Direction, set[str]], ...] = (("in", blocked), ("out", {"blocks"}))
+    sides: tuple[tuple[Direction, set[str]], ...] = (("in", blocking(store)), ("out", {"blocks"}))
     found = [
         {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
         for direction, relations in sides
         for edge in store.edges.find(space, EdgeFilter(node=node, direction=direction), NOW)
-        if edge.relation.casefold().replace(" ", "_").replace("-", "_") in relations
+        if relation_key(edge.relation) in relations
         # What was said to be blocked later than the note was not settled by it.
         and edge.valid_from < state.valid_from
     ]
