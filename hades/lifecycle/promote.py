@@ -30,6 +30,7 @@ from hades.lifecycle.disagreement import edge_disagreements, sentence_disagreeme
 from hades.lifecycle.synthesis import (
     SAME_WORDS,
     SourcedSentence,
+    changed_words,
     cited_edge,
     compare_versions,
     extractive_text,
@@ -72,6 +73,8 @@ class Material:
     derived: tuple[Edge, ...]
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
+    holds: tuple[SourcedSentence, ...]
+    changed: tuple[tuple[SourcedSentence, SourcedSentence], ...]
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -90,11 +93,15 @@ class Material:
         return blake2b(said, digest_size=8).hexdigest()
 
     @property
-    def numbered(self) -> dict[int, tuple[str, str]]:
-        """The sources as a model reads them, by number: how each is cited, and its text."""
-        states = [(state.id, state.content) for state in (*self.trace, *self.related)]
-        edges = [(f"edge {one.id}", f"{statement(one)}. {one.evidence}") for one in self.edges]
-        return dict(enumerate([*states, *edges, ("reason given", self.reason)], 1))
+    def statements(self) -> list[tuple[str, str]]:
+        """What a model may say, a statement each: how it is cited, and its text."""
+        related = [one for state in self.related for one in sentences_of_state(state)[:1]]
+        return [
+            *((one.source, one.text) for one in (*self.holds, *related)),
+            *((new.source, changed_words(old, new)) for old, new in self.changed),
+            *((f"edge {one.id}", f"{statement(one)}. {one.evidence}") for one in self.edges),
+            ("reason given", self.reason),
+        ]
 
     @property
     def is_news(self) -> bool:
@@ -102,8 +109,13 @@ class Material:
         return bool(self.latest.metadata.get(PROMOTION, {}).get("mark") != self.mark)
 
 
-def gather(store: Store, space: int, topic: str, reason: str) -> Material:
-    """Everything a promotion of a topic is made of, as it is now."""
+def gather(
+    store: Store, space: int, topic: str, reason: str, near: Callable[[str, str], bool]
+) -> Material:
+    """Everything a promotion of a topic is made of, as it is now.
+
+    `near` tells whether two sentences are near in meaning.
+    """
     latest = store.topics.state(space, topic, NOW)
     now = from_micros(store.now())
     written: deque[State] = deque(maxlen=TRACE_VERSIONS)
@@ -119,15 +131,21 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
     names = dict.fromkeys(
         end.name for edge in holding for end in (edge.source, edge.target) if end.name != topic
     )
+    trace = tuple(sorted(written, key=lambda state: (state.valid_from, state.version)))
+    holds, changed = compare_versions(
+        trace, lambda one, other: share_words(one, other) >= SAME_WORDS or near(one, other)
+    )
     return Material(
         topic=topic,
         reason=reason,
         latest=latest,
-        trace=tuple(sorted(written, key=lambda state: (state.valid_from, state.version))),
+        trace=trace,
         edges=tuple(holding),
         derived=tuple(store.derived_edges.find(space, EdgeFilter(node=node), NOW)),
         ended=tuple(ended[-ENDED_AT_MOST:]),
         related=tuple(_written_states(store, space, names))[:RELATED_AT_MOST],
+        holds=tuple(holds),
+        changed=tuple(changed),
     )
 
 
@@ -141,7 +159,6 @@ class Promoter:
     actor: str
     found: Material
     near: Callable[[str, str], bool]
-    """Whether two sentences are near in meaning."""
 
     def run(self, model: ModelText | None, *, dry_run: bool) -> Promotion:
         """Settle edges and conflicts, write the new state.
@@ -152,21 +169,20 @@ class Promoter:
         if model is not None and model.mark != found.mark:
             raise Conflict(f"{found.topic!r} or one of its sources changed: promote it again.")
         waiting = {one.id for one in store.proposals.find(space, "waiting", 0, None)}
-        holds, changed = compare_versions(found.trace, self._says_anew)
         others = [one for state in found.related for one in sentences_of_state(state)]
         conflicts = [
             *edge_disagreements(found.topic, (*found.edges, *found.derived), found.ended),
-            *sentence_disagreements(holds, others),
+            *sentence_disagreements(found.holds, others),
         ]
         closed, opened = self._settle_edges()
         closed += self._settle_conflicts(conflicts)
         lost = {(one.sides[0].source, one.sides[0].text) for one in conflicts if one.taken[0] == 1}
-        holds = [one for one in holds if (one.source, one.text) not in lost]
-        after = gather(store, space, found.topic, found.reason)
+        holds = [one for one in found.holds if (one.source, one.text) not in lost]
+        after = gather(store, space, found.topic, found.reason, self.near)
         by = "model" if model is not None and model.text else "extractive"
         said = {"by": by, "reason": found.reason, "of": after.trace[-1].version}
         said |= {"promoted_from": list(after.sources), "mark": after.mark}
-        text = _text(after, holds, changed, conflicts, model.text if model is not None else "")
+        text = _text(after, holds, conflicts, model.text if model is not None else "")
         draft = Draft(
             content=text,
             metadata={**found.latest.metadata, PROMOTION: said},
@@ -200,9 +216,6 @@ class Promoter:
     def _at(self) -> datetime:
         return max(from_micros(self.write.at), self.found.latest.valid_from)
 
-    def _says_anew(self, one: str, other: str) -> bool:
-        return share_words(one, other) >= SAME_WORDS or self.near(one, other)
-
     def _settle_edges(self) -> tuple[list[Edge], list[Edge]]:
         """Close the edges to what is no longer in the way and open their inverse, or propose it.
 
@@ -215,7 +228,10 @@ class Promoter:
         closed: list[Edge] = []
         opened: list[Edge] = []
         for edge in found.edges:
-            if edge.source.name != found.topic or review.relation_key(edge.relation) not in blocking:
+            if (
+                edge.source.name != found.topic
+                or review.relation_key(edge.relation) not in blocking
+            ):
                 continue
             target, about = edge.target.name, states.get(edge.target.name)
             own = sentences(last.content) if last.valid_from > edge.valid_from else []
@@ -270,15 +286,12 @@ class Promoter:
             if one.kind == kind and one.status != "applied" and ends.items() <= one.fields.items():
                 return
         sure = {"confidence": review.CONFIDENCE, "threshold": DEFAULT_THRESHOLD}
-        self.store.proposals.add(
-            self.write, self.space, self.actor, kind, fields, why=why, **sure
-        )
+        self.store.proposals.add(self.write, self.space, self.actor, kind, fields, why=why, **sure)
 
 
 def _text(
     after: Material,
     holds: list[SourcedSentence],
-    changed: list[tuple[SourcedSentence, SourcedSentence]],
     conflicts: list[Disagreement],
     by_model: str,
 ) -> str:
@@ -296,7 +309,9 @@ def _text(
     if by_model:
         said = extractive_text((), (), (), why, after.reason, conflicts, ())
         return f"{by_model}\n\n{said}"
-    return extractive_text(holds, changed, after.ended, why, after.reason, conflicts, related)
+    return extractive_text(
+        *(holds, after.changed, after.ended, why, after.reason, conflicts, related)
+    )
 
 
 def _holds(edge: Edge, now: datetime) -> bool:

@@ -107,20 +107,24 @@ def extractive_text(
     """A new state in words: what holds, what changed and when, why, what it has to do with."""
     parts = (
         [f"{one.text} [{one.source}]" for one in holds],
-        [f"{day(new.since)}: {old.quoted} → {new.quoted}" for old, new in changed]
-        + [cited_edge(edge) for edge in ended],
-        [f"{' '.join(reason.split())} [reason given]", *map(cited_edge, why)],
+        [changed_words(old, new) for old, new in changed] + [cited_edge(edge) for edge in ended],
+        [f"{reason} [reason given]", *map(cited_edge, why)],
         [str(one) for one in conflicts],
         list(related),
     )
     return "\n\n".join(
-        "\n".join([head, *(f"- {line}" for line in lines)])
+        "\n".join([head, *(f"- {' '.join(line.split())}" for line in lines)])
         for head, lines in zip(HEADS, parts, strict=True)
         if lines
     )
 
 
+def changed_words(old: SourcedSentence, new: SourcedSentence) -> str:
+    """What changed, from what to what and when."""
+    return f"{day(new.since)}: {old.quoted} → {new.quoted}"
+
+
 def cited_edge(edge: Edge) -> str:
     """An edge in words, with its evidence and its number."""
-    evidence = f": “{' '.join(edge.evidence.split())}”" if edge.evidence else ""
+    evidence = f": “{edge.evidence}”" if edge.evidence else ""
     return f"{statement(edge)}{evidence} [edge {edge.id}]"

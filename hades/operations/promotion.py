@@ -14,6 +14,7 @@ from hades.operations.parameters import (
     TEXT_CHARACTERS_AT_MOST,
     ExpectVersion,
     Limit,
+    ModelName,
     TopicName,
 )
 from hades.store.records import Progress
@@ -21,8 +22,6 @@ from hades.store.records import Progress
 if TYPE_CHECKING:
     from hades.lifecycle.suggest import TopicPairs
     from hades.memory import Memory, View
-
-ModelName = Annotated[str | None, Param("The model to ask; without, none is.", flag="--model")]
 
 
 @operation("POST", "/promote/{topic}", role=Role.WRITER, command="promote")
@@ -63,18 +62,16 @@ def promote(
     store, space = memory._store, memory._space_id
     if (kind := store.topics.kind(space, topic)) != "note":
         raise InvalidInput(f"{topic!r} is a {kind}: only what is noted down is promoted.")
-    inside = store.in_transaction
-    if not inside:
-        memory._bring_up_to_date(None, degrades=True)
+    near = near_sentences(store, memory._finder.encoder, space, topic)
     asked = None
     if model is not None:
-        if inside:
+        if store.in_transaction:
             raise InvalidInput("Ask a model before or after a batch, not inside it.")
         from hades.lifecycle.model_text import ask_model
 
-        asked = ask_model(gather(store, space, topic, reason), model, dry_run=dry_run)
+        asked = ask_model(gather(store, space, topic, reason, near), model, dry_run=dry_run)
     with memory._write("promote") as write:
-        found = gather(store, space, topic, reason)
+        found = gather(store, space, topic, reason, near)
         if expect_version not in (None, found.latest.version):
             raise Conflict(
                 f"The topic {topic!r} is at version {found.latest.version}, not {expect_version}: "
@@ -84,7 +81,6 @@ def promote(
             write.cancelled = True
             by = found.latest.metadata[PROMOTION]["by"]
             return Promotion(found.latest, found.latest, False, by, found.sources, found.edges)
-        near = near_sentences(store, memory._finder.encoder, space, topic)
         promoter = Promoter(store, write, space, memory._actor, found, near)
         done = promoter.run(asked, dry_run=dry_run)
         write.cancelled = dry_run

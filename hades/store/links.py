@@ -27,7 +27,7 @@ UNION SELECT d.source, d.target FROM derived_edges d JOIN chunks c ON c.id = d.c
 JOIN presences p ON p.chunk = c.id WHERE c.topic = ANY(:topics) AND {_THERE}
 """
 _VECTORS = f"""
-SELECT c.topic, substr(v.vector, 1, :bytes) FROM chunks c
+SELECT c.topic, substr(v.vector, 1, CAST(:bytes AS INT)) FROM chunks c
 JOIN embeddings v ON v.node = c.id << 3 | {NodeKind.CHUNK}
 JOIN encoders n ON n.id = v.encoder AND n.name = :encoder
 WHERE c.topic = ANY(:topics)
