@@ -33,7 +33,6 @@ class Side:
 class Disagreement:
     """Two sources that say different things of one thing, and which of them is taken."""
 
-    about: str
     sides: tuple[Side, Side]
 
     @property

@@ -92,7 +92,7 @@ SuggestedTopic = Annotated[
 ]
 
 
-@operation("GET", "/suggestions", asks=True)
+@operation("GET", "/suggestions", asks=True, long=True)
 def suggest(
     view: View,
     topic: SuggestedTopic = None,

@@ -1,0 +1,292 @@
+"""Contradiction: whether two sentences say the same, the same with another value, or the opposite.
+
+By English words and forms alone, and sooner silent than wrong: both sentences state something of
+the same subject in the same words, and one value, or a `not`, is all that differs. Questions,
+plans, conditions, quotes, the past and lists are not compared.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from hades.domain.names import STOP_WORDS, numberless, words
+
+SENTENCE_CHARACTERS_AT_MOST = 400
+"""A longer sentence says too much for one value of it to be compared."""
+_SAME_LENGTH = 0.8
+"""So much of a sentence another must say, in its order, to say the same: a judgement."""
+
+_MONTH = (
+    r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+_COUNT = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred"
+_TOKENS = re.compile(
+    rf"""(?P<date>\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}})?
+      |(?:\d{{1,2}}(?:st|nd|rd|th|\.)?[ ])?\b{_MONTH}\b
+        (?:[ ]\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?[ ]\d{{4}}\b)?)
+    |(?P<day>\b(?i:{_DAY})\b|\b(?i:today|tomorrow|yesterday)\b)
+    |(?P<time>\b\d{{1,2}}(?:[:.]\d\d)?[ ]?[ap]m\b|\b\d{{1,2}}:\d\d\b)
+    |(?P<number>\b\d[\d.,']*(?:[ ]\d+)*(?![\w-])|\b(?i:{_COUNT})\b)
+    |(?P<code>\b(?=[\w.-]*\d)\w+(?:[.-]\w+)*)
+    |(?P<word>[^\W\d_]+(?:['’_-][^\W\d_]+)*)
+    |(?P<mark>[€$£%,;:()–—])""",
+    re.VERBOSE,
+)
+_MARKS = {"€": "euro", "$": "dollar", "£": "pound", "%": "percent"}
+_SIGNS = re.compile(r"[€$£%]|(?<![\w.])[-−](?=\d)")
+_UNSTATED = re.compile(
+    r"[?“”\"«»„]|\b(?:if|would|could|might|should|may(?!\s+\d)|maybe|perhaps|probably|possibly|plans?"
+    r"|planned|propos\w+|suggest\w*|hop(?:es?|ing)|wants?|wish\w*|goals?|targets?|aims?|estimat\w+"
+    r"|forecast\w*|expect\w*|unless|whether|sa(?:id|ys?)|thinks?|thought|claims?|used to|previously"
+    r"|formerly|originally|for example|e\.g|will|also|too|another|additional(?:ly)?|as well|either"
+    r"|or|guess\w*|rumou?rs?|draft|joked?|until|every other|sometimes|usually|about|around"
+    r"|approx\w*|ago|last|each)\b",
+    re.IGNORECASE,
+)
+"""What makes a sentence no plain statement of what holds now and alone."""
+_NEGATION = re.compile(r"\b(?:not|no longer|never|cannot|without|neither|nor|no)\b|n['’]t\b", re.I)
+_TAIL = re.compile(r"[;(–—]|,?\s\b(?:because|since|after|due to|so that|which|as of|following)\b")
+_PRONOUNS = frozenset(
+    """it he she they this that these those his her its their there here""".split()  # noqa: SIM905
+)
+_STATES = frozenset(
+    """is are costs cost takes take lasts weighs measures starts start begins ends end closes opens
+    expires runs run listens allows allow permits supports support has have holds keeps needs
+    requires pays earns charges delivers lives works reports goes belongs stays sits reads seats
+    uses""".split()  # noqa: SIM905
+)
+_CHANGED = re.compile(
+    r"(?:(?:was|were|has been|have been|has|have|got|is|are)\s)?(?:now\s)?(?:moved|changed|switched"
+    r"|raised|rose|risen|increased|went up|grew|lowered|dropped|fell|reduced|cut|went down|extended"
+    r"|shortened|postponed|rescheduled|pushed|brought forward|renamed|replaced|set|migrated"
+    r"|transferred|updated|corrected)(?=\s(?:back\s)?(?:from|to|by|at)\s)",
+    re.IGNORECASE,
+)
+_ONE_NAME = frozenset(
+    """is are lives works reports goes belongs runs sits stays changed""".split()  # noqa: SIM905
+)
+"""Verbs that join a subject to one name at a time."""
+_FILLERS = frozenset(
+    """a an the is are be am do does has have now currently s please just so that which there any
+    new current of to""".split()  # noqa: SIM905
+)
+
+
+class Said(StrEnum):
+    """What a sentence is to another one."""
+
+    SAME = "same"
+    VALUE = "value"
+    NEGATED = "negated"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one sentence says of what another said; for another value, which and which."""
+
+    said: Said
+    before: str = ""
+    after: str = ""
+
+
+class _Value(NamedTuple):
+    """A number, date or name that a sentence gives to its subject."""
+
+    kind: str
+    text: str
+    key: str
+    led_by: str
+    """The word before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    row: tuple[str, ...]
+    """Its words in order, without fillers; `said`: in any order."""
+    said: frozenset[str]
+    content: frozenset[str]
+    subject: frozenset[str]
+    rest: frozenset[str]
+    verb: str
+    values: tuple[_Value, ...]
+    named: bool
+    """Whether its subject has a name in it, or two words."""
+    negated: bool
+    plain: bool
+    """No question, plan, condition or quote, as far as words tell."""
+    states: bool
+
+
+OTHER = Comparison(Said.OTHER)
+
+
+def compare(new: str, old: str, new_topic: str = "", old_topic: str = "") -> Comparison:
+    """What a sentence of a topic is to an older one of another topic.
+
+    >>> compare("The rent in Gera is now 950 euros.", "The rent in Gera is 900 euros.")
+    Comparison(said=<Said.VALUE: 'value'>, before='900', after='950')
+    """
+    if says(old, new):
+        return Comparison(Said.SAME)
+    if max(len(new), len(old)) > SENTENCE_CHARACTERS_AT_MOST:
+        return OTHER
+    one, other = _read(new), _read(old)
+    if not (one.states and other.states):
+        return OTHER
+    if one.negated != other.negated:
+        found = Comparison(Said.NEGATED) if one.content == other.content else OTHER
+    else:
+        found = _other_value(one, other)
+    return found if found is OTHER or _is_one_thing(one, new_topic, old_topic) else OTHER
+
+
+def says(old: str, new: str) -> bool:
+    """Whether a sentence says all that another one says: each of its words, in its order."""
+    if max(len(new), len(old)) > SENTENCE_CHARACTERS_AT_MOST:
+        return new == old
+    one, other = _read(new), _read(old)
+    if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
+        return False
+    return one.said <= other.said and _is_within(one.row, other.row)
+
+
+def frames(sentence: str) -> tuple[frozenset[str], ...]:
+    """Its subject's words, and all its words: of two that contradict each other, one is the same.
+
+    Empty where a sentence states nothing that could be compared.
+    """
+    if len(sentence) > SENTENCE_CHARACTERS_AT_MOST or not (read := _read(sentence)).states:
+        return ()
+    return read.subject, read.content
+
+
+def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
+    """Whether a sentence that stands in two topics is about the same thing in both."""
+    return _is_one_thing(_read(sentence), new_topic, old_topic)
+
+
+def _is_one_thing(said: _Compared, new_topic: str, old_topic: str) -> bool:
+    """Whether the same subject is the same thing in two topics: it has a name, or more than a
+    word and the topics are not two of a kind, or it is what one of them is called."""
+    if said.named:
+        return True
+    parents = [topic.rpartition("/")[0] for topic in (new_topic, old_topic)]
+    if numberless(new_topic) == numberless(old_topic) or parents[0] == parents[1] != "":
+        return False
+    called = {_stem(word) for word in words(f"{new_topic} {old_topic}".casefold())}
+    return len(said.subject) > 1 or bool(said.subject & called)
+
+
+def _other_value(one: _Compared, other: _Compared) -> Comparison:
+    """The one value that differs; of a list, a range or values of two kinds nothing is said."""
+    if one.negated or (one.subject, one.rest) != (other.subject, other.rest):
+        return OTHER
+    if one.verb not in (other.verb, "changed"):
+        return OTHER
+    keys = {value.key for value in one.values} & {value.key for value in other.values}
+    new = [value for value in one.values if value.key not in keys]
+    old = [value for value in other.values if value.key not in keys]
+    if one.verb == "changed" and not old:  # changed from A to B
+        old = [value for value in one.values if value.key in keys and value.led_by == "from"]
+    if len(new) != 1 or len(old) != 1 or new[0].kind != old[0].kind:
+        return OTHER
+    kind, least = new[0].kind, 1 + (one.verb == "changed")
+    many = [sum(value.kind == kind for value in said.values) for said in (one, other)]
+    if many[0] > least or many[1] > 1:
+        return OTHER
+    if kind == "name" and not _is_one_name(one, new[0]):
+        return OTHER
+    return Comparison(Said.VALUE, old[0].text, new[0].text)
+
+
+def _is_one_name(one: _Compared, value: _Value) -> bool:
+    """Whether a subject has only one such name at a time."""
+    if one.verb not in _ONE_NAME or (one.verb == "works" and value.led_by not in ("at", "for")):
+        return False
+    return value.led_by not in ("a", "an", "of", "and", "like")
+
+
+def _is_within(new: tuple[str, ...], old: tuple[str, ...]) -> bool:
+    """Whether a row of words is nearly all of another, in its order."""
+    left = iter(old)
+    return len(new) >= _SAME_LENGTH * len(old) and all(word in left for word in new)
+
+
+@lru_cache(maxsize=16_384)
+def _read(sentence: str) -> _Compared:
+    """A sentence cut at its verb, its values apart."""
+    spelt = _SIGNS.sub(lambda sign: f" {_MARKS.get(sign[0], 'minus')} ", sentence.casefold())
+    row = tuple(_stem(word) for word in words(spelt) if word not in _FILLERS)
+    plain = _UNSTATED.search(sentence) is None
+    negated = len(_NEGATION.findall(sentence)) % 2 == 1
+    text = _NEGATION.sub(" ", sentence)
+    if tail := _TAIL.search(text, 12):
+        text = text[: tail.start()]
+    changed = _CHANGED.search(text)
+    subject: list[str] = []
+    rest: list[str] = []
+    values: list[_Value] = []
+    verb, led_by, named, place = "", "", False, 0
+    for found in _TOKENS.finditer(text):
+        kind, token = found.lastgroup or "", found[0]
+        if changed and changed.start() <= found.start() < changed.end():
+            verb = verb or "changed"
+            continue
+        low = _MARKS.get(token, token.casefold())
+        place += 1
+        if not verb:
+            if (token == ":" or low in _STATES) and subject:
+                verb, led_by = "is" if token == ":" else low, low
+                continue
+            name = kind == "code" or (token[0].isupper() and (place > 1 or kind == "number"))
+            named |= name
+            subject += _content(token, low)
+        elif kind in ("word", "mark"):
+            if token[0].isupper():
+                if values and values[-1][::2] == ("name", led_by):  # the next word of a name
+                    last = values.pop()
+                    token, low, led_by = f"{last.text} {token}", f"{led_by} {low}", last.led_by
+                values.append(_Value("name", token, low, led_by))
+            else:
+                rest += _content(token, low)
+        else:
+            kind = "name" if kind == "code" else kind
+            values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
+        led_by = low
+    content = {_stem(word) for word in words(text.casefold()) if word not in STOP_WORDS}
+    content |= {value.key for value in values}
+    return _Compared(
+        row=row,
+        said=frozenset(row),
+        content=frozenset(content),
+        subject=frozenset(subject),
+        rest=frozenset(rest),
+        verb="is" if verb == "are" else verb,
+        values=tuple(values),
+        named=named,
+        negated=negated,
+        plain=plain,
+        states=plain and bool(verb) and not _PRONOUNS.intersection(subject),
+    )
+
+
+def _content(token: str, low: str) -> list[str]:
+    if low in STOP_WORDS - _PRONOUNS or (not token[0].isalnum() and len(low) == 1):
+        return []
+    return [_stem(low)]
+
+
+def _stem(word: str) -> str:
+    """A word without the ending of its plural or third person."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word
+
+
+def _key(value: str) -> str:
+    return re.sub(r"[,' ]", "", value).rstrip(".")
