@@ -160,23 +160,23 @@ def test_facts_that_disagree_are_settled_by_rule_or_wait(
 def test_texts_that_disagree_are_named_with_confidence_source_and_time(
     memory: hades.Memory, clock: HeldClock
 ) -> None:
-    memory.remember("project/atlas", "The Atlas release is due on 3 May.", confidence=0.6)
-    memory.remember("plans/spring", "The Atlas release is due on 10 May.")
+    memory.remember("project/atlas", "The Atlas release is due on 3 June.", confidence=0.6)
+    memory.remember("plans/spring", "The Atlas release is due on 10 June.")
     memory.relate("project/atlas", "part_of", "plans/spring")
     done = memory.promote("project/atlas", reason="A new plan.")
     (conflict,) = done.conflicts
     assert conflict.taken == (1, "the surer one")
     assert "What holds now" not in done.state.content
     assert (
-        "- “The Atlas release is due on 3 May.” [project/atlas@1, 2024-01-01, confidence 0.6] "
-        "against “The Atlas release is due on 10 May.” [plans/spring@1, 2024-01-01, confidence 1]"
+        "- “The Atlas release is due on 3 June.” [project/atlas@1, 2024-01-01, confidence 0.6] "
+        "against “The Atlas release is due on 10 June.” [plans/spring@1, 2024-01-01, confidence 1]"
         ": the surer one, plans/spring@1" in done.state.content
     )
 
 
 def test_what_no_rule_decides_waits_for_review(memory: hades.Memory) -> None:
-    memory.remember("project/atlas", "The Atlas release is due on 3 May.")
-    memory.remember("plans/spring", "The Atlas release is due on 10 May.")
+    memory.remember("project/atlas", "The Atlas release is due on 3 June.")
+    memory.remember("plans/spring", "The Atlas release is due on 10 June.")
     memory.relate("project/atlas", "part_of", "plans/spring")
     done = memory.promote("project/atlas", reason="A new plan.")
     (waiting,) = done.proposed

@@ -67,8 +67,8 @@ def test_a_report_names_orphans_duplicates_and_contradictions(memory: hades.Memo
     for topic, text in NOTES.items():
         memory.remember(topic, text)
     memory.remember("soups/leek", "Leeks, potatoes and cream make a good soup!")
-    memory.remember("project/atlas", "The Atlas release is due on 3 May.")
-    memory.remember("plans/spring", "The Atlas release is due on 10 May.")
+    memory.remember("project/atlas", "The Atlas release is due on 3 June.")
+    memory.remember("plans/spring", "The Atlas release is due on 10 June.")
     memory.remember("odd", "Zebras sleep.")
     memory.relate("people/mira", "lives_in", "Rome")
     memory.relate("people/mira", "lives_in", "Oslo")
@@ -80,7 +80,7 @@ def test_a_report_names_orphans_duplicates_and_contradictions(memory: hades.Memo
     said = found(memory, "contradictions")
     assert said.count == 2
     assert "Rome" in said.examples[0]
-    assert "10 May" in said.examples[1]
+    assert "10 June" in said.examples[1]
 
 
 def test_a_report_names_what_is_stale_gone_or_waiting(
