@@ -60,6 +60,7 @@ from hades.errors import (
     HadesError,
     InvalidInput,
     NotFound,
+    Refused,
     Unavailable,
 )
 from hades.memory import Memory, View, open
@@ -116,6 +117,7 @@ __all__ = [
     "QualityReport",
     "Reason",
     "Recall",
+    "Refused",
     "Related",
     "RelationChange",
     "Resolution",

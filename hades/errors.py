@@ -3,6 +3,7 @@
 HadesError
 ├── NotFound       the space, topic, version or edge asked for is not there
 ├── Conflict       somebody changed it first, or it exists already
+│   └── Refused    the write gate: it says nothing new; nothing was written
 ├── InvalidInput   the call itself is wrong; nothing was written
 ├── Denied         not allowed: a read-only view, file or key
 ├── Unavailable    cannot be done right now: busy, full disk, too new a file
@@ -10,6 +11,11 @@ HadesError
 
 Every message is one sentence that says what to do next.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class HadesError(Exception):
@@ -22,6 +28,17 @@ class NotFound(HadesError):
 
 class Conflict(HadesError):
     """Somebody changed it first, or it exists already."""
+
+
+class Refused(Conflict):
+    """It says nothing new, and the write gate was on; it is listed, and can be kept after all."""
+
+    def __init__(
+        self, message: str, fields: Mapping[str, Any] | None = None, why: str = ""
+    ) -> None:
+        """With what was to be remembered, and why it was not, where it still is to be listed."""
+        super().__init__(message)
+        self.fields, self.why = fields, why
 
 
 class InvalidInput(HadesError):

@@ -411,7 +411,9 @@ class Memory(View):
         gone = True
         if self._store.index_folder.exists():
             from hades.index.array_store import drop_files
+            from hades.index.space_words import forget_opened
 
+            forget_opened()
             gone = drop_files(self._store.index_folder)
         for engine in self._engines.values():
             engine.forget()

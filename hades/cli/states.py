@@ -11,6 +11,7 @@ import typer
 from hades.cli import app
 from hades.cli.commands import call, extended
 from hades.cli.invocation import Invocation
+from hades.domain.plain import plain
 from hades.errors import InvalidInput
 from hades.operations.declare import OPERATIONS
 
@@ -47,10 +48,10 @@ def remember(
         news = "remembered" if is_news else "nothing new in"
         out.print(f"{news} [bold]{render.clean(state.id)}[/]")
         if waiting:
-            out.print("what may have ended with it waits for `hades review`:")
+            out.print("what may have ended or changed with it waits for `hades review`:")
             render.proposals(out, waiting)
 
-    invocation.show(state, show)
+    invocation.show({**plain(state), "proposals": waiting} if waiting else state, show)
 
 
 @extended(app, _GET)

@@ -253,6 +253,7 @@ _KINDS: dict[str, type[errors.HadesError]] = {
     for kind in (
         errors.NotFound,
         errors.Conflict,
+        errors.Refused,
         InvalidInput,
         errors.Denied,
         errors.Unavailable,

@@ -14,6 +14,10 @@ SIMILAR_TO = "similar_to"
 """The relation of names that are only alike: nobody told it."""
 
 
+SUPERSEDES = "supersedes"
+"""The relation of a note to one that it says otherwise: its metadata has what it `says`, and what
+the other one `said`."""
+
 Numbers = TypeVar("Numbers", bound=Any)
 """An int, or an array of them."""
 
@@ -167,6 +171,8 @@ class FactChange:
     state: State | None
     closed: tuple[Edge, ...]
     opened: tuple[Edge, ...]
+    affected: tuple[Edge, ...] = ()
+    """The edges that lead to the subject: what they say may have changed with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 DEFAULT_THRESHOLD = 0.8
 """So sure one must be for a change to need nobody's approval. A judgement, not a measurement."""
-PROPOSAL_STATUSES = ("waiting", "applied", "rejected")
+PROPOSAL_STATUSES = ("waiting", "applied", "rejected", "refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Proposal:
     threshold: float
     """From this confidence on it would have been applied at once."""
     status: str
-    """`waiting`, `applied` or `rejected`."""
+    """`waiting`, `applied`, `rejected`, or `refused` by the write gate."""
     by: str
     at: datetime
     decided_by: str | None = None

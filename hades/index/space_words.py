@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,30 @@ class SpaceWords:
             done += len(batch)
             if on_progress is not None:
                 on_progress("indexing words", done, done)
+
+
+def words_on_disk(store: Store, space: int) -> tuple[Words, int]:
+    """The words of a space as they lie on disk, and up to which change; none where unreadable.
+
+    Nothing is locked, verified or written: for who looks up in the store what it finds.
+    """
+    folder = store.index_folder / "spaces"
+    with suppress(*UNREADABLE):
+        stand = read_json(folder / f"{space}.json")
+        own, change = folder / str(stand["folder"]), int(stand["change"])
+        if stand["generation"] == store.changefeed.stand()[0] and own.is_dir():
+            return _opened(own, change), change
+    return Words(), 0
+
+
+@lru_cache(maxsize=8)
+def _opened(folder: Path, _change: int) -> Words:
+    return Words(folder)
+
+
+def forget_opened() -> None:
+    """Let go of the files that `words_on_disk` holds."""
+    _opened.cache_clear()
 
 
 def damaged(folder: Path) -> dict[Path, str]:

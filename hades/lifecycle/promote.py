@@ -178,6 +178,8 @@ class Promoter:
         closed += self._settle_conflicts(conflicts)
         lost = {(one.sides[0].source, one.sides[0].text) for one in conflicts if one.taken[0] == 1}
         holds = [one for one in found.holds if (one.source, one.text) not in lost]
+        said_now = replace(found.latest, content=found.reason, valid_from=self._at)
+        review.review(store, self.write, space, said_now, self.actor)
         after = gather(store, space, found.topic, found.reason, self.near)
         by = "model" if model is not None and model.text else "extractive"
         said = {"by": by, "reason": found.reason, "of": after.trace[-1].version}
@@ -190,9 +192,6 @@ class Promoter:
             valid_from=self._at,
         )
         state, _ = store.topics.add(self.write, space, found.topic, draft)
-        review.propose_ends(
-            store, self.write, space, replace(state, content=found.reason), self.actor
-        )
         ended = {edge.id for edge in closed}
         proposals = store.proposals.find(space, "waiting", 0, None)
         return Promotion(
@@ -228,10 +227,7 @@ class Promoter:
         closed: list[Edge] = []
         opened: list[Edge] = []
         for edge in found.edges:
-            if (
-                edge.source.name != found.topic
-                or review.relation_key(edge.relation) not in blocking
-            ):
+            if edge.source.name != found.topic or review.relation_key(edge) not in blocking:
                 continue
             target, about = edge.target.name, states.get(edge.target.name)
             own = sentences(last.content) if last.valid_from > edge.valid_from else []
@@ -285,7 +281,7 @@ class Promoter:
         for one in self.store.proposals.find(self.space, None, 0, None):
             if one.kind == kind and one.status != "applied" and ends.items() <= one.fields.items():
                 return
-        sure = {"confidence": review.CONFIDENCE, "threshold": DEFAULT_THRESHOLD}
+        sure = {"confidence": review.SETTLED, "threshold": DEFAULT_THRESHOLD}
         self.store.proposals.add(self.write, self.space, self.actor, kind, fields, why=why, **sure)
 
 

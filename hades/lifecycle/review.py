@@ -1,57 +1,221 @@
-"""Review: what a new state may have settled waits for somebody to look at it.
+"""Review: what a new state may have settled or changed waits for somebody to look at it.
 
-A note that says a bug is fixed says nothing of what the bug blocked. Those edges are proposed
-to be ended; nothing is ended by itself.
+A note that says a bug is fixed says nothing of what the bug blocked; a note that says the rent
+is 950 says nothing of the other note that says 900. Both are found, each with its reason, and
+proposed. Only what a pattern is sure of, and only edges of which one holds at a time, is written
+at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from hades.domain.contradiction import Comparison, Said, compare, frames, says
+from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
+from hades.domain.names import name_key
 from hades.domain.proposal import DEFAULT_THRESHOLD
+from hades.domain.prose_facts import facts_in
 from hades.domain.settled import settled
-from hades.domain.times import NOW, iso
+from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import State
-from hades.store.records import Direction, EdgeFilter, Write
+from hades.errors import InvalidInput
+from hades.lifecycle import facts
+from hades.lifecycle.current import CurrentNote, sentences_of
+from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
 
-CONFIDENCE = 0.5
-"""Below every sensible threshold: the note does not speak of the edge. A judgement."""
+SETTLED, OTHERWISE = 0.5, 0.6
+"""How sure we are that an edge ended with what it leads to, and that a sentence is said
+otherwise: below every sensible threshold. Judgements."""
 BLOCKED = {"blocked_by", "blocked_on", "delayed_by", "depends_on", "postponed_because"}
 BLOCKED |= {"rejected_because", "waiting_for", "waiting_on", "waits_for", "waits_on"}
 """Relations to something that is in the way until it is settled."""
 ENABLING = ("enabled_by", "viable_after_fix")
 """A relation with one of these for an inverse is also to something in the way."""
+AFFECTED_AT_MOST = 10
+"""Edges that a reason lists."""
+FINDINGS_AT_MOST, WAITING_AT_MOST = 16, 1_000
+"""Changes that one state proposes, and proposals that wait with which they are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """A change that follows from a new state: as a proposal has it, and what changed."""
+
+    kind: str
+    fields: Mapping[str, Any]
+    confidence: float
+    why: str
+    changed: str = ""
+
+
+def review(
+    store: Store,
+    write: Write,
+    space: int,
+    state: State,
+    actor: str,
+    *,
+    similar: Iterable[CurrentNote] = (),
+    threshold: float = DEFAULT_THRESHOLD,
+) -> None:
+    """Propose what a topic's new state may have ended or changed, each once; from `threshold`
+    on it is written at once."""
+    if state.valid_to is not None or state.valid_from > from_micros(write.at):
+        return
+    found = [
+        *_ends(store, space, state),
+        *_changed_facts(store, space, state),
+        *_said_otherwise(state, similar),
+    ]
+    waiting = store.proposals.find(space, "waiting", 0, WAITING_AT_MOST) if found else ()
+    known = [(one.kind, one.fields) for one in waiting]
+    for one in found[:FINDINGS_AT_MOST]:
+        ends = {name: one.fields[name] for name in ("source", "relation", "target")}
+        if any(kind == one.kind and ends.items() <= said.items() for kind, said in known):
+            continue
+        number = store.proposals.add(
+            *(write, space, actor, one.kind, one.fields),
+            confidence=one.confidence,
+            threshold=threshold,
+            why=one.why + _listed(affected(store, space, one.changed)),
+        )
+        if one.confidence >= threshold and _written(*(store, write, space, one, state.valid_from)):
+            store.proposals.decide(write, number, "applied", actor, one.why)
 
 
 def blocking(store: Store) -> set[str]:
-    """The keys of all relations to something that is in the way."""
+    """The relations to something that is in the way, in one spelling."""
     inverses = store.edges.inverses().items()
     return BLOCKED | {relation for relation, inverse in inverses if inverse in ENABLING}
 
 
-def relation_key(relation: str) -> str:
-    """A relation in one spelling."""
-    return relation.casefold().replace(" ", "_").replace("-", "_")
+def relation_key(edge: Edge) -> str:
+    """The relation of an edge in one spelling."""
+    return edge.relation.casefold().replace(" ", "_").replace("-", "_")
 
 
-def propose_ends(store: Store, write: Write, space: int, state: State, actor: str) -> None:
-    """Propose to end the edges that a topic's new state may have settled, each once."""
-    word = "" if state.valid_to is not None else settled(state.topic, state.content)
+def affected(store: Store, space: int, name: str) -> list[Edge]:
+    """The edges that lead to what changed: what they say may have changed with it."""
+    node = store.entities.node(space, name) if name else None
+    if node is None:
+        return []
+    found = store.edges.find(space, EdgeFilter(node=node, direction="in"), NOW)
+    return [edge for edge in found if edge.relation not in (SUPERSEDES, SIMILAR_TO)]
+
+
+def changed_by(fields: Mapping[str, Any]) -> str:
+    """What a proposed edge changes: the note that is superseded, else its source."""
+    return str(fields["target" if fields.get("relation") == SUPERSEDES else "source"])
+
+
+def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
+    """The edges of what was in the way, where a note says that its topic is settled."""
+    word = settled(state.topic, state.content)
     if not word or (node := store.entities.node(space, state.topic)) is None:
         return
     sides: tuple[tuple[Direction, set[str]], ...] = (("in", blocking(store)), ("out", {"blocks"}))
-    found = [
-        {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
-        for direction, relations in sides
-        for edge in store.edges.find(space, EdgeFilter(node=node, direction=direction), NOW)
-        if relation_key(edge.relation) in relations
-        # What was said to be blocked later than the note was not settled by it.
-        and edge.valid_from < state.valid_from
-    ]
-    waiting = store.proposals.find(space, "waiting", 0, None) if found else ()
-    known = [one.fields.items() for one in waiting if one.kind == "unrelate"]
-    for ends in found:
-        if not any(ends.items() <= fields for fields in known):
-            fields = {**ends, "at": iso(state.valid_from)}
-            why = f"{state.id} says “{word}”"
-            sure = {"confidence": CONFIDENCE, "threshold": DEFAULT_THRESHOLD}
-            store.proposals.add(write, space, actor, "unrelate", fields, why=why, **sure)
+    for direction, relations in sides:
+        for edge in store.edges.find(space, EdgeFilter(node=node, direction=direction), NOW):
+            # What was said to be blocked later than the note was not settled by it.
+            if relation_key(edge) in relations and edge.valid_from < state.valid_from:
+                yield _end(edge, state, SETTLED, f"{state.id} says “{word}”")
+
+
+def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]:
+    """The told edges that the facts in a note replace or deny."""
+    for fact in facts_in(state.content) if sentences_of(state.content) else ():
+        if fact.valid_to is not None or not (fact.exclusive or fact.negated):
+            continue
+        if (node := store.entities.node(space, fact.subject)) is None:
+            continue
+        wanted = EdgeFilter(node=node, direction="out", relation=fact.relation)
+        why = f"{state.id} says “{state.content[fact.start : fact.end]}”"
+        held = [
+            edge
+            for edge in store.edges.find(space, wanted, NOW)
+            if edge.valid_from < state.valid_from
+            and (name_key(edge.target.name) == name_key(fact.object)) == fact.negated
+        ]
+        for edge in held if fact.negated else held[:1]:
+            if fact.negated:
+                yield _end(edge, state, fact.confidence, why, fact.subject)
+                continue
+            fields = {
+                **_ends_of(edge),
+                "target": fact.object,
+                "exclusive": True,
+                "evidence": state.content[fact.start : fact.end],
+                "valid_from": iso(state.valid_from),
+            }
+            before = f", not {edge.target.name}"
+            yield _Finding("relate", fields, fact.confidence, why + before, fact.subject)
+
+
+def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_Finding]:
+    """The other notes of which a sentence is said otherwise, each once."""
+    own = sentences_of(state.content)
+    known = {frame for new in own for frame in frames(new)}
+    for note in similar:
+        alike = [old for old in note.sentences if not known.isdisjoint(frames(old))]
+        pairs = ((new, old) for new in own for old in alike) if note.topic != state.topic else ()
+        for new, old in pairs:
+            found = compare(new, old, state.topic, note.topic)
+            if found.said not in (Said.VALUE, Said.NEGATED) or any(says(one, old) for one in own):
+                continue
+            fields = {
+                "source": state.topic,
+                "relation": SUPERSEDES,
+                "target": note.topic,
+                "evidence": new,
+                "metadata": {"says": new, "said": old},
+                "valid_from": iso(state.valid_from),
+            }
+            why = f"{state.id} says “{new}”, {note.id} “{old}”: {_difference(found)}"
+            yield _Finding("relate", fields, OTHERWISE, why, note.topic)
+            break
+
+
+def _difference(found: Comparison) -> str:
+    if found.said is Said.NEGATED:
+        return "one denies the other"
+    return f"{found.after}, not {found.before}"
+
+
+def _ends_of(edge: Edge) -> dict[str, str]:
+    return {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
+
+
+def _end(edge: Edge, state: State, sure: float, why: str, changed: str = "") -> _Finding:
+    fields = {**_ends_of(edge), "at": iso(state.valid_from)}
+    return _Finding("unrelate", fields, sure, why, changed)
+
+
+def _listed(edges: Sequence[Edge]) -> str:
+    """The edges that lead to what changed, for a reason."""
+    some = ", ".join(f"{edge} ({edge.id})" for edge in edges[:AFFECTED_AT_MOST])
+    more = f" and {len(edges) - AFFECTED_AT_MOST} more" * (len(edges) > AFFECTED_AT_MOST)
+    return f"; look also at {some}{more}" if edges else ""
+
+
+def _written(store: Store, write: Write, space: int, found: _Finding, at: datetime) -> bool:
+    """Write what was found; not where it began at the very moment of what it replaces."""
+    fields, node = found.fields, store.entities.ensure
+    source, target = (node(write, space, fields[end], "concept") for end in ("source", "target"))
+    try:
+        if found.kind == "unrelate":
+            wanted = EdgeFilter(node=source, direction="out", relation=fields["relation"])
+            for edge in store.edges.find(space, wanted, NOW):
+                if edge.target.name == fields["target"]:
+                    facts.unrelate(store, write, edge, at, mistake=False)
+        else:
+            said = {name: fields[name] for name in ("evidence", "metadata") if name in fields}
+            draft = EdgeDraft(source, fields["relation"], target, valid_from=at, **said)
+            exclusive = bool(fields.get("exclusive"))
+            facts.relate(store, write, space, draft, exclusive=exclusive)
+    except InvalidInput:
+        return False
+    return True

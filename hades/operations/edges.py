@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -247,8 +248,8 @@ def change_fact(
             evidence=clean_content(evidence),
         )
         if change.state is not None:
-            review.propose_ends(store, write, space, change.state, memory._actor)
-    return change
+            review.review(store, write, space, change.state, memory._actor)
+    return replace(change, affected=tuple(review.affected(store, space, subject)))
 
 
 @operation(

@@ -60,7 +60,7 @@ def promote(
     from hades.lifecycle.promote import Promoter, gather
 
     store, space = memory._store, memory._space_id
-    if (kind := store.topics.kind(space, topic)) != "note":
+    if (kind := store.topics.kind(space, topic)) not in (None, "note"):
         raise InvalidInput(f"{topic!r} is a {kind}: only what is noted down is promoted.")
     near = near_sentences(store, memory._finder.encoder, space, topic)
     asked = None

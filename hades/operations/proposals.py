@@ -21,7 +21,8 @@ from hades.domain.rules import (
     clean_tags,
 )
 from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso
-from hades.errors import Conflict, InvalidInput, NotFound
+from hades.errors import Conflict, InvalidInput, NotFound, Refused
+from hades.lifecycle import review
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
@@ -58,7 +59,7 @@ class _Undone(Exception):
 def proposals(
     view: View,
     status: Annotated[
-        str, Param("waiting, applied, rejected or all.", flag="--status", choices=STATUSES)
+        str, Param("waiting, applied, rejected, refused or all.", flag="--status", choices=STATUSES)
     ] = "waiting",
     *,
     after: Annotated[
@@ -68,6 +69,7 @@ def proposals(
 ) -> list[Proposal]:
     """Changes that wait for approval, or that were `applied` or `rejected`; or `all`.
 
+    `refused` is what the write gate kept out.
     Oldest first and as they stand now, whatever the time asked about. `after` and `limit`
     page through a long list.
     """
@@ -144,11 +146,27 @@ def propose(
 
 
 @operation("POST", "/proposals/{proposal}/approve", role=Role.ADMIN, command="review approve")
-def approve(memory: Memory, proposal: ProposalNumber) -> Proposal:
-    """Apply a change that waits; Conflict when somebody decided on it before."""
+def approve(
+    memory: Memory,
+    proposal: ProposalNumber,
+    close: Annotated[
+        bool, Param("Also end the edges that lead to what changes.", flag="--close")
+    ] = False,
+) -> Proposal:
+    """Apply a change that waits, or that the write gate refused.
+
+    Conflict when somebody decided on it before. `close` also ends the edges that lead to what
+    an edge changes (`depends_on` and the like), which its reason lists.
+    """
     with memory.batch():
-        waiting = _waiting(memory, proposal)
+        waiting = _waiting(memory, proposal, "waiting", "refused")
+        led = []
+        if close and waiting.kind in ("relate", "unrelate"):
+            name = review.changed_by(waiting.fields)
+            led = review.affected(memory._store, memory._space_id, name)
         _apply(memory, waiting.kind, waiting.fields, waiting.confidence)
+        for edge in led:
+            memory.unrelate(edge.id)
         return _decided(memory, proposal, "approve", "applied", "")
 
 
@@ -226,11 +244,26 @@ def _proposed(
     return known.get(memory._space_id, number)
 
 
-def _waiting(memory: Memory, proposal: int) -> Proposal:
+def list_refused(memory: Memory, error: Refused) -> None:
+    """List what the write gate refused, where it can be kept after all; once."""
+    if error.fields is not None and not memory._store.in_transaction:
+        known, fields = memory._store.proposals, dict(error.fields)
+        sure = fields.pop("confidence", 1.0)
+        with memory._write("refuse") as write:
+            number = known.add(
+                *(write, memory._space_id, memory._actor, "remember", fields),
+                confidence=sure,
+                threshold=1.0,
+            )
+            known.decide(write, number, "refused", memory._actor, error.why)
+        error.fields = None
+
+
+def _waiting(memory: Memory, proposal: int, *statuses: str) -> Proposal:
     clean_number(proposal, "proposal", least=1)
     memory._require_space()
     found = memory._store.proposals.get(memory._space_id, proposal)
-    if found.status != "waiting":
+    if found.status not in (statuses or ("waiting",)):
         raise Conflict(f"Proposal {proposal} was {found.status} already by {found.decided_by}.")
     return found
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.compare import compare
+from hades.domain.contradiction import frames
+from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rules import (
     clean_content,
     clean_metadata,
@@ -13,9 +15,12 @@ from hades.domain.rules import (
     clean_share,
     clean_tags,
 )
+from hades.domain.times import iso
 from hades.domain.topics import Chunk, Diff, State, Topic
-from hades.errors import InvalidInput, NotFound
+from hades.errors import InvalidInput, NotFound, Refused
 from hades.lifecycle import facts, review
+from hades.lifecycle.current import CurrentNote, sentences_of, similar_notes
+from hades.lifecycle.gate import nothing_new
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
@@ -35,6 +40,7 @@ from hades.operations.parameters import (
     ValidFrom,
     Version,
 )
+from hades.operations.proposals import list_refused
 from hades.store.records import Draft, TopicFilter
 
 if TYPE_CHECKING:
@@ -158,6 +164,10 @@ def remember(
             choices=REMEMBERED_KINDS,
         ),
     ] = None,
+    gate: Annotated[bool, Param("Refuse what says nothing new.", flag="--gate")] = False,
+    apply_from: Annotated[
+        float, Param("So sure, a change is made without review.", flag="--apply-from", least=0)
+    ] = DEFAULT_THRESHOLD,
 ) -> State:
     """Write what is known of a topic now: a new state, unless nothing changed.
 
@@ -167,7 +177,9 @@ def remember(
     of a `note` adds to it: what it does not say again still holds and is found. That of a
     `document` replaces it. A topic is a note unless said. Where a note
     says that its topic is fixed, done or gone, what was blocked by it is put up for review
-    (`proposals`).
+    (`proposals`); so is what it says otherwise than an edge or another note. Of that, edges with
+    one target at a time change at once where it is as sure as `apply_from`. With `gate`, empty
+    talk and what current notes say already is Refused, and listed for review.
     """
     draft = Draft(
         content=clean_content(content),
@@ -181,13 +193,49 @@ def remember(
     clean_name(topic)
     if kind is not None and kind not in REMEMBERED_KINDS:
         raise InvalidInput(f"What is remembered is {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
+    sure = clean_share(apply_from, "confidence")
+    similar = _similar_notes(memory, topic, content, gate) if kind != "document" else []
+    if gate and kind != "document":
+        _require_news(memory, topic, draft, similar)
     with memory._write("remember") as write:
         state, appended = memory._store.topics.add(write, memory._space_id, topic, draft)
         changed = kind and memory._store.topics.set_kind(write, memory._space_id, topic, kind)
         write.cancelled = not appended and not changed
         if appended:
-            review.propose_ends(memory._store, write, memory._space_id, state, memory._actor)
+            review.review(
+                *(memory._store, write, memory._space_id, state, memory._actor),
+                similar=similar,
+                threshold=DEFAULT_THRESHOLD if sure is None else sure,
+            )
     return state
+
+
+def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list[CurrentNote]:
+    """The notes that a new one is compared with; none where it states nothing to compare."""
+    said = [one for one in sentences_of(content) if gate or frames(one)]
+    if not said or memory._store.topics.kind(memory._space_id, topic) not in (None, "note"):
+        return []
+    return similar_notes(memory._store, memory._space_id, said)
+
+
+def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[CurrentNote]) -> None:
+    """Refused when a text says nothing new. What is said of it (tags, since when) is news."""
+    names = ("tags", "metadata", "importance", "confidence", "valid_from")
+    said = {name: getattr(draft, name) for name in names if getattr(draft, name) is not None}
+    if said:
+        similar = [one for one in similar if one.topic != topic]
+    if not (why := nothing_new(topic, draft.content or "", similar)):
+        return
+    if draft.valid_from is not None:
+        said["valid_from"] = iso(draft.valid_from)
+    error = Refused(
+        f"Not remembered in {topic!r}: {why}. To keep it all the same, leave out the gate, "
+        "or approve it (`hades review list --status refused`).",
+        {"topic": topic, "content": draft.content, **said},
+        why,
+    )
+    list_refused(memory, error)
+    raise error
 
 
 @operation("DELETE", "/states/{topic}", role=Role.WRITER, command="forget", own_route=True)

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from hades.domain.answer import TimeKind
-from hades.domain.graph import NodeKind
+from hades.domain.graph import SUPERSEDES, NodeKind
 from hades.domain.names import DIGITS, numberless
 from hades.domain.sentences import note_sentences
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
@@ -42,6 +42,8 @@ SAID_AGAIN = 0.7
 """Two sentences of one note this near say the same, or one says the other anew: a judgement."""
 ANEW_TIMED = 1.5
 """A judgement: a question with a time in it wants the version of that time."""
+SUPERSEDING_AT_MOST = 256
+"""Edges `supersedes` that a question looks at: the newest."""
 LATER_AT_MOST = 32
 """Of the chunks of later versions, the newest that are compared."""
 _ABOVE = 1e-3
@@ -244,6 +246,36 @@ def in_topic_order(
     if asks.kind is TimeKind.PAST:  # of equals, what held last
         made[order] += np.arange(len(order)) * _ABOVE / len(order) / 2
     return made, anew
+
+
+def below_superseding(
+    query: QueryContext, notes: Notes, scores: Floats, vector: Floats32 | None, asks: TimeAsked
+) -> tuple[Floats, set[int]]:
+    """Scores where a note stands above another one that it `supersedes`, and which these are.
+
+    Only where the sentence that is said otherwise is what the other note says of the question.
+    """
+    found: set[int] = set()
+    told = query.store.edges.relation(SUPERSEDES)
+    if told is None or vector is None or asks.is_past or asks.wants_happenings:
+        return scores, found
+    rows, made = query.edges, scores.copy()
+    known = query.indexes.moment(query.as_of)[1]
+    held = asks.admits(rows["valid_from"], rows["valid_to"]) & (rows["space"] == query.space)
+    held &= (rows["relation"] == told) & (rows["recorded_at"] <= known)
+    held &= rows["retired_at"] > known
+    ids = np.unique(rows["id"][held])[-SUPERSEDING_AT_MOST:].tolist()
+    for edge in query.store.edges.read(query.space, ids, query.as_of).values():
+        newer = [r for r, one in enumerate(notes.placed) if one.chunk.topic == edge.source.name]
+        for row, one in enumerate(notes.placed):
+            if one.chunk.topic != edge.target.name or not len(notes.sentences[row]):
+                continue
+            texts = note_sentences(one.chunk.text) or (one.chunk.text,)
+            best = int(product(notes.sentences[row], vector).argmax())
+            if best < len(texts) and texts[best].strip() == edge.metadata.get("said"):
+                found.add(int(notes.numbers[row]))
+                made[newer] = np.maximum(made[newer], made[row] + _ABOVE)
+    return made, found
 
 
 def still_holds(notes: Notes) -> dict[int, str]:

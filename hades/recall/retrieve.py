@@ -25,6 +25,7 @@ from hades.recall.code_signs import code_signs
 from hades.recall.named import names_in
 from hades.recall.notes import (
     NOTE_FEATURES,
+    below_superseding,
     in_topic_order,
     note_features,
     numbers_apart,
@@ -349,6 +350,8 @@ def _rank_notes(
     scores, retrieved.superseded = in_topic_order(
         *(notes, scores, retrieved.question, retrieved.vector, retrieved.terms, retrieved.asks)
     )
+    scores, below = below_superseding(query, notes, scores, retrieved.vector, retrieved.asks)
+    retrieved.superseded |= below
     if recent:
         recency = _recency(query, notes.numbers)
         scores = scores + RECENT_WEIGHT * recency

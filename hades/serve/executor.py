@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 
 from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
-from hades.errors import Unavailable
+from hades.errors import Refused, Unavailable
 from hades.memory import Memory, View
 from hades.memory import open as open_memory
+from hades.operations.proposals import list_refused
 from hades.serve.auth.caller import Caller, Role, record_call
 from hades.serve.pool import STOPPING, Pool
 from hades.store.faults import Busy
@@ -281,6 +282,9 @@ def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until
         before = memory.change
         try:
             return call(memory)
+        except Refused as error:  # whatever else was to be written with it is undone by now
+            list_refused(memory, error)
+            raise
         except Unavailable as error:
             if not isinstance(error, Busy) or time.monotonic() + pause_s > until:
                 raise

@@ -29,6 +29,7 @@ RETRY_AFTER_S = 1
 _STATUS: dict[type[HadesError], int] = {
     errors.NotFound: 404,
     errors.Conflict: 409,
+    errors.Refused: 409,
     errors.InvalidInput: 422,
     errors.Denied: 403,
     errors.Unavailable: 503,

@@ -67,7 +67,7 @@ _STRAY = (
         "proposal",
         "it neither waits nor was decided",
         "proposals AS p",
-        "p.status NOT IN ('waiting', 'applied', 'rejected') "
+        "p.status NOT IN ('waiting', 'applied', 'rejected', 'refused') "
         "OR (p.status = 'waiting') != (p.decided_at IS NULL)",
     ),
     ("proposal", "its space is gone", "proposals AS p", _SPACE_GONE),

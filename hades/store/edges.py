@@ -97,6 +97,11 @@ class Edges:
         )
         return self._edges(space, rows, as_of)
 
+    def relation(self, name: str) -> int | None:
+        """The number of a relation; None when nothing was ever related by it."""
+        found: int | None = self._database.value("SELECT id FROM relations WHERE name = ?", name)
+        return found
+
     def there_are(self, space: int) -> bool:
         """Whether anything was ever related in a space."""
         return self._database.row("SELECT 1 FROM edges WHERE space = ? LIMIT 1", space) is not None

@@ -8,7 +8,7 @@ content lies whole in `heads`, so reading it rebuilds nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -227,6 +227,22 @@ class Topics:
             raise NotFound(f"There is no state {min(set(wanted) - found.keys())}.")
         return found
 
+    def current_notes(
+        self, space: int, chunks: Sequence[int], since: int, recent: int
+    ) -> dict[int, tuple[str, int]]:
+        """By state the topic and version of notes as they are now: those with one of these
+        chunks, and those among the `recent` last states that came after a change."""
+        rows = self._database.rows(
+            "SELECT s.id, t.name, s.version FROM states s "
+            "JOIN topics t ON t.id = s.topic AND t.latest = s.id WHERE s.id IN ("
+            "SELECT state FROM placements WHERE chunk = ANY(?1) UNION SELECT id FROM "
+            "(SELECT id, change FROM states ORDER BY id DESC LIMIT ?2) l WHERE l.change > ?3) "
+            "AND t.space = ?4 AND t.kind = 'note' AND t.planned = 0 AND s.level = 0 "
+            "AND s.encoding IS NOT NULL ORDER BY s.id",
+            *(chunks, recent, since, space),
+        )
+        return {state: (topic, version) for state, topic, version in rows}
+
     def written(self, space: int, changes: Iterable[int]) -> dict[int, tuple[str, int]]:
         """By change that wrote a state of its subject: the topic and the version."""
         rows = self._database.rows(
@@ -244,15 +260,16 @@ class Topics:
             raise self._missing(space, topic)
         return found
 
+    def kind(self, space: int, topic: str) -> str | None:
+        """What a topic is: note, document, code …; None when there is none."""
+        found: str | None = self._database.value(
+            "SELECT kind FROM topics WHERE space = ? AND name = ?", space, topic
+        )
+        return found
+
     def exists(self, space: int, topic: str) -> bool:
         """Whether the topic was ever remembered, forgotten ones included."""
         return self._find(space, topic) is not None
-
-    def kind(self, space: int, topic: str) -> str:
-        """What a topic is, such as `note`."""
-        return str(
-            self._database.value("SELECT kind FROM topics WHERE id = ?", self.id(space, topic))
-        )
 
     # Writing
 

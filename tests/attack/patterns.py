@@ -48,6 +48,7 @@ BUILT: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "recall/path_text.py snippet": lambda: [re.compile(re.escape("a a b"), re.IGNORECASE)],
     "recall/time_words.py _whole": list,
     "recall/relations.py _rule": list,
+    "domain/prose_facts.py _verb": list,
 }
 """The functions that make patterns out of names or lines, with what they make of hostile ones."""
 

@@ -41,6 +41,7 @@ from hades.store.records import Progress
     importance=None,
     valid_from="Since when it is true, if not now.",
     expect_version="Refuse if it is at another; 0: must be new.",
+    gate=(Annotated[bool, Field(description="false: keep it though it says nothing new.")], True),
 )
 def remember(call: AgentCall, state: State) -> CallToolResult:
     """Write down what is now known of a topic, for later conversations.

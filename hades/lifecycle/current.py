@@ -1,0 +1,61 @@
+"""Current notes: those that may say the same as a new text, or otherwise.
+
+Found by words, in the index as it lies on disk and among what was written since; nothing is
+indexed and no encoder is loaded, so that `remember` can ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hades.domain.sentences import note_sentences
+from hades.domain.settled import NOTE_CHARACTERS_AT_MOST
+from hades.domain.times import FOREVER
+from hades.store.store import Store
+
+SENTENCES_AT_MOST = 8
+"""Sentences of a new text that are looked for."""
+PASSAGES_AT_MOST = 12
+"""Passages of the index that are compared with each."""
+RECENT_AT_MOST = 64
+"""States written since the index was, that are compared: newest first."""
+
+
+class CurrentNote(NamedTuple):
+    """What a note says now."""
+
+    topic: str
+    version: int
+    sentences: Sequence[str]
+
+    @property
+    def id(self) -> str:
+        """Its state: `topic@version`."""
+        return f"{self.topic}@{self.version}"
+
+
+def sentences_of(text: str) -> Sequence[str]:
+    """The sentences of a note that are compared; none of a longer text."""
+    if len(text) > NOTE_CHARACTERS_AT_MOST:
+        return ()
+    return note_sentences(text) or ((text.strip(),) if text.strip() else ())
+
+
+def similar_notes(store: Store, space: int, sentences: Sequence[str]) -> list[CurrentNote]:
+    """The current notes of a space that have words of these sentences."""
+    chunks: set[int] = set()
+    since = 0
+    if sentences and (store.index_folder / "spaces" / f"{space}.json").exists():
+        from hades.index.space_words import words_on_disk
+
+        words, since = words_on_disk(store, space)
+        moment = store.now(), FOREVER - 1
+        for sentence in sentences[:SENTENCES_AT_MOST]:
+            chunks |= {chunk for chunk, _ in words.best(sentence, *moment, PASSAGES_AT_MOST)}
+    states = store.topics.current_notes(space, sorted(chunks), since, RECENT_AT_MOST)
+    contents = store.topics.contents(states)
+    return [
+        CurrentNote(topic, version, sentences_of(contents[state]))
+        for state, (topic, version) in states.items()
+    ]

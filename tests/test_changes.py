@@ -1,0 +1,156 @@
+"""What a note says otherwise is proposed; what says nothing new is refused where the gate is on."""
+
+from __future__ import annotations
+
+import pytest
+
+import hades
+from tests.conftest import HeldClock
+
+
+def test_a_note_that_says_another_note_otherwise_is_put_up_for_review(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("office/rent", "The rent of the Ulm office is 900 euros. It has a lift.")
+    memory.relate("budget", "depends_on", "office/rent")
+    clock.set("2024-03-01")
+    memory.remember("meetings/march", "All fine. The rent of the Ulm office is now 950 euros.")
+    (found,) = memory.proposals()
+    assert found.why.startswith(
+        "meetings/march@1 says “The rent of the Ulm office is now 950 euros.”, office/rent@1 “The "
+        "rent of the Ulm office is 900 euros.”: 950, not 900; look also at budget --[depends_on]-->"
+    )
+    memory.approve(found.id, close=True)
+    assert [str(edge) for edge in memory.edges()] == [
+        "meetings/march --[supersedes]--> office/rent"
+    ]
+    memory.remember("meetings/april", "The rent of the Ulm office is now 950 euros.")
+    assert [one.fields["target"] for one in memory.proposals()] == ["office/rent"]
+
+
+def test_what_was_superseded_stands_below_and_says_so(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("office/rent", "The rent of the Ulm office is 900 euros. Pay it by the third.")
+    memory.remember("cats", "Cats sleep all day.")
+    clock.set("2024-03-01")
+    memory.remember("meetings/march", "We had cake. The rent of the Ulm office is now 950 euros.")
+    memory.approve(memory.proposals()[0].id)
+    clock.set("2024-04-01")
+    found = memory.recall("What is the rent of the Ulm office?").passages
+    assert [(one.chunk.topic, one.superseded) for one in found][:2] == [
+        ("meetings/march", False),
+        ("office/rent", True),
+    ]
+    assert not any(one.superseded for one in memory.recall("When is the rent to be paid?").passages)
+    then = memory.at("2024-02-01").recall("What is the rent of the Ulm office?").passages
+    assert (then[0].chunk.topic, then[0].superseded) == ("office/rent", False)
+
+
+def test_two_things_and_plans_are_not_put_up_for_review(memory: hades.Memory) -> None:
+    memory.remember("flats/gera", "The flat in Gera costs 900 euros.")
+    memory.remember("flats/ulm", "The flat in Ulm costs 1,200 euros.")
+    memory.remember("mail", "If we wait, the flat in Gera costs 700 euros.")
+    memory.remember("flats/gera", "The flat in Gera costs 950 euros.")
+    assert memory.proposals("all") == []
+
+
+def test_a_document_is_compared_with_nothing(memory: hades.Memory) -> None:
+    memory.remember("office/rent", "The rent of the Ulm office is 900 euros.")
+    memory.remember("lease", "The rent of the Ulm office is 950 euros.", kind="document")
+    memory.remember("lease", "The rent of the Ulm office is 980 euros.")
+    assert memory.proposals("all") == []
+
+
+def test_a_fact_with_one_target_at_a_time_changes_at_once_or_after_review(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.relate("Ann", "works_at", "Acme")
+    memory.relate("plan/hiring", "depends_on", "Ann")
+    clock.set("2024-03-01")
+    memory.remember("news", "Ann works at Bolt.", apply_from=1)
+    (waiting,) = memory.proposals()
+    assert (waiting.fields["target"], waiting.why) == (
+        "Bolt",
+        "news@1 says “Ann works at Bolt.”, not Acme; look also at "
+        f"plan/hiring --[depends_on]--> Ann ({memory.edges('Ann', direction='in')[0].id})",
+    )
+    memory.reject(waiting.id)
+    memory.remember("news/2", "Ann works at Bolt.")
+    assert [edge.target.name for edge in memory.edges("Ann", direction="out")] == ["Bolt"]
+    assert [one.status for one in memory.proposals("all")] == ["rejected", "applied"]
+    clock.set("2024-04-01")
+    memory.remember("news/3", "Ann no longer works at Bolt.")
+    assert memory.edges("Ann", direction="out") == []
+
+
+def test_what_a_changed_fact_may_have_changed_is_listed(memory: hades.Memory) -> None:
+    memory.relate("design/x", "rejected_because", "bugs/y")
+    memory.relate("bugs/y", "assigned_to", "Ann")
+    change = memory.change_fact("bugs/y", "assigned_to", to="Ben", at="tomorrow")
+    assert [str(edge) for edge in change.affected] == ["design/x --[rejected_because]--> bugs/y"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks, that sounds great!",
+        "Ok.",
+        "The Ulm office has 40 desks and a lift.",
+        "the ULM office has now 40 desks, and a lift",
+        "[1] office/ulm@1, line 1, 2024-01-01\n The Ulm office has 40 desks and a lift.",
+    ],
+)
+def test_the_gate_refuses_what_says_nothing_new(memory: hades.Memory, text: str) -> None:
+    memory.remember("office/ulm", "The Ulm office has 40 desks and a lift. The rent is 900 euros.")
+    with pytest.raises(hades.Refused, match="Not remembered in 'note'"):
+        memory.remember("note", text, gate=True)
+    assert [one.name for one in memory.topics()] == ["office/ulm"]
+    (refused,) = memory.proposals("refused")
+    assert (refused.kind, refused.fields) == ("remember", {"topic": "note", "content": text})
+    assert memory.check() == []
+    assert memory.approve(refused.id).status == "applied"
+    assert memory.get("note").content == text
+    with pytest.raises(hades.Conflict):
+        memory.approve(refused.id)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Ulm office has 41 desks and a lift.",
+        "The Ulm office has no lift and 40 desks.",
+        "The Bonn office has 40 desks and a lift.",
+        "Does the Ulm office have 40 desks and a lift?",
+        "No.",
+        "Done.",
+        "The rent is 900 euros.",
+        "The Ulm office has 40 desks and a lift. Ann likes it.",
+    ],
+)
+def test_the_gate_lets_in_what_is_new(memory: hades.Memory, text: str) -> None:
+    memory.remember("office/ulm", "The Ulm office has 40 desks and a lift. The rent is 900 euros.")
+    assert memory.remember("office/bonn", text, gate=True).version == 1
+
+
+def test_a_new_version_is_refused_only_if_it_leaves_nothing_out(memory: hades.Memory) -> None:
+    memory.remember("a", "The Ulm office has 40 desks. It is red.")
+    with pytest.raises(hades.Refused):
+        memory.remember("a", "It is red. The Ulm office has 40 desks", gate=True)
+    memory.remember("a", "It is red. The Ulm office has 40 desks", gate=True, tags=["office"])
+    assert memory.remember("a", "The Ulm office has 40 desks.", gate=True).version == 3
+
+
+def test_what_was_indexed_is_compared_too(memory: hades.Memory) -> None:
+    with memory.batch():
+        for number in range(100):
+            memory.remember(f"fees/{number}", f"The fee of town {number} is {number + 5} euros.")
+    memory.index()
+    memory.search("fee of town 7")
+    with memory.batch():
+        for number in range(80):
+            memory.remember(f"other/{number}", f"Something else, number {number}.")
+    with pytest.raises(hades.Refused, match="fees/7@1 says it already"):
+        memory.remember("town", "The fee of town 7 is 12 euros.", gate=True)
+    memory.remember("town", "The fee of town 7 is 13 euros.")
+    assert [one.fields["target"] for one in memory.proposals()] == ["fees/7"]
