@@ -322,7 +322,6 @@ class Memory(View):
 
     # Proposals, and writes that are done once
     propose = op.proposals.propose
-    propose_suggested = op.promotion.propose_suggested
     approve = op.proposals.approve
     reject = op.proposals.reject
     once = op.proposals.once

@@ -195,7 +195,6 @@ def test_a_dry_run_writes_nothing(told: hades.Memory) -> None:
 
 
 def test_what_cannot_be_promoted_is_refused(told: hades.Memory) -> None:
-    change = told.change
     with pytest.raises(hades.Conflict, match="version 2, not 1"):
         told.promote(X, reason=WHY, expect_version=1)
     for topic, reason in ((X, " "), ("", WHY)):
@@ -206,8 +205,23 @@ def test_what_cannot_be_promoted_is_refused(told: hades.Memory) -> None:
     told.remember("manual", "Chapter 1.", kind="document")
     with pytest.raises(hades.InvalidInput, match="is a document"):
         told.promote("manual", reason=WHY)
-    assert told.change > change
+    told.remember("long", "Yes. " + " ".join(f"Point {n} is open." for n in range(100)))
+    with pytest.raises(hades.InvalidInput, match="more than 100 sentences"):
+        told.promote("long", reason=WHY)
     assert told.get(X).version == 2
+
+
+@pytest.mark.parametrize("forged", ["x", {"of": 7}, {"of": "1"}, {"of": 1, "mark": "x"}, None])
+def test_metadata_that_only_looks_like_a_promotion_does_no_harm(
+    memory: hades.Memory, forged: Any
+) -> None:
+    memory.remember("a", "One.", metadata={"promotion": forged})
+    memory.forget("a")
+    memory.remember("a", "Two.", metadata={"promotion": forged})
+    memory.remember("b", "See a.")
+    memory.relate("b", "about", "a")
+    assert "Two. [a@3]" in memory.promote("a", reason=WHY).state.content
+    assert memory.promote("b", reason=WHY).changed
 
 
 @pytest.mark.embedded("inside a client's batch nothing is given back")

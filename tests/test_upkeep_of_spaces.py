@@ -53,16 +53,6 @@ def test_what_is_joined_is_not_suggested_and_a_third_may_join(memory: hades.Memo
     assert memory.at("2023").suggest() == []
 
 
-def test_suggestions_can_wait_for_review(memory: hades.Memory) -> None:
-    for topic, text in NOTES.items():
-        memory.remember(topic, text)
-    made = memory.propose_suggested("people/mira")
-    assert {one.status for one in made} == {"waiting"}
-    assert memory.edges() == []
-    memory.approve(made[0].id)
-    assert memory.edges()[0].relation == "relates_to"
-
-
 def test_a_report_names_orphans_duplicates_and_contradictions(memory: hades.Memory) -> None:
     for topic, text in NOTES.items():
         memory.remember(topic, text)

@@ -100,10 +100,17 @@ def suggest(
     ] = False,
 ) -> None:
     """Topics that have to do with each other though no edge joins them, with the evidence."""
-    operation = OPERATIONS["propose_suggested"] if propose else _SUGGEST
-    with invocation.opened_for(operation) as (memory, progress):
-        found = call(operation, memory, given, progress)
-    invocation.show_result(found, operation.returns)
+    with invocation.asked() as (view, progress):
+        found = call(_SUGGEST, view, given, progress)
+    if not propose:
+        invocation.show_result(found, _SUGGEST.returns)
+        return
+    with invocation.opened(create=False) as memory, memory.batch():
+        for one in found:
+            sure = {"confidence": one.score, "threshold": 1.0, "evidence": "; ".join(one.evidence)}
+            memory.propose(one.topic, "relates_to", one.other, **sure)
+    with invocation.opened(create=False) as memory:
+        invocation.show_result(memory.proposals(), OPERATIONS["proposals"].returns)
 
 
 def _content(content: str | None, file: Path | None) -> str:

@@ -59,6 +59,13 @@ class State:
         return f"{self.topic}@{self.version}"
 
     @property
+    def promotion(self) -> Mapping[str, Any] | None:
+        """How it was promoted, and `of` which version; None: somebody wrote it."""
+        made = self.metadata.get(PROMOTION)
+        of = made.get("of") if isinstance(made, Mapping) else None
+        return made if isinstance(of, int) and 0 < of < self.version else None
+
+    @property
     def parent(self) -> int | None:
         """The version this one was written after."""
         return self.version - 1 if self.version > 1 else None

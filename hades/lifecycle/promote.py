@@ -24,11 +24,12 @@ from hades.domain.settled import settled
 from hades.domain.statement import statement
 from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import PROMOTION, State
-from hades.errors import Conflict, NotFound
+from hades.errors import Conflict, InvalidInput, NotFound
 from hades.lifecycle import facts, review
 from hades.lifecycle.disagreement import edge_disagreements, sentence_disagreements
 from hades.lifecycle.synthesis import (
     SAME_WORDS,
+    SENTENCES_AT_MOST,
     SourcedSentence,
     changed_words,
     cited_edge,
@@ -106,7 +107,7 @@ class Material:
     @property
     def is_news(self) -> bool:
         """Whether the latest state is not already a promotion of this."""
-        return bool(self.latest.metadata.get(PROMOTION, {}).get("mark") != self.mark)
+        return (self.latest.promotion or {}).get("mark") != self.mark
 
 
 def gather(
@@ -122,7 +123,7 @@ def gather(
     for state in store.topics.history(space, topic, NOW):
         if state.forgotten:
             written.clear()
-        elif PROMOTION not in state.metadata and state.valid_from <= max(now, latest.valid_from):
+        elif state.promotion is None and state.valid_from <= max(now, latest.valid_from):
             written.append(state)
     node = store.entities.node(space, topic)
     told = store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW)
@@ -131,7 +132,10 @@ def gather(
     names = dict.fromkeys(
         end.name for edge in holding for end in (edge.source, edge.target) if end.name != topic
     )
-    trace = tuple(sorted(written, key=lambda state: (state.valid_from, state.version)))
+    trace = sorted(written, key=lambda state: (state.valid_from, state.version)) or [latest]
+    if any(len(sentences(state.content)) > SENTENCES_AT_MOST for state in trace):
+        most = f"more than {SENTENCES_AT_MOST} sentences"
+        raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")
     holds, changed = compare_versions(
         trace, lambda one, other: share_words(one, other) >= SAME_WORDS or near(one, other)
     )
@@ -139,7 +143,7 @@ def gather(
         topic=topic,
         reason=reason,
         latest=latest,
-        trace=trace,
+        trace=tuple(trace),
         edges=tuple(holding),
         derived=tuple(store.derived_edges.find(space, EdgeFilter(node=node), NOW)),
         ended=tuple(ended[-ENDED_AT_MOST:]),
@@ -259,7 +263,7 @@ class Promoter:
             winner = told.get(one.sides[side or 0].source)
             if loser is not None and side is None:
                 self._propose_end(loser, str(one))
-            elif side is None:
+            elif side is None and "@" in one.sides[1].source:
                 other = one.sides[1].source.rpartition("@")[0]
                 ends = {"source": self.found.topic, "relation": "contradicts", "target": other}
                 self._propose("relate", {**ends, "evidence": str(one)}, "sources disagree")
@@ -319,6 +323,5 @@ def _written_states(store: Store, space: int, names: Mapping[str, None]) -> Iter
     for name in names:
         with suppress(NotFound):
             state = store.topics.state(space, name, NOW)
-            if (made := state.metadata.get(PROMOTION)) is not None:
-                state = store.topics.version(space, name, made["of"], NOW)
-            yield state
+            made = state.promotion
+            yield state if made is None else store.topics.version(space, name, made["of"], NOW)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from hades.domain.graph import Edge
 from hades.domain.names import STOP_WORDS, name_key, words
@@ -18,8 +19,9 @@ from hades.domain.statement import day, statement
 from hades.domain.topics import State
 
 HEADS = ("What holds now", "What changed", "Why", "Conflicts", "Related")
-SENTENCES_AT_MOST = 40
-"""Of one version; a note that is longer is cut there."""
+SENTENCES_AT_MOST = 100
+"""Of one text that are read."""
+QUOTED_CHARACTERS = 300
 SAME_WORDS = 0.6
 """Two sentences that share so much of their words say the same of one thing: a judgement."""
 _MARGIN = re.compile(r"^(?:[-*•#>]+\s+|\d{1,4}[.)]\s)+")
@@ -38,7 +40,8 @@ class SourcedSentence:
     @property
     def quoted(self) -> str:
         """It in quotation marks, with its source."""
-        return f"“{self.text.rstrip('.')}” [{self.source}]"
+        short = self.text[:QUOTED_CHARACTERS] + "…" * (len(self.text) > QUOTED_CHARACTERS)
+        return f"“{short.rstrip('.')}” [{self.source}]"
 
 
 def sentences_of(
@@ -63,6 +66,7 @@ def plain_sentence(text: str) -> str:
     return _CITED.sub("", _MARGIN.sub("", " ".join(text.split())))
 
 
+@lru_cache(maxsize=4_096)
 def said_words(text: str) -> frozenset[str]:
     """The words of a sentence that say something."""
     return frozenset(name_key(text).split()) - STOP_WORDS

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.promotion import Promotion, QualityReport, Suggestion
-from hades.domain.proposal import Proposal
 from hades.domain.rules import clean_content, clean_name, clean_number
-from hades.domain.topics import PROMOTION
 from hades.errors import Conflict, InvalidInput
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
@@ -79,7 +77,7 @@ def promote(
             )
         if not found.is_news:
             write.cancelled = True
-            by = found.latest.metadata[PROMOTION]["by"]
+            by = str((found.latest.promotion or {}).get("by"))
             return Promotion(found.latest, found.latest, False, by, found.sources, found.edges)
         promoter = Promoter(store, write, space, memory._actor, found, near)
         done = promoter.run(asked, dry_run=dry_run)
@@ -108,31 +106,12 @@ def suggest(
     clean_number(limit, "limit", least=1)
     if topic is not None:
         clean_name(topic)
-    if not view._store.in_transaction:
-        view._bring_up_to_date(on_progress, degrades=True)
+    view._bring_up_to_date(on_progress, degrades=True)
     from hades.lifecycle.suggest import suggestions
 
     with view._store.snapshot():
         number = None if topic is None else view._store.topics.id(view._space_id, topic)
         return suggestions(_pairs(view, on_progress), number, limit)
-
-
-@operation("POST", "/suggestions/propose", role=Role.WRITER)
-def propose_suggested(
-    memory: Memory, topic: SuggestedTopic = None, limit: Limit = 20
-) -> list[Proposal]:
-    """Let what `suggest` finds wait for approval, as edges `relates_to`."""
-    found = suggest(memory, topic, limit)
-    with memory.batch():
-        return [
-            memory.propose(
-                *(one.topic, "relates_to", one.other),
-                confidence=one.score,
-                threshold=1.0,
-                evidence="; ".join(one.evidence),
-            )
-            for one in found
-        ]
 
 
 @operation("GET", "/quality", command="quality", long=True)

@@ -34,10 +34,14 @@ WHERE c.topic = ANY(:topics)
   AND EXISTS (SELECT 1 FROM presences p WHERE p.chunk = c.id AND {_THERE})
 """
 _GONE = f"""
-SELECT e.id FROM edges e JOIN topics t ON t.id << 3 | {NodeKind.TOPIC} IN (e.source, e.target)
-LEFT JOIN states s ON s.id = {STATE_THEN}
-WHERE e.space = :space AND {holds("e", ":valid")} AND {believed("e", ":known")}
-  AND s.encoding IS NULL ORDER BY e.id LIMIT :limit
+WITH held AS (
+  SELECT * FROM edges e WHERE e.space = :space AND {holds("e", ":valid")}
+    AND {believed("e", ":known")}),
+ends AS (
+  SELECT id, source >> 3 AS topic FROM held WHERE source & 7 = {NodeKind.TOPIC}
+  UNION SELECT id, target >> 3 FROM held WHERE target & 7 = {NodeKind.TOPIC})
+SELECT DISTINCT ends.id FROM ends JOIN topics t ON t.id = ends.topic
+LEFT JOIN states s ON s.id = {STATE_THEN} WHERE s.encoding IS NULL ORDER BY ends.id LIMIT :limit
 """
 
 
@@ -83,8 +87,7 @@ class Links:
 
     def to_gone(self, space: int, as_of: AsOf, limit: int) -> list[int]:
         """Edges that hold though a topic at one end was forgotten, or nothing was said of it."""
-        found = self._database.column(_GONE, space=space, limit=limit, **self._at(as_of))
-        return list(dict.fromkeys(found))
+        return self._database.column(_GONE, space=space, limit=limit, **self._at(as_of))
 
     def _at(self, as_of: AsOf) -> dict[str, int]:
         valid, known = self._database.moment(as_of)
