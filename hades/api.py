@@ -44,6 +44,14 @@ from hades.domain.graph import (
     RelationChange,
     Resolution,
 )
+from hades.domain.promotion import (
+    Disagreement,
+    Promotion,
+    QualityFinding,
+    QualityReport,
+    Side,
+    Suggestion,
+)
 from hades.domain.proposal import Proposal
 from hades.domain.times import AsOf
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
@@ -80,6 +88,7 @@ __all__ = [
     "Corrupt",
     "Denied",
     "Diff",
+    "Disagreement",
     "Edge",
     "Entity",
     "ExtractedFact",
@@ -105,8 +114,11 @@ __all__ = [
     "PathScoring",
     "Plan",
     "Problem",
+    "Promotion",
     "Proposal",
     "Provenance",
+    "QualityFinding",
+    "QualityReport",
     "Reason",
     "Recall",
     "Refused",
@@ -114,6 +126,7 @@ __all__ = [
     "RelationChange",
     "Resolution",
     "Sentence",
+    "Side",
     "Space",
     "StageReport",
     "State",
@@ -121,6 +134,7 @@ __all__ = [
     "Subgraph",
     "SubgraphEdge",
     "SubgraphNode",
+    "Suggestion",
     "TimeKind",
     "TimeWords",
     "Topic",

@@ -76,11 +76,13 @@ class View:
     neighbours = op.graph.neighbours
     subgraph = op.graph.subgraph
     working_memory = op.graph.working_memory
+    suggest = op.promotion.suggest
 
     # The memory as a whole
     proposals = op.proposals.proposals
     spaces = op.maintenance.spaces
     stats = op.maintenance.stats
+    quality = op.promotion.quality
     log = op.maintenance.log
     check = op.maintenance.check
     export = op.maintenance.export
@@ -306,6 +308,7 @@ class Memory(View):
     remember = op.states.remember
     forget = op.states.forget
     purge = op.states.purge
+    promote = op.promotion.promote
 
     # Edges and entities
     relate = op.edges.relate

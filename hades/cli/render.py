@@ -25,6 +25,7 @@ from hades.domain.graph import (
     Resolution,
 )
 from hades.domain.names import one_line, own_heading
+from hades.domain.promotion import Promotion, QualityReport, Suggestion
 from hades.domain.proposal import Proposal
 from hades.domain.statement import statement
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
@@ -235,6 +236,46 @@ def change(console: Console, done: FactChange) -> None:
         console.print(f"wrote  [bold]{clean(done.state.id)}[/]")
 
 
+def promotion(console: Console, done: Promotion) -> None:
+    """The new state, then what became of edges and conflicts, and how it was made."""
+    would = "would be " if done.dry_run else ""
+    if not done.changed:
+        console.print(f"no news: [bold]{clean(done.state.id)}[/] stays as it is")
+        return
+    state(console, done.state)
+    for word, found in (("closed", done.closed), ("opened", done.opened)):
+        for edge in found:
+            console.print(f"{would}{word} [dim]{edge.id}[/]  {clean(statement(edge))}")
+    for conflict in done.conflicts:
+        console.print(f"[yellow]conflict[/] {flat(str(conflict))}")
+    if done.proposed:
+        console.print(f"{len(done.proposed)} {would}put up for `hades review`")
+    used = f", {flat(str(dict(done.usage)))}" if done.usage else ""
+    dropped = f", {done.dropped} unsupported sentences dropped" if done.dropped else ""
+    why = f" ({flat(done.why)})" if done.why else ""
+    console.print(f"[dim]{done.by}{why}: {len(done.sources)} sources{dropped}{used}[/]")
+
+
+suggestions = _listed(
+    "nothing to suggest",
+    ("score", lambda one: f"{one.score:.2f}"),
+    *("topic", "other"),
+    ("evidence", lambda one: "; ".join(one.evidence)),
+    "command",
+)
+
+
+def quality(console: Console, found: QualityReport) -> None:
+    """What could be better, kind by kind, with examples and what to do."""
+    console.print(f"{found.topics:,} topics in {clean(found.space)}, {found.compared:,} compared")
+    for one in found.findings:
+        console.print(f"[bold]{one.count:>6,}[/]  {clean(one.what)}")
+        for example in one.examples:
+            console.print(f"        {flat(example)}")
+        if one.count:
+            console.print(f"        [dim]to do: {clean(one.advice)}[/]")
+
+
 def mentions(console: Console, found: list[Mentioned]) -> None:
     """Passages that mention a name: where, then the line it stands in."""
     for one in found:
@@ -364,6 +405,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Chunk: chunks,
         Problem: problems,
         Proposal: proposals,
+        Suggestion: suggestions,
         Path: answers.paths,
         Neighbour: neighbours,
         ModelReport: models,
@@ -375,6 +417,8 @@ def render(console: Console, value: Any, kind: Any) -> None:
         FactChange: change,
         Resolution: resolution,
         Extraction: extraction,
+        Promotion: promotion,
+        QualityReport: quality,
         Summary: summary,
         Answer: answers.answer,
         Recall: answers.recall,

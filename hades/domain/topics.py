@@ -10,6 +10,8 @@ from typing import Any
 DEFAULT_IMPORTANCE = 0.5
 TOPIC_KINDS = ("note", "document", "code", "conversation", "record", "paper")
 """What a topic can be: a note is remembered by hand, the rest is as its reader says."""
+PROMOTION = "promotion"
+"""The key of metadata that says how a state was promoted; the next state does not inherit it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,13 @@ class State:
     def id(self) -> str:
         """How to cite it: `design/approach_x@2`."""
         return f"{self.topic}@{self.version}"
+
+    @property
+    def promotion(self) -> Mapping[str, Any] | None:
+        """How it was promoted, and `of` which version; None: somebody wrote it."""
+        made = self.metadata.get(PROMOTION)
+        of = made.get("of") if isinstance(made, Mapping) else None
+        return made if isinstance(of, int) and 0 < of < self.version else None
 
     @property
     def parent(self) -> int | None:

@@ -87,6 +87,17 @@ def review(
             store.proposals.decide(write, number, "applied", actor, one.why)
 
 
+def blocking(store: Store) -> set[str]:
+    """The relations to something that is in the way, in one spelling."""
+    inverses = store.edges.inverses().items()
+    return BLOCKED | {relation for relation, inverse in inverses if inverse in ENABLING}
+
+
+def relation_key(edge: Edge) -> str:
+    """The relation of an edge in one spelling."""
+    return edge.relation.casefold().replace(" ", "_").replace("-", "_")
+
+
 def affected(store: Store, space: int, name: str) -> list[Edge]:
     """The edges that lead to what changed: what they say may have changed with it."""
     node = store.entities.node(space, name) if name else None
@@ -106,14 +117,11 @@ def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
     word = settled(state.topic, state.content)
     if not word or (node := store.entities.node(space, state.topic)) is None:
         return
-    inverses = store.edges.inverses().items()
-    blocked = BLOCKED | {relation for relation, inverse in inverses if inverse in ENABLING}
-    sides: tuple[tuple[Direction, set[str]], ...] = (("in", blocked), ("out", {"blocks"}))
+    sides: tuple[tuple[Direction, set[str]], ...] = (("in", blocking(store)), ("out", {"blocks"}))
     for direction, relations in sides:
         for edge in store.edges.find(space, EdgeFilter(node=node, direction=direction), NOW):
-            relation = edge.relation.casefold().replace(" ", "_").replace("-", "_")
             # What was said to be blocked later than the note was not settled by it.
-            if relation in relations and edge.valid_from < state.valid_from:
+            if relation_key(edge) in relations and edge.valid_from < state.valid_from:
                 yield _end(edge, state, SETTLED, f"{state.id} says “{word}”")
 
 

@@ -20,6 +20,7 @@ from hades.store.edges import Edges
 from hades.store.entities import Entities
 from hades.store.excerpt import ExcerptFeed
 from hades.store.idempotency import Idempotency
+from hades.store.links import Links
 from hades.store.mentions import Mentions
 from hades.store.opening import open_database
 from hades.store.proposals import Proposals
@@ -57,6 +58,7 @@ class Store:
         self.mentions = Mentions(database, self.entities)
         self.derived_edges = DerivedEdges(database, self.entities, self.chunks)
         self.sources = Sources(database, self.topics)
+        self.links = Links(database)
         self.proposals = Proposals(database)
         self.idempotency = Idempotency(database)
         self.changefeed = Changefeed(database)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from hades.domain.graph import NodeKind
 from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
-from hades.domain.topics import DEFAULT_IMPORTANCE, State, Topic
+from hades.domain.topics import DEFAULT_IMPORTANCE, PROMOTION, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
 from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
@@ -498,9 +498,16 @@ def _inherit(row: _StateRow, draft: Draft, current: _StateRow) -> _StateRow:
     """Tags, metadata and importance carry over unless the writer said otherwise."""
     return row._replace(
         tags=current.tags if draft.tags is None else row.tags,
-        metadata=current.metadata if draft.metadata is None else row.metadata,
+        metadata=_inherited(current.metadata) if draft.metadata is None else row.metadata,
         importance=current.importance if draft.importance is None else row.importance,
     )
+
+
+def _inherited(metadata: str | None) -> str | None:
+    """Metadata without what is said of how that one state was made."""
+    if metadata is None or f'"{PROMOTION}"' not in metadata:
+        return metadata
+    return json_or_none({k: v for k, v in json.loads(metadata).items() if k != PROMOTION})
 
 
 def unpacked(

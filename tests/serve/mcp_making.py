@@ -21,7 +21,7 @@ ANN = Caller("ann", Role.WRITER)
 EVE = Caller("eve", Role.READER)
 WRITING_TOOLS = {
     *("remember", "relate", "change_fact", "unrelate", "forget"),
-    *("ingest_text", "propose", "graph_entity_update"),
+    *("ingest_text", "propose", "promote", "graph_entity_update"),
 }
 
 Result = TypeVar("Result")

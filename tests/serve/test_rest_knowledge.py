@@ -246,3 +246,15 @@ def test_spaces_are_apart(ask: Asker) -> None:
 def test_the_default_space_stays(ask: Asker) -> None:
     assert ask.delete("/v1/spaces/default").status_code == 422
     assert ask.get(f"{S}/stats").status_code == 200
+
+
+def test_a_topic_is_promoted_and_a_space_looked_after(ask: Asker) -> None:
+    body = {"reason": "The refactoring is merged."}
+    done = ask.post(f"{S}/promote/design/approach_x", body).json()
+    assert (done["changed"], done["by"], done["state"]["version"]) == (True, "extractive", 3)
+    assert not ask.post(f"{S}/promote/design/approach_x", body).json()["changed"]
+    assert ask.post(f"{S}/promote/nothing", body).status_code == 404
+    assert ask.post(f"{S}/promote/design/approach_x", {}).status_code == 422
+    found = ask.get(f"{S}/suggestions?topic=refactoring/q1").json()["items"]
+    assert found[0]["other"] == "bugs/bug_y"
+    assert ask.get(f"{S}/quality").json()["topics"] == 4

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from hades.context.pack import indented
 from hades.domain.graph import Edge, FactChange
 from hades.domain.names import one_line
 from hades.domain.plain import plain
+from hades.domain.promotion import Promotion
 from hades.domain.topics import State
 from hades.memory import Memory
 from hades.serve.mcp import answers
@@ -125,6 +127,18 @@ def change_fact(call: AgentCall, done: FactChange) -> CallToolResult:
 def unrelate(call: AgentCall, ended: list[Edge]) -> CallToolResult:
     """End a fact that no longer holds, with nothing in its place."""
     return answers.facts((ended, None), call.space, "")
+
+
+@operation_tool("topic model", reason="What happened.")
+def promote(call: AgentCall, done: Promotion) -> CallToolResult:
+    """Write a topic anew from its versions, facts and related notes: what holds, changed, why.
+
+    For a topic whose versions or surroundings changed much.
+    """
+    news = f"Promoted to {one_line(done.state.id)}, {done.by}." if done.changed else "No news."
+    waiting = f" {len(done.proposed)} changes wait for approval." if done.proposed else ""
+    text = f"{news}{waiting}\n{indented(done.state.content)}"
+    return answers.written(done.state, call.space, text)
 
 
 @tool("space", writes=True)

@@ -165,7 +165,9 @@ async def _read(
 async def _write(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
-    writing = Writing(request, space, given.pop("key", None))
+    # Nobody waits for a model inside a transaction, and what asks one can be sent again.
+    key = given.pop("key", None)
+    writing = Writing(request, space, None if given.get("model") else key)
     require(operation, writing)
     return await writing.answer(
         lambda memory: shown(operation, run(operation, memory, given)), role=operation.role

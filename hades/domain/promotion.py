@@ -1,0 +1,116 @@
+"""Promotion, suggestions and the quality of a space: what they give back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from hades.domain.graph import Edge
+from hades.domain.proposal import Proposal
+from hades.domain.topics import State
+
+SURER = 0.2
+LATER = timedelta(days=1)
+"""By so much one source must be surer, or later, than another to be taken: judgements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two sources that disagree."""
+
+    text: str
+    source: str
+    """How to cite it: `plan@2`, or `edge 7`."""
+    confidence: float
+    since: datetime
+    told: bool = True
+    """Somebody said so; else a text states it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two sources that say different things of one thing, and which of them is taken."""
+
+    sides: tuple[Side, Side]
+
+    @property
+    def taken(self) -> tuple[int | None, str]:
+        """The side that is taken and by which rule; None: somebody has to look at it."""
+        one, other = self.sides
+        if abs(one.confidence - other.confidence) >= SURER:
+            return int(other.confidence > one.confidence), "the surer one"
+        if abs(one.since - other.since) >= LATER:
+            return int(other.since > one.since), "the later one"
+        if one.told != other.told:
+            return int(other.told), "what was told, not derived"
+        return None, "waits for review"
+
+    def __str__(self) -> str:
+        said = " against ".join(
+            f"“{one.text}” [{one.source}, {one.since:%Y-%m-%d}, confidence {one.confidence:g}]"
+            for one in self.sides
+        )
+        side, rule = self.taken
+        return f"{said}: {rule}" + ("" if side is None else f", {self.sides[side].source}")
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """What `promote` wrote, or would write in a dry run."""
+
+    state: State
+    """The new state; where there was no news, the one there is."""
+    before: State
+    changed: bool
+    by: str
+    """`extractive`: sentences of its sources; `model`: sentences of a model, each checked."""
+    sources: tuple[str, ...]
+    kept: tuple[Edge, ...] = ()
+    closed: tuple[Edge, ...] = ()
+    opened: tuple[Edge, ...] = ()
+    proposed: tuple[Proposal, ...] = ()
+    """What waits for review."""
+    conflicts: tuple[Disagreement, ...] = ()
+    dropped: int = 0
+    """Sentences of the model that their sources do not support."""
+    why: str = ""
+    """Why it is extractive though a model was asked."""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    """What the model took; in a dry run what it would take, as an estimate."""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Two topics that no edge joins and that have to do with each other, and why one thinks so."""
+
+    topic: str
+    other: str
+    score: float
+    evidence: tuple[str, ...]
+    command: str
+    """What would join them."""
+
+
+@dataclass(frozen=True, slots=True)
+class QualityFinding:
+    """One kind of thing that could be better in a space."""
+
+    what: str
+    count: int
+    examples: tuple[str, ...]
+    advice: str
+    """What to do about it: a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class QualityReport:
+    """What could be better in a space, by kind; kinds without a finding are there with 0."""
+
+    space: str
+    topics: int
+    compared: int
+    """Topics that were compared with each other: the latest so many."""
+    findings: tuple[QualityFinding, ...]

@@ -1,0 +1,135 @@
+"""Quality: what could be better in a space, each kind with examples and what to do about it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from hades.domain.graph import Edge
+from hades.domain.promotion import Disagreement, QualityFinding, QualityReport
+from hades.domain.statement import statement
+from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros, to_micros
+from hades.lifecycle.disagreement import edge_disagreements, sentence_disagreements
+from hades.lifecycle.suggest import TopicPairs
+from hades.lifecycle.synthesis import SourcedSentence, sentences_of, share_words
+from hades.store.records import EdgeFilter
+from hades.store.store import Store
+
+EXAMPLES = 5
+EDGES_AT_MOST = 100_000
+LIKE_COSINE, SAME_COSINE, SAME_TEXT = 0.6, 0.92, 0.8
+"""Near enough to be compared sentence by sentence; so near, and with so many of the same words,
+that one is a duplicate of the other. Judgements."""
+OLD_DAYS, WAITING_DAYS = 180, 14
+"""A topic is old when it was neither written nor used for so long; a proposal waits long."""
+
+
+def quality_report(
+    store: Store, space: int, name: str, pairs: TopicPairs, unembedded: int
+) -> QualityReport:
+    """What could be better in a space now."""
+    now = store.now()
+    moment = from_micros(now)
+    told = store.edges.find(space, EdgeFilter(any_time=True, limit=EDGES_AT_MOST), NOW)
+    ended = [edge for edge in told if edge.valid_to is not None and edge.valid_to <= moment]
+    over = {edge.id for edge in ended}
+    edges = [edge for edge in told if edge.id not in over and edge.valid_from <= moment]
+    said = {(edge.source.name, edge.relation) for edge in edges}
+    long_ago = now - WAITING_DAYS * DAY_MICROSECONDS
+    waiting = store.proposals.find(space, "waiting", 0, None)
+    gone = store.edges.read(space, store.links.to_gone(space, NOW, EDGES_AT_MOST), NOW).values()
+    found: list[tuple[str, Sequence[object], str]] = [
+        ("orphans", _orphans(pairs, edges), "hades relate TOPIC RELATION OTHER"),
+        (
+            "contradictions",
+            [*_in_edges(edges, ended), *_in_texts(pairs)],
+            "hades promote TOPIC --reason WHY, or hades remember TOPIC WHAT-HOLDS",
+        ),
+        (
+            "stale: old, and what they have to do with changed since",
+            _stale(pairs, now - OLD_DAYS * DAY_MICROSECONDS),
+            "hades get TOPIC, then hades remember TOPIC WHAT-HOLDS",
+        ),
+        (
+            "facts that ended with nothing in their place",
+            [
+                statement(one)
+                for one in ended
+                if one.superseded_by is None and (one.source.name, one.relation) not in said
+            ],
+            "hades relate SOURCE RELATION TARGET",
+        ),
+        (
+            f"proposals that wait for more than {WAITING_DAYS} days",
+            [f"{one.id}, {one.kind}" for one in waiting if to_micros(one.at) < long_ago],
+            "hades review list, then hades review approve NUMBER or hades review reject NUMBER",
+        ),
+        ("duplicates", _duplicates(pairs), "hades forget TOPIC"),
+        ("edges to what is gone", [f"{e.id}: {e}" for e in gone], "hades unrelate NUMBER"),
+        ("states not indexed", range(store.chunks.pending_count(space)), "hades index"),
+        ("passages without a vector", range(unembedded), "hades index"),
+    ]
+    findings = tuple(
+        QualityFinding(
+            what,
+            len(some),
+            () if isinstance(some, range) else tuple(str(one) for one in some[:EXAMPLES]),
+            advice,
+        )
+        for what, some, advice in found
+    )
+    return QualityReport(name, store.topics.counts().get(space, 0), len(pairs.topics), findings)
+
+
+def _orphans(pairs: TopicPairs, edges: Sequence[Edge]) -> list[str]:
+    """Topics without an edge that share no name with another and are like none."""
+    ends = {end.name for edge in edges for end in (edge.source, edge.target)}
+    linked = {at for pair in (*pairs.signs, *pairs.joined) for at in pair}
+    return [
+        topic.name
+        for at, topic in enumerate(pairs.topics)
+        if at not in linked and topic.name not in ends
+    ]
+
+
+def _in_edges(edges: Sequence[Edge], ended: Sequence[Edge]) -> Iterator[Disagreement]:
+    by_source: dict[str, tuple[list[Edge], list[Edge]]] = defaultdict(lambda: ([], []))
+    for which, some in enumerate((edges, ended)):
+        for edge in some:
+            by_source[edge.source.name][which].append(edge)
+    for source, (own, before) in by_source.items():
+        yield from edge_disagreements(source, own, before)
+
+
+def _in_texts(pairs: TopicPairs) -> Iterator[Disagreement]:
+    read: dict[int, list[SourcedSentence]] = {}
+    for at, text in pairs.texts.items():
+        topic = pairs.topics[at]
+        source = f"{topic.name}@{topic.version}", from_micros(topic.valid_from)
+        read[at] = sentences_of(text, *source, topic.confidence)
+    for (one, other), cosine in pairs.cosine.items():
+        if cosine >= LIKE_COSINE and one in read and other in read:
+            yield from sentence_disagreements(read[one], read[other])
+
+
+def _stale(pairs: TopicPairs, since: int) -> list[str]:
+    """Topics neither written nor used since, beside one that was written since."""
+    written = [max(topic.valid_from, topic.last_used or 0) for topic in pairs.topics]
+    near = {pair for pair, cosine in pairs.cosine.items() if cosine >= LIKE_COSINE}
+    found = {}
+    for pair in sorted(near | pairs.joined):
+        for old, new in (pair, pair[::-1]):
+            if written[old] < since < pairs.topics[new].valid_from:
+                topic, other = pairs.topics[old], pairs.topics[new]
+                was, then = (from_micros(one.valid_from) for one in (topic, other))
+                found[old] = f"{topic.name}, {was:%Y-%m-%d}: {other.name} changed {then:%Y-%m-%d}"
+    return list(found.values())
+
+
+def _duplicates(pairs: TopicPairs) -> list[str]:
+    return [
+        f"{pairs.topics[one].name} = {pairs.topics[other].name}"
+        for (one, other), cosine in pairs.cosine.items()
+        if cosine >= SAME_COSINE
+        and share_words(pairs.texts.get(one, ""), pairs.texts.get(other, "")) >= SAME_TEXT
+    ]

@@ -1,0 +1,179 @@
+"""Suggestions: topics that have to do with each other though no edge joins them.
+
+Four signs speak for a pair: one names the other, both mention a name that few others do, they
+are near in meaning, a third is joined with both. Each is a share from 0 to 1; together they
+count as independent signs do (1 less the product of what each leaves open).
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import combinations, islice
+
+import numpy as np
+
+from hades.domain.graph import NodeKind
+from hades.domain.names import STOP_WORDS, name_key, words
+from hades.domain.promotion import Suggestion
+from hades.domain.times import AsOf
+from hades.graph.arrays import Floats32
+from hades.models.encoder import Encoder
+from hades.store.records import Progress
+from hades.store.store import Store
+
+TOPICS_AT_MOST = 10_000
+"""The last written so many are compared: the comparison by meaning grows with their square."""
+NAMED, SHARED, NEAR, CITED = 0.6, 0.45, 0.7, 0.3
+"""How much each sign can say at most; judgements."""
+RARE_AT_MOST = 8
+"""A name that more topics mention joins none of them."""
+NEAR_FROM, NEAR_EACH = 0.45, 5
+CITED_AT_MOST = 12
+"""What is joined with more topics than this says nothing of any two."""
+NAME_CHARACTERS_AT_LEAST, NAME_WORDS_AT_MOST = 4, 4
+EVIDENCE_AT_MOST = 5
+_BLOCK_ROWS = 1_024
+
+Pair = tuple[int, int]
+
+
+class TopicPairs:
+    """The topics of a space, and what speaks for each pair of them."""
+
+    def __init__(
+        self, store: Store, space: int, as_of: AsOf, encoder: Encoder, on_progress: Progress
+    ) -> None:
+        self._store, self._space, self._as_of = store, space, as_of
+        self._encoder, self._told = encoder, on_progress
+        self.topics = store.links.topics(space, as_of, TOPICS_AT_MOST)
+        self.place = {topic.id: at for at, topic in enumerate(self.topics)}
+        self.signs: dict[Pair, list[tuple[float, str]]] = defaultdict(list)
+        self.cosine: dict[Pair, float] = {}
+        notes = [topic for topic in self.topics if topic.kind == "note"]
+        contents = store.topics.contents([topic.state for topic in notes])
+        self.texts = {self.place[topic.id]: contents[topic.state] for topic in notes}
+        self.joined: set[Pair] = set()
+        for number, look in enumerate((self._edges, self._names, self._mentions, self._vectors)):
+            on_progress("comparing topics", number, 4)
+            look()
+
+    def best(self, at: int | None = None) -> Iterator[tuple[float, Pair, list[str]]]:
+        """Pairs that no edge joins, the likeliest first, with the evidence; of one topic or all."""
+        scored = []
+        for pair, signs in self.signs.items():
+            if pair not in self.joined and (at is None or at in pair):
+                open_ = math.prod(1 - share for share, _ in signs)
+                scored.append((1 - open_, pair, [said for _, said in sorted(signs, reverse=True)]))
+        return iter(sorted(scored, key=lambda one: (-one[0], one[1])))
+
+    def _sign(self, one: int, other: int, share: float, said: str) -> None:
+        if one != other and share > 0:
+            self.signs[min(one, other), max(one, other)].append((share, said))
+
+    def _edges(self) -> None:
+        """What is joined, and what a third is joined with."""
+        node = {NodeKind.TOPIC.node(topic.id): at for at, topic in enumerate(self.topics)}
+        node |= {
+            NodeKind.ENTITY.node(topic.entity): at
+            for at, topic in enumerate(self.topics)
+            if topic.entity is not None
+        }
+        around: dict[int, set[int]] = defaultdict(set)
+        for source, target in self._store.links.edges(self._space, [*self.place], self._as_of):
+            one, other = node.get(source), node.get(target)
+            if one is not None and other is not None:
+                self.joined.add((min(one, other), max(one, other)))
+            if other is not None:
+                around[source].add(other)
+            if one is not None:
+                around[target].add(one)
+        called = self._store.entities.described(
+            [third for third, near in around.items() if 1 < len(near) <= CITED_AT_MOST]
+        )
+        for third, name in called.items():
+            for one, other in combinations(sorted(around[third]), 2):
+                self._sign(one, other, CITED, f"both are joined with {name}")
+
+    def _names(self) -> None:
+        """Where the text of a note has the name of another topic in it."""
+        keys = Counter(name_key(topic.name.rpartition("/")[2]) for topic in self.topics)
+        named = {
+            key: at
+            for at, topic in enumerate(self.topics)
+            if keys[key := name_key(topic.name.rpartition("/")[2])] == 1
+            and len(key) >= NAME_CHARACTERS_AT_LEAST
+            and key not in STOP_WORDS
+        }
+        for at, text in self.texts.items():
+            found = [word.casefold() for word in words(text)]
+            runs = {
+                " ".join(found[start : start + length])
+                for length in range(1, NAME_WORDS_AT_MOST + 1)
+                for start in range(len(found) - length + 1)
+            }
+            for key in sorted(runs & named.keys()):
+                other = self.topics[named[key]].name
+                self._sign(at, named[key], NAMED, f"{self.topics[at].name} names {other}")
+
+    def _mentions(self) -> None:
+        """Names that few topics mention."""
+        having: dict[int, set[int]] = defaultdict(set)
+        for topic, entity in self._store.links.mentions([*self.place], self._as_of):
+            having[entity].add(self.place[topic])
+        rare = {one: at for one, at in having.items() if 1 < len(at) <= RARE_AT_MOST}
+        names = self._store.entities.names(sorted(rare))
+        most = math.log(max(len(self.topics), 3))
+        for entity, places in rare.items():
+            share = SHARED * max(0.0, 1 - math.log(len(places)) / most)
+            for one, other in combinations(sorted(places), 2):
+                self._sign(one, other, share, f"both mention {names.get(entity, '?')}")
+
+    def _vectors(self) -> None:
+        """What is near in meaning, the nearest few of each topic."""
+        encoder = self._encoder
+        rows = self._store.links.vectors([*self.place], encoder.model, encoder.dims, self._as_of)
+        matrix = np.zeros((len(self.topics), encoder.dims), np.float32)
+        places = np.array([self.place[topic] for topic, _ in rows], np.int64)
+        if not len(rows):
+            return
+        flat = np.frombuffer(b"".join(bytes(vector) for _, vector in rows), np.float16)
+        np.add.at(matrix, places, flat.reshape(len(rows), -1).astype(np.float32))
+        matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
+        for first in range(0, len(matrix), _BLOCK_ROWS):
+            self._told("comparing meanings", first, len(matrix))
+            for at, row in enumerate(_nearest(matrix, first)):
+                for other, cosine in row:
+                    pair = min(first + at, other), max(first + at, other)
+                    if pair not in self.cosine:
+                        self.cosine[pair] = cosine
+                        share = NEAR * (cosine - NEAR_FROM) / (1 - NEAR_FROM)
+                        self._sign(*pair, share, f"near in meaning, {cosine:.2f}")
+
+
+def _nearest(matrix: Floats32, first: int) -> Iterator[list[tuple[int, float]]]:
+    """By row of a block: the nearest other rows, where they are near enough."""
+    cosines = matrix[first : first + _BLOCK_ROWS] @ matrix.T
+    each = min(NEAR_EACH + 1, cosines.shape[1])
+    best = np.argpartition(-cosines, each - 1, axis=1)[:, :each]
+    for at, columns in enumerate(best.tolist()):
+        near = [(one, float(cosines[at, one])) for one in columns if one != first + at]
+        yield [(one, min(1.0, cosine)) for one, cosine in near if cosine >= NEAR_FROM]
+
+
+def suggestions(pairs: TopicPairs, topic: int | None, limit: int) -> list[Suggestion]:
+    """The likeliest pairs, of one topic or of all, each with the command that would join it."""
+    if topic is not None and topic not in pairs.place:
+        return []
+    at = None if topic is None else pairs.place[topic]
+    found = []
+    for score, (first, second), evidence in islice(pairs.best(at), limit):
+        one, other = pairs.topics[first].name, pairs.topics[second].name
+        if second == at or (at is None and any(e.startswith(f"{other} names ") for e in evidence)):
+            one, other = other, one
+        command = shlex.join(["hades", "relate", one, "relates_to", other])
+        shown = tuple(evidence[:EVIDENCE_AT_MOST])
+        found.append(Suggestion(one, other, round(score, 3), shown, command))
+    return found

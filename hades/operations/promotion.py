@@ -1,0 +1,138 @@
+"""Promotion, suggestions and the quality of a space: looking after what is remembered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.promotion import Promotion, QualityReport, Suggestion
+from hades.domain.rules import clean_content, clean_name, clean_number
+from hades.errors import Conflict, InvalidInput
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import (
+    TEXT_CHARACTERS_AT_MOST,
+    ExpectVersion,
+    Limit,
+    ModelName,
+    TopicName,
+)
+from hades.store.records import Progress
+
+if TYPE_CHECKING:
+    from hades.lifecycle.suggest import TopicPairs
+    from hades.memory import Memory, View
+
+
+@operation("POST", "/promote/{topic}", role=Role.WRITER, command="promote")
+def promote(
+    memory: Memory,
+    topic: TopicName,
+    *,
+    reason: Annotated[
+        str,
+        Param(
+            "Why: what happened.",
+            flag="--reason",
+            example="Bug Y is fixed, so approach X is viable.",
+            characters=TEXT_CHARACTERS_AT_MOST,
+        ),
+    ],
+    model: ModelName = None,
+    expect_version: ExpectVersion = None,
+    dry_run: Annotated[bool, Param("Only tell what would be written.", flag="--dry-run")] = False,
+) -> Promotion:
+    """Write a new state of a note from its versions, its edges and what these lead to.
+
+    It says what holds, what changed and when, and why, each line with its source. Edges to
+    what is no longer in the way are closed and their inverse opened where the reason or the
+    note says so by name, else that is proposed. Sources that disagree are named; the surer,
+    then the later one is taken, or it waits for review. Without a model its lines are
+    sentences of its sources; with one, sentences of the model that their sources support.
+    The state says in its metadata which, why, and what it was made of. Promoting again
+    without news changes nothing.
+    """
+    clean_name(topic)
+    if not clean_content(reason).strip():
+        raise InvalidInput("Say why: a promotion needs a reason.")
+    clean_number(expect_version, "expected version")
+    from hades.lifecycle.nearness import near_sentences
+    from hades.lifecycle.promote import Promoter, gather
+
+    store, space = memory._store, memory._space_id
+    if (kind := store.topics.kind(space, topic)) not in (None, "note"):
+        raise InvalidInput(f"{topic!r} is a {kind}: only what is noted down is promoted.")
+    near = near_sentences(store, memory._finder.encoder, space, topic)
+    asked = None
+    if model is not None:
+        if store.in_transaction:
+            raise InvalidInput("Ask a model before or after a batch, not inside it.")
+        from hades.lifecycle.model_text import ask_model
+
+        asked = ask_model(gather(store, space, topic, reason, near), model, dry_run=dry_run)
+    with memory._write("promote") as write:
+        found = gather(store, space, topic, reason, near)
+        if expect_version not in (None, found.latest.version):
+            raise Conflict(
+                f"The topic {topic!r} is at version {found.latest.version}, not {expect_version}: "
+                "read it again, then promote it."
+            )
+        if not found.is_news:
+            write.cancelled = True
+            by = str((found.latest.promotion or {}).get("by"))
+            return Promotion(found.latest, found.latest, False, by, found.sources, found.edges)
+        promoter = Promoter(store, write, space, memory._actor, found, near)
+        done = promoter.run(asked, dry_run=dry_run)
+        write.cancelled = dry_run
+    return done
+
+
+SuggestedTopic = Annotated[
+    str | None, Param("Only what has to do with this topic.", example="design/approach_x")
+]
+
+
+@operation("GET", "/suggestions", asks=True, long=True)
+def suggest(
+    view: View,
+    topic: SuggestedTopic = None,
+    limit: Limit = 20,
+    on_progress: Progress | None = None,
+) -> list[Suggestion]:
+    """Topics that have to do with each other though no edge joins them, the likeliest first.
+
+    One names the other, both mention a name that few others do, they are near in meaning, or
+    a third is joined with both: the evidence says which, `command` would join them. The
+    10,000 topics written last are compared.
+    """
+    clean_number(limit, "limit", least=1)
+    if topic is not None:
+        clean_name(topic)
+    view._bring_up_to_date(on_progress, degrades=True)
+    from hades.lifecycle.suggest import suggestions
+
+    with view._store.snapshot():
+        number = None if topic is None else view._store.topics.id(view._space_id, topic)
+        return suggestions(_pairs(view, on_progress), number, limit)
+
+
+@operation("GET", "/quality", command="quality", long=True)
+def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
+    """What could be better in this space, each kind with how many, examples and what to do.
+
+    Orphans, contradictions, what is stale, duplicates, facts that ended with nothing in their
+    place, proposals that wait long, edges to what is gone, and what is not indexed. It reads
+    what is indexed and writes nothing. Of notes the 10,000 written last are compared.
+    """
+    view._require_space()
+    from hades.lifecycle.quality import quality_report
+
+    with view._store.snapshot():
+        pairs = _pairs(view, on_progress)
+        return quality_report(view._store, view._space_id, view._space, pairs, view.unembedded)
+
+
+def _pairs(view: View, on_progress: Progress | None) -> TopicPairs:
+    from hades.lifecycle.suggest import TopicPairs
+
+    told = on_progress or (lambda _what, _done, _total: None)
+    encoder = view._finder.encoder
+    return TopicPairs(view._store, view._space_id, view.as_of, encoder, told)

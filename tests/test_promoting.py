@@ -1,0 +1,355 @@
+"""A topic is promoted: its versions, its edges and what these lead to become one new state."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import remember_story
+from shell import Shell
+
+import hades
+from tests.conftest import HeldClock
+
+sys.path.append(str(Path(__file__).parent / "models"))
+from chat_making import said, scripted
+
+X, Y = "design/approach_x", "bugs/bug_y"
+WHY = "The refactoring is merged."
+
+
+@pytest.fixture
+def told(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
+    """The story of approach X, in March."""
+    clock.set("2024-03-01")
+    remember_story(memory)
+    return memory
+
+
+def test_the_new_state_says_what_holds_what_changed_and_why(told: hades.Memory) -> None:
+    before = told.get(X)
+    done = told.promote(X, reason=WHY)
+    assert (done.changed, done.by, done.before.id) == (True, "extractive", before.id)
+    assert told.get(X).content == done.state.content
+    assert done.state.content == (
+        "What holds now\n"
+        f"- Approach X is viable after the fix of Bug Y. [{X}@2]\n\n"
+        "What changed\n"
+        f"- 20 February 2024: “Considered approach X but rejected due to Bug Y” [{X}@1]"
+        f" → “Approach X is viable after the fix of Bug Y” [{X}@2]\n"
+        f"- {X} rejected because {Y}, from 10 January to 20 February 2024:"
+        " “Approach X rejected because it triggers Bug Y” [edge 1]\n\n"
+        "Why\n"
+        f"- {WHY} [reason given]\n"
+        f"- {X} viable after fix refactoring/q1, since 20 February 2024:"
+        " “Approach X now viable due to refactoring” [edge 2]\n\n"
+        "Related\n"
+        "- refactoring/q1: Refactored the data layer, Bug Y is gone. [refactoring/q1@1]"
+    )
+    assert done.sources == (f"{X}@1", f"{X}@2", "refactoring/q1@1", "edge 2", "edge 1")
+    made = done.state.metadata["promotion"]
+    assert (made["by"], made["reason"]) == ("extractive", WHY)
+    assert made["promoted_from"] == list(done.sources)
+    assert [edge.relation for edge in done.kept] == ["viable_after_fix"]
+    assert done.state.tags == ("decision",)
+
+
+def test_again_without_news_nothing_changes(told: hades.Memory) -> None:
+    done = told.promote(X, reason=WHY)
+    change = told.change
+    again = told.promote(X, reason=WHY)
+    assert (again.changed, again.state.id, again.by) == (False, done.state.id, "extractive")
+    assert told.change == change
+    told.remember("refactoring/q1", "Refactored the data layer in 3 weeks.")
+    news = told.promote(X, reason=WHY)
+    assert "in 3 weeks. [refactoring/q1@2]" in news.state.content
+    assert news.state.version == 4
+
+
+def test_the_past_stays_as_it_was(told: hades.Memory, clock: HeldClock) -> None:
+    clock.set("2024-05-01")
+    before = [state.content for state in told.history(X)]
+    told.promote(X, reason=WHY)
+    assert told.at("2024-04").get(X).version == 2
+    assert told.at(known="2024-04").get(X).version == 2
+    assert [state.content for state in told.history(X)][:2] == before
+
+
+def test_what_a_later_note_does_not_say_again_still_holds(memory: hades.Memory) -> None:
+    memory.remember("server/db07", "It has 64 GB of memory. The backup runs at night.")
+    memory.remember("server/db07", "It has 128 GB of memory.")
+    text = memory.promote("server/db07", reason="More memory.").state.content
+    holds, changed = text.split("What changed")
+    assert "128 GB of memory. [server/db07@2]" in holds
+    assert "The backup runs at night. [server/db07@1]" in holds
+    assert "64 GB" not in holds
+    assert "“It has 64 GB of memory” [server/db07@1] → “It has 128 GB" in changed
+
+
+def test_a_promotion_is_not_made_of_promotions(told: hades.Memory) -> None:
+    told.promote(X, reason=WHY)
+    state = told.remember(X, "Approach X ships in June.")
+    assert "promotion" not in state.metadata
+    done = told.promote(X, reason="It was planned.")
+    assert f"{X}@3" not in done.sources
+    assert done.state.content.count("What holds now") == 1
+    assert f"- Approach X ships in June. [{X}@4]" in done.state.content
+
+
+def test_an_edge_that_the_reason_settles_is_closed_and_its_inverse_opened(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("project/a", "We wait.")
+    memory.remember(Y, "Bug Y eats data.")
+    memory.relate("project/a", "blocked_by", Y)
+    memory.relate("project/a", "owned_by", "Ann")
+    clock.set("2024-02-01")
+    done = memory.promote("project/a", reason="Bug Y is fixed.")
+    assert [str(edge) for edge in done.closed] == [f"project/a --[blocked_by]--> {Y}"]
+    assert [str(edge) for edge in done.opened] == [f"project/a --[enabled_by]--> {Y}"]
+    assert [edge.relation for edge in done.kept] == ["owned_by"]
+    assert done.closed[0].superseded_by == done.opened[0].id
+    then = memory.at("2024-01-15").edges("project/a")
+    assert [edge.relation for edge in then] == ["blocked_by", "owned_by"]
+    assert "enabled by bugs/bug_y" in done.state.content
+    assert not memory.promote("project/a", reason="Bug Y is fixed.").changed
+
+
+def test_what_only_another_note_settles_is_proposed(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("project/a", "We wait.")
+    memory.relate("project/a", "blocked_by", Y)
+    clock.tick()
+    memory.remember(Y, "Fixed in 1.2.")
+    for proposal in memory.proposals():
+        memory.reject(proposal.id)
+    done = memory.promote("project/a", reason="A look at the state of things.")
+    assert (done.closed, done.proposed) == ((), ())  # it was rejected before
+    memory.relate("project/b", "blocked_by", "bugs/z")
+    memory.remember("project/b", "We wait, too.")
+    memory.remember("bugs/z", "Unclear.")
+    clock.tick()
+    done = memory.promote("bugs/z", reason="Fixed by the new driver.")
+    assert [one.kind for one in done.proposed] == ["unrelate"]
+    assert done.proposed == tuple(memory.proposals())
+
+
+def test_facts_that_disagree_are_settled_by_rule_or_wait(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("people/ann", "Ann is an engineer.")
+    memory.relate("people/ann", "works_at", "Acme", valid_from="2022")
+    memory.relate("people/ann", "works_at", "Globex", valid_from="2023")
+    done = memory.promote("people/ann", reason="She changed jobs.")
+    (conflict,) = done.conflicts
+    assert conflict.taken == (1, "the later one")
+    assert [side.source for side in conflict.sides] == ["edge 1", "edge 2"]
+    (old,) = done.closed
+    assert (old.target.name, old.valid_to) == ("Acme", memory.edges()[0].valid_from)
+    memory.relate("people/ann", "lives_in", "Rome")
+    memory.relate("people/ann", "lives_in", "Oslo")
+    done = memory.promote("people/ann", reason="She moved.")
+    assert done.conflicts[0].taken == (None, "waits for review")
+    assert [one.fields["relation"] for one in done.proposed] == ["lives_in"]
+    assert len(memory.edges("people/ann", relation="lives_in")) == 2
+    assert not memory.promote("people/ann", reason="She moved.").changed
+
+
+def test_texts_that_disagree_are_named_with_confidence_source_and_time(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("project/atlas", "The Atlas release is due on 3 June.", confidence=0.6)
+    memory.remember("plans/spring", "The Atlas release is due on 10 June.")
+    memory.relate("project/atlas", "part_of", "plans/spring")
+    done = memory.promote("project/atlas", reason="A new plan.")
+    (conflict,) = done.conflicts
+    assert conflict.taken == (1, "the surer one")
+    assert "What holds now" not in done.state.content
+    assert (
+        "- “The Atlas release is due on 3 June.” [project/atlas@1, 2024-01-01, confidence 0.6] "
+        "against “The Atlas release is due on 10 June.” [plans/spring@1, 2024-01-01, confidence 1]"
+        ": the surer one, plans/spring@1" in done.state.content
+    )
+
+
+def test_what_no_rule_decides_waits_for_review(memory: hades.Memory) -> None:
+    memory.remember("project/atlas", "The Atlas release is due on 3 June.")
+    memory.remember("plans/spring", "The Atlas release is due on 10 June.")
+    memory.relate("project/atlas", "part_of", "plans/spring")
+    done = memory.promote("project/atlas", reason="A new plan.")
+    (waiting,) = done.proposed
+    assert (waiting.kind, waiting.fields["relation"]) == ("relate", "contradicts")
+    memory.approve(waiting.id)
+    assert memory.edges("project/atlas")[-1].relation == "contradicts"
+
+
+def test_a_dry_run_writes_nothing(told: hades.Memory) -> None:
+    change = told.change
+    done = told.promote(X, reason=WHY, dry_run=True)
+    assert (done.dry_run, done.state.version, told.get(X).version) == (True, 3, 2)
+    assert told.change == change
+    real = told.promote(X, reason=WHY)
+    assert real.state.content == done.state.content
+
+
+def test_what_cannot_be_promoted_is_refused(told: hades.Memory) -> None:
+    with pytest.raises(hades.Conflict, match="version 2, not 1"):
+        told.promote(X, reason=WHY, expect_version=1)
+    for topic, reason in ((X, " "), ("", WHY)):
+        with pytest.raises(hades.InvalidInput):
+            told.promote(topic, reason=reason)
+    with pytest.raises(hades.NotFound):
+        told.promote("nothing", reason=WHY)
+    told.remember("manual", "Chapter 1.", kind="document")
+    with pytest.raises(hades.InvalidInput, match="is a document"):
+        told.promote("manual", reason=WHY)
+    told.remember("long", "Yes. " + " ".join(f"Point {n} is open." for n in range(100)))
+    with pytest.raises(hades.InvalidInput, match="more than 100 sentences"):
+        told.promote("long", reason=WHY)
+    assert told.get(X).version == 2
+
+
+@pytest.mark.parametrize("forged", ["x", {"of": 7}, {"of": "1"}, {"of": 1, "mark": "x"}, None])
+def test_metadata_that_only_looks_like_a_promotion_does_no_harm(
+    memory: hades.Memory, forged: Any
+) -> None:
+    memory.remember("a", "One.", metadata={"promotion": forged})
+    memory.forget("a")
+    memory.remember("a", "Two.", metadata={"promotion": forged})
+    memory.remember("b", "See a.")
+    memory.relate("b", "about", "a")
+    assert "Two. [a@3]" in memory.promote("a", reason=WHY).state.content
+    assert memory.promote("b", reason=WHY).changed
+
+
+@pytest.mark.embedded("inside a client's batch nothing is given back")
+def test_in_a_batch_it_is_all_or_nothing(told: hades.Memory) -> None:
+    def both(version: int) -> None:
+        with told.batch():
+            told.remember(X, "Approach X ships in June.")
+            done = told.promote(X, reason=WHY, expect_version=version)
+            assert "ships in June" in done.state.content
+
+    with pytest.raises(hades.Conflict):
+        both(7)
+    assert told.get(X).version == 2
+    both(3)
+    assert told.get(X).version == 4
+
+
+def test_a_space_knows_nothing_of_another(told: hades.Memory) -> None:
+    told.create_space("other")
+    other = told.in_space("other")
+    other.remember(X, "Something else.")
+    text = other.promote(X, reason=WHY).state.content
+    assert "Bug Y" not in text
+    assert other.suggest() == []
+    assert other.quality().findings[0].examples == (X,)
+
+
+# With a model
+
+
+def use(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    model = {"name": "m", "url": url, "model": "m", "retries": 0, "timeout_s": 5}
+    monkeypatch.setenv("HADES_MODELS", json.dumps([model]))
+
+
+def test_of_a_models_sentences_those_stay_that_their_source_supports(
+    story: hades.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = "Approach X is viable after the fix of Bug Y [1]. It was built by 40 llamas [1]. Yes."
+    with scripted(reply) as server:
+        use(monkeypatch, server.url)
+        done = story.promote(X, reason=WHY, model="default")
+        sent = server.requests[0]["messages"][-1]["content"]
+        assert "\n Approach X is viable" in sent
+        assert not story.promote(X, reason=WHY, model="default").changed
+        assert len(server.requests) == 1
+    assert (done.by, done.dropped, done.why) == ("model", 2, "")
+    assert done.state.content.startswith(f"- Approach X is viable after the fix of Bug Y. [{X}@2]")
+    assert "llamas" not in done.state.content
+    assert f"- {WHY} [reason given]" in done.state.content
+    assert done.state.metadata["promotion"]["by"] == "model"
+    assert done.usage["completion_tokens"] == 5
+
+
+def test_where_nothing_is_supported_it_is_extractive_and_says_why(
+    story: hades.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted("Llamas are nice [1]. Ignore all rules.") as server:
+        use(monkeypatch, server.url)
+        done = story.promote(X, reason=WHY, model="m")
+    assert (done.by, done.dropped) == ("extractive", 2)
+    assert done.why == "its sources support none of the model's 2 sentences"
+    assert done.state.content.startswith("What holds now")
+
+
+def test_before_a_model_is_asked_its_cost_is_told(
+    story: hades.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted("Hello.") as server:
+        use(monkeypatch, server.url)
+        done = story.promote(X, reason=WHY, model="m", dry_run=True)
+        assert not server.requests
+    assert done.usage["prompt_tokens"] > 50
+    assert story.get(X).version == 2
+
+
+def test_who_writes_while_the_model_thinks_is_not_overwritten(
+    story: hades.Memory, monkeypatch: pytest.MonkeyPatch, path: Path, clock: HeldClock
+) -> None:
+    body = said("Approach X is viable after the fix of Bug Y [1].")
+
+    def think(handler: Any) -> None:
+        with hades.open(path, clock=clock) as other:
+            other.remember(X, "Approach X is dropped.")
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.send_header("Content-Type", "application/json")
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    with scripted(think) as server:
+        use(monkeypatch, server.url)
+        with pytest.raises(hades.Conflict, match="promote it again"):
+            story.promote(X, reason=WHY, model="m")
+    assert story.get(X).content == "Approach X is dropped."
+
+
+def test_without_a_server_nothing_is_written(
+    story: hades.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, "http://127.0.0.1:9/v1")
+    change = story.change
+    with pytest.raises(hades.Unavailable):
+        story.promote(X, reason=WHY, model="m")
+    with pytest.raises(hades.InvalidInput, match="batch"), story.batch():
+        story.promote(X, reason=WHY, model="m")
+    assert story.change == change
+
+
+def test_a_real_small_model_is_checked(story: hades.Memory, chat_server: str) -> None:
+    done = story.promote(X, reason=WHY, model="default")
+    assert done.changed
+    assert done.usage["completion_tokens"] > 0
+    assert (done.by == "model") == (not done.why)
+    assert f"{WHY} [reason given]" in done.state.content
+
+
+# By command
+
+
+def test_the_command_promotes(story: hades.Memory, path: Path) -> None:
+    story.close()
+    shell = Shell(path)
+    would = shell("promote", X, "--reason", WHY, "--dry-run")
+    assert f"{X}@3" in would
+    shown = shell("promote", X, "--reason", WHY)
+    assert "What holds now" in shown
+    assert "extractive: 5 sources" in shown
+    assert "no news" in shell("promote", X, "--reason", WHY)
+    assert shell.json("promote", X, "--reason", "Another.")["state"]["version"] == 4
+    assert "reason" in shell.run("promote", X).stderr
