@@ -43,6 +43,7 @@ from hades.domain.graph import (
     Resolution,
 )
 from hades.domain.proposal import Proposal
+from hades.domain.summaries import Consolidation, SummaryMade
 from hades.domain.times import AsOf
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -73,6 +74,7 @@ __all__ = [
     "Citation",
     "Client",
     "Conflict",
+    "Consolidation",
     "Conveyance",
     "Corrupt",
     "Denied",
@@ -115,6 +117,7 @@ __all__ = [
     "Subgraph",
     "SubgraphEdge",
     "SubgraphNode",
+    "SummaryMade",
     "TimeKind",
     "TimeWords",
     "Topic",

@@ -341,6 +341,10 @@ class Client(RemoteView, Memory):
                 raise InvalidInput("Search before or after a batch, not inside it.")
             return super()._call(operation, given)
         self._refuse_reading_only()
+        if operation.job:
+            job = self._write_there(self._request(operation, given))
+            told = given.get("on_progress")
+            return rebuild(operation.returns, follow(self._connection, self._space, job, told))
         collected = None if operation.long else self._collecting()
         if collected is None:
             return _result(operation, self._write_there(self._request(operation, given)))

@@ -107,6 +107,8 @@ class Operation:
     """What its command asks before it goes on."""
     long: bool = False
     """It may take minutes: nobody gives up on it."""
+    job: bool = False
+    """A server answers with a job, which does it and is followed (`serve/rest/jobs.py`)."""
     function: Callable[..., Any] = lambda: None
 
     def __call__(self, function: Function) -> Function:
