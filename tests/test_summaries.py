@@ -299,8 +299,7 @@ def test_every_state_is_reached_and_no_limit_is_exceeded(
             elif any(one.name == topic for one in memory.topics()):
                 memory.forget(topic)
         clock.set("2024-06-01")
-        sizes = {f"{name}_tokens": tokens for name in ("daily", "weekly", "monthly")}
-        memory.consolidate(states=least, days=least, weeks=least, at_least=1, **sizes)
+        memory.consolidate(states=least, days=least, weeks=least, at_least=1, tokens=tokens)
         reached: set[str] = set()
         for topic in memory.topics("summary/*"):
             state = memory.get(topic.name)
@@ -315,7 +314,7 @@ def test_every_state_is_reached_and_no_limit_is_exceeded(
         own = [one for topic in ("a", "b/c", "d") for one in _history(memory, topic)]
         assert {one.id for one in own} == reached
         before = memory.change
-        memory.consolidate(states=least, days=least, weeks=least, at_least=1, **sizes)
+        memory.consolidate(states=least, days=least, weeks=least, at_least=1, tokens=tokens)
         assert memory.change == before
 
 

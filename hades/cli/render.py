@@ -289,6 +289,9 @@ def consolidation(console: Console, done: Consolidation) -> None:
     for topic, why in done.skipped:
         console.print(f"[yellow]skipped[/] {clean(topic)}: {flat(why)}")
     console.print(f"{len(done.made)} {would}made, {done.unchanged} unchanged")
+    if done.prompt_tokens:
+        used = f"{done.prompt_tokens:,} tokens {would}read, {done.completion_tokens:,} written"
+        console.print(f"[dim]{used}, cost {done.cost:.4f}[/]")
 
 
 def numbers(console: Console, found: Mapping[str, float]) -> None:

@@ -113,3 +113,7 @@ class Consolidation:
     skipped: tuple[tuple[str, str], ...] = ()
     """Summaries that could not be made, and why."""
     dry_run: bool = False
+    prompt_tokens: int = 0
+    """Of the model, where one was asked; in a dry run what it would take at most."""
+    completion_tokens: int = 0
+    cost: float = 0.0

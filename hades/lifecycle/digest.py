@@ -59,11 +59,11 @@ class Line:
     text: str
     cited: Cited
     worth: float
-    state: int = 0
-    """The row of the state it was read in; 0: an edge."""
+    also: tuple[Cited, ...] = ()
+    """What else it was read in."""
 
     def __str__(self) -> str:
-        return f"- {self.text} {cite(self.cited)}"
+        return f"- {self.text} {' '.join(map(cite, (self.cited, *self.also)))}"
 
 
 def lines_of(
@@ -119,9 +119,7 @@ def _line(section: str, state: StateOfPeriod, text: str, worth: float = 0.0) -> 
     if section != CHANGED or not worth:
         section = DECIDED if _DECISION.search(text) else section
     worth += state.importance + _WORTH[section] + _NUMBER * bool(_DIGIT.search(text))
-    return Line(
-        section, cut_words(text, LINE_TOKENS), (state.topic, state.version), worth, state.id
-    )
+    return Line(section, cut_words(text, LINE_TOKENS), (state.topic, state.version), worth)
 
 
 def _change(new: str, gone: Sequence[str]) -> str:
@@ -162,13 +160,11 @@ def _best(texts: Sequence[str]) -> str:
     return cut_words(" ".join(texts[at] for at in sorted(kept)), LINE_TOKENS)
 
 
-def chosen_lines(
-    lines: Sequence[Line], vectors: dict[int, tuple[int, bytes]], room: int
-) -> list[Line]:
+def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
     """The lines that say most within so many tokens, best first."""
     if not lines:
         return []
-    matrix = _matrix(lines, vectors)
+    matrix = _directions(lines)
     central = matrix @ matrix.mean(0)
     worth = np.array([one.worth for one in lines]) + _CENTRAL * central / max(central.max(), 1e-9)
     tokens = count([str(one) for one in lines])
@@ -188,23 +184,13 @@ def chosen_lines(
     return list(kept.values())
 
 
-def _matrix(
-    lines: Sequence[Line], vectors: dict[int, tuple[int, bytes]]
-) -> npt.NDArray[np.float32]:
-    """A direction a line: the vector of its state where all have one, else by its words."""
-    sizes = {vectors[one.state][0] if one.state in vectors else 0 for one in lines if one.state}
-    if len(sizes) == 1 and 0 not in sizes:
-        rows = np.zeros((len(lines), sizes.pop()), np.float32)
-        for at, one in enumerate(lines):
-            if one.state:
-                rows[at] = np.frombuffer(vectors[one.state][1], np.float16, rows.shape[1])
-    else:
-        rows = np.zeros((len(lines), _DIMS), np.float32)
-        for at, one in enumerate(lines):
-            for word in _words(one.text):
-                rows[at, zlib.crc32(word.encode()) % _DIMS] += 1
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: npt.NDArray[np.float32] = rows / np.maximum(length, 1e-9)
+def _directions(lines: Sequence[Line]) -> npt.NDArray[np.float32]:
+    """A direction a line, by its words: what two lines share brings them together."""
+    rows = np.zeros((len(lines), _DIMS), np.float32)
+    for at, one in enumerate(lines):
+        for word in _words(one.text):
+            rows[at, zlib.crc32(word.encode()) % _DIMS] += 1
+    unit: npt.NDArray[np.float32] = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None]
     return unit
 
 

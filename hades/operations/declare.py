@@ -108,7 +108,7 @@ class Operation:
     long: bool = False
     """It may take minutes: nobody gives up on it."""
     job: bool = False
-    """A server answers with a job, which does it and is followed (`serve/rest/jobs.py`)."""
+    """It takes long, and a server does it as a job, which the client follows."""
     function: Callable[..., Any] = lambda: None
 
     def __call__(self, function: Function) -> Function:
@@ -116,7 +116,10 @@ class Operation:
         if self.asks:
             function = _mended(function)
         OPERATIONS[function.__name__] = replace(
-            self, function=function, timed=self.timed or self.asks
+            self,
+            function=function,
+            timed=self.timed or self.asks,
+            long=self.long or self.job,
         )
         return function
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.rules import clean_name, clean_number
-from hades.domain.summaries import DAILY, LEVELS, MONTHLY, WEEKLY, Consolidation
+from hades.domain.summaries import LEVELS, Consolidation
 from hades.domain.times import TimeLike
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import PageLimit, TopicName, Version
+from hades.operations.parameters import PAGE_AT_MOST, ModelName, PageLimit, TopicName, Version
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
@@ -19,23 +19,11 @@ if TYPE_CHECKING:
 TOKENS_AT_LEAST, TOKENS_AT_MOST = 20, 4_000
 
 
-def _number(says: str, flag: str, least: int = 1, most: int = 1_000_000) -> Param:
-    return Param(says, flag=flag, least=least, most=most)
+def _least(says: str, flag: str) -> Param:
+    return Param(says, flag=flag, least=1, most=PAGE_AT_MOST)
 
 
-def _tokens(of: str) -> Param:
-    says = f"Tokens of a {of} summary at most."
-    return _number(says, f"--{of}-tokens", TOKENS_AT_LEAST, TOKENS_AT_MOST)
-
-
-@operation(
-    *("POST", "/consolidate"),
-    role=Role.WRITER,
-    command="consolidate",
-    own_route=True,
-    long=True,
-    job=True,
-)
+@operation("POST", "/consolidate", role=Role.WRITER, command="consolidate", job=True)
 def consolidate(
     memory: Memory,
     *,
@@ -48,15 +36,20 @@ def consolidate(
     level: Annotated[
         str | None, Param("daily, weekly or monthly (else all).", "--level", choices=tuple(LEVELS))
     ] = None,
-    states: Annotated[int, _number("States that a day must have.", "--states")] = 10,
-    days: Annotated[int, _number("Daily summaries a week must have.", "--days")] = 5,
-    weeks: Annotated[int, _number("Weekly summaries a month must have.", "--weeks")] = 4,
-    at_least: Annotated[
-        int, _number("A month with so many states gets one anyway.", "--at-least")
-    ] = 10,
-    daily_tokens: Annotated[int, _tokens("daily")] = 400,
-    weekly_tokens: Annotated[int, _tokens("weekly")] = 600,
-    monthly_tokens: Annotated[int, _tokens("monthly")] = 800,
+    states: Annotated[int, _least("States that a day must have.", "--states")] = 10,
+    days: Annotated[int, _least("Daily summaries a week must have.", "--days")] = 5,
+    weeks: Annotated[int, _least("Weekly summaries a month must have …", "--weeks")] = 4,
+    at_least: Annotated[int, _least("… or so many states.", "--at-least")] = 10,
+    tokens: Annotated[
+        int | None,
+        Param(
+            "Tokens of a summary at most (else 400 of a day, 600 of a week, 800 of a month).",
+            flag="--tokens",
+            least=TOKENS_AT_LEAST,
+            most=TOKENS_AT_MOST,
+        ),
+    ] = None,
+    model: ModelName = None,
     dry_run: Annotated[bool, Param("Only say what would be made.", "--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Consolidation:
@@ -64,32 +57,28 @@ def consolidate(
 
     Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or `summary/2026-11`,
     and is made anew when something of its time was written or changed since. Questions about a
-    longer time are answered from them, with their originals cited; others never see them.
+    longer time are answered from them, with their originals cited; others never see them. With
+    a `model` it writes them; a sentence that does not stand in what it cites is dropped, and where
+    most do not, the summary is made of sentences of the texts, as without a model.
     """
-    from hades.lifecycle.consolidate import Consolidator, Thresholds
+    from hades.lifecycle.consolidate import Consolidator
 
     if level is not None and level not in LEVELS:
         raise InvalidInput(f"There is no level {level!r}: {', '.join(LEVELS)}.")
-    given = {"states": states, "days": days, "weeks": weeks, "at_least": at_least}
-    for name, number in given.items():
+    least = {"states": states, "days": days, "weeks": weeks, "at_least": at_least}
+    for name, number in least.items():
         clean_number(number, name, least=1)
-    tokens = {DAILY: daily_tokens, WEEKLY: weekly_tokens, MONTHLY: monthly_tokens}
-    for number in tokens.values():
-        clean_number(number, "tokens", least=TOKENS_AT_LEAST)
+    clean_number(tokens, "tokens", least=TOKENS_AT_LEAST)
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")
-    consolidator = Consolidator(
-        memory._store,
-        memory._space_id,
-        memory._actor,
-        Thresholds(**given),
-        tokens,
-        on_progress or (lambda _what, _done, _total: None),
-        dry_run,
-    )
-    levels = list(LEVELS.values()) if level is None else [LEVELS[level]]
-    return consolidator.run(memory._time(since), memory._time(until), levels)
+    from hades.models.chat import open_chat_model
+
+    told = on_progress or (lambda _what, _done, _total: None)
+    asked = None if model is None else open_chat_model(model)
+    run = (memory._store, memory._space_id, memory._actor, least, tokens, told, dry_run, asked)
+    levels = [LEVELS[level]] if level else LEVELS.values()
+    return Consolidator(*run).run(memory._time(since), memory._time(until), levels)
 
 
 @operation(
@@ -117,12 +106,13 @@ def originals(
         made = view.get(summary, version)
         if not made.level:
             raise InvalidInput(f"{made.id} is no summary: `hades topics 'summary/*'` lists them.")
-        row = view._store.summaries.row(view._space_id, summary, made.version)
-        found = view._store.summaries.originals(row, every=every)
-        names = [f"{topic}@{number}" for topic, number in found]
-        first = names.index(after) + 1 if after in names else 0
+        found = list(made.consolidated_from)
+        if every:
+            row = view._store.summaries.row(view._space_id, summary, made.version)
+            found = view._store.summaries.originals(row)
+        first = found.index(after) + 1 if after in found else 0
         last = len(found) if limit is None else first + limit
-        return [view.get(*one) for one in found[first:last]]
+        return [_cited(view, one) for one in found[first:last]]
 
 
 @operation("GET", "/summaries/{topic}", command="summaries", timed=True)
@@ -133,4 +123,9 @@ def summaries(view: View, topic: TopicName, version: Version = None) -> list[Sta
     with store.snapshot():
         made = view.get(topic, version)
         row = store.summaries.row(view._space_id, topic, made.version)
-        return [view.get(*one) for one in store.summaries.holding(row)]
+        return [_cited(view, one) for one in store.summaries.holding(row)]
+
+
+def _cited(view: View, state: str) -> State:
+    topic, _, version = state.rpartition("@")
+    return view.get(topic, int(version))

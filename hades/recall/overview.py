@@ -18,7 +18,7 @@ from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
-from hades.domain.summaries import Cited, day_of, read_lines
+from hades.domain.summaries import Cited, read_lines
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.recall import answering, belief
@@ -82,8 +82,9 @@ def overview(
         since, until = (asks.since, asks.until) if asks.kind else (-FOREVER, valid)
         days = store.summaries.days(where.space, since, until)
         covering = list(_covering(there, level, since, until, days))
-        missing = days.difference(*(own for _, own in covering))
-        lines = [_lines(store, where, *one, days) for one in covering]
+        missing = days.difference(*(one.period.days for one in covering))
+        texts = store.topics.contents([one.id for one in covering])
+        lines = [read_lines(texts[one.id]) for one in covering]
         chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
         if not days:
             return None  # nothing began then, which is for ordinary recall to say
@@ -143,46 +144,14 @@ def _level(question: str, asks: TimeAsked, topical: frozenset[str]) -> int:
 
 def _covering(
     there: Sequence[StoredSummary], level: int, since: int, until: int, days: set[int]
-) -> Iterator[tuple[StoredSummary, set[int]]]:
-    """The summaries that cover days, each with those it is taken for.
-
-    Those that lie within the time come first, the coarsest that are wanted before others; then
-    of what reaches beyond it the finest.
-    """
-
-    def order(one: StoredSummary) -> tuple[bool, int, int]:
-        span = one.period
-        inside = to_micros(span.since) >= since and to_micros(span.until) - 1 <= until
-        return not inside, -one.level if inside else one.level, one.valid_from
-
+) -> Iterator[StoredSummary]:
+    """The summaries within a time that cover days, the coarsest that are wanted first."""
     left = set(days)
-    for one in sorted((one for one in there if one.level <= level), key=order):
-        own = left.intersection(one.period.days)
-        left -= own
-        if own:
-            yield one, own
-
-
-def _lines(
-    store: Store, where: Where, summary: StoredSummary, own: set[int], days: set[int]
-) -> list[tuple[str, Cited]]:
-    """The lines of a summary that are of its own days."""
-    state = store.topics.version(where.space, summary.topic, summary.version, where.as_of)
-    found = read_lines(state.content)
-    if own == days.intersection(summary.period.days):
-        return found
-    return [line for line in found if own & _days_of(store, where, line[1])]
-
-
-def _days_of(store: Store, where: Where, cited: Cited) -> set[int]:
-    """The days on which what a line cites began or ended."""
-    topic, number = cited
-    if topic:
-        times = [store.topics.version(where.space, topic, number, where.as_of).valid_from]
-    else:
-        edge = store.edges.get(where.space, number)
-        times = [edge.valid_from] + ([edge.valid_to] if edge.valid_to else [])
-    return {day_of(to_micros(time)) for time in times}
+    for one in sorted(there, key=lambda one: (-one.level, one.valid_from)):
+        inside = to_micros(one.period.since) >= since and one.valid_from - 1 <= until
+        if inside and one.level <= level and not left.isdisjoint(one.period.days):
+            left.difference_update(one.period.days)
+            yield one
 
 
 def _about(

@@ -14,10 +14,10 @@ from hades.store.topics import STATE_THEN
 
 _REACHED = """
 WITH RECURSIVE reached(state) AS (
-  SELECT id FROM states WHERE id = ANY(?1)
-  UNION SELECT o.{end} FROM originals o JOIN reached r ON r.state = o.{start})
-SELECT t.name, s.version FROM reached r JOIN states s ON s.id = r.state
-JOIN topics t ON t.id = s.topic WHERE {wanted} ORDER BY s.level, s.valid_from, s.id
+  SELECT o.{1} FROM originals o WHERE o.{0} = ANY(?1)
+  UNION SELECT o.{1} FROM originals o JOIN reached r ON r.state = o.{0})
+SELECT t.name || '@' || s.version FROM reached r JOIN states s ON s.id = r.state
+JOIN topics t ON t.id = s.topic WHERE s.level {2} ORDER BY s.level, s.valid_from, s.id
 """
 
 
@@ -121,28 +121,10 @@ class Summaries:
             for table, ids in (("states", sorted(states)), ("edges", sorted(edges)))
         )
 
-    def originals(self, summary: int, *, every: bool) -> list[tuple[str, int]]:
-        """What a summary was made of, as topic and version; `every`: down to the first states."""
-        if every:
-            wanted = _REACHED.format(start="summary", end="state", wanted="s.level = 0")
-            return [(name, version) for name, version in self._database.rows(wanted, [summary])]
-        return self._database.rows(
-            "SELECT t.name, s.version FROM originals o JOIN states s ON s.id = o.state "
-            "JOIN topics t ON t.id = s.topic WHERE o.summary = ? ORDER BY s.valid_from, s.id",
-            summary,
-        )
+    def originals(self, summary: int) -> list[str]:
+        """The first states that a summary stands for, through all levels, as they are cited."""
+        return self._database.column(_REACHED.format("summary", "state", "= 0"), [summary])
 
-    def holding(self, state: int) -> list[tuple[str, int]]:
-        """The summaries that a state went into, as topic and version, the smallest first."""
-        wanted = _REACHED.format(start="state", end="summary", wanted="s.level > 0 AND s.id <> ?2")
-        return self._database.rows(wanted, [state], state)
-
-    def vectors(self, states: Iterable[int]) -> dict[int, tuple[int, bytes]]:
-        """Of states whose first passage has a vector: how many numbers it has, and these."""
-        rows = self._database.rows(
-            "SELECT p.state, e.dims, v.vector FROM placements p "
-            "JOIN embeddings v ON v.node = p.chunk << 3 | 2 JOIN encoders e ON e.id = v.encoder "
-            "WHERE p.ordinal = 0 AND p.state = ANY(?) ORDER BY e.id",
-            sorted(states),
-        )
-        return {state: (dims, vector) for state, dims, vector in rows}
+    def holding(self, state: int) -> list[str]:
+        """The summaries that a state went into, the smallest first."""
+        return self._database.column(_REACHED.format("state", "summary", "> 0"), [state])

@@ -25,8 +25,8 @@ from hades.serve.executor import Work
 from hades.serve.jobs import Job, Jobs, JobStatus, Kind
 from hades.serve.problems import documented
 from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
-from hades.serve.rest.models import Body, Name, Page, example, to_json, whole
-from hades.serve.rest.operations import body_model, route_path, run
+from hades.serve.rest.models import Name, Page, to_json, whole
+from hades.serve.rest.operations import body_model, route_path
 from hades.serve.rest.routes import routes
 from hades.serve.uploads import Uploads, safe_parts, unpack
 from hades.serve.wire import Hint
@@ -62,14 +62,6 @@ class Upload(BaseModel):
         Field(max_length=FIELDS_AT_MOST, description="A field of records, as `text=body`."),
     ] = []
     phase: Phases = []
-    dry_run: bool = False
-
-
-class ResolveOptions(Body):
-    """How to look for entities that are one under two spellings."""
-
-    model_config = example(dry_run=True)
-
     dry_run: bool = False
 
 
@@ -128,24 +120,6 @@ async def begin(
     return begun_response(job)
 
 
-@router.post("/resolve", summary="Resolve names", status_code=202, response_model=JobStatus)
-async def resolve(
-    asked: InSpace,
-    jobs: TheJobs,
-    body: ResolveOptions | None = None,
-    key: IdempotencyKey = None,
-) -> Response:
-    """Find entities that are one under two spellings, as a job."""
-    await asked.require(Role.WRITER)
-    dry_run = body is not None and body.dry_run
-
-    def work(memory: Memory, told: Progress) -> Any:
-        return memory.resolve(dry_run=dry_run, on_progress=told)
-
-    job = jobs.begun_with(key, asked.caller, asked.space)
-    return begun_response(job or jobs.start(asked.caller, asked.space, "resolve", work, key=key))
-
-
 def _add_job(operation: Operation) -> None:
     """Give an operation that is done as a job its route."""
     kind = cast(Kind, operation.name)
@@ -157,7 +131,7 @@ def _add_job(operation: Operation) -> None:
         given = {name: getattr(body, name) for name in body.model_fields_set} if body else {}
 
         def work(memory: Memory, told: Progress) -> Any:
-            return run(operation, memory, {**given, "on_progress": told})
+            return getattr(memory, operation.name)(**given, on_progress=told)
 
         job = jobs.begun_with(key, asked.caller, asked.space)
         return begun_response(job or jobs.start(asked.caller, asked.space, kind, work, key=key))
