@@ -197,6 +197,8 @@ def test_the_length_of_a_time_chooses_the_level(memory: hades.Memory, clock: Hel
     assert memory.recall("What happened last week?").level == 2
     assert memory.recall("What happened on 6 March?").level == 1
     assert memory.recall("What happened this month?").level == 2
+    assert memory.recall("Summarise last week").level == 2
+    assert memory.recall("Give me a recap of March 2024").level == 2
     assert memory.recall("Give me an overview of the prices").level == 3
     assert memory.recall("Give me an overview of the weather").level == 0
     assert memory.recall("What happened last week?", plan={"level": 1}).level == 1

@@ -144,7 +144,7 @@ _of_many = _listed("none", "state=id", "true since=valid_from", ("content", _tol
 
 def history(console: Console, found: Sequence[State]) -> None:
     """States in a table: the versions of one topic, or those of several."""
-    one = len({state.topic for state in found}) == 1
+    one = len({state.topic for state in found}) == 1 and not found[0].level
     (_of_one_topic if one else _of_many)(console, found)
 
 

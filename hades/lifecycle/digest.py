@@ -38,16 +38,20 @@ ALIKE = 0.3
 """Two sentences that share so much of their words may be one before and after a change."""
 DECIDED, CHANGED, NEW = "Decided", "Changed", "New"
 _WORTH = {DECIDED: 0.6, CHANGED: 0.3, NEW: 0.0}
-_FACT, _EARLIER, _NUMBER, _CENTRAL, _AGAIN = 1.1, -0.3, 0.1, 0.3, 0.6
+_FACT, _EARLIER, _TELLING, _CENTRAL, _AGAIN = 1.1, -0.3, 0.1, 0.3, 0.6
 """What speaks for a line or against it, beside the importance of its state."""
 _DIMS = 256
 
 _DECISION = re.compile(
     r"\b(?:deci(?:ded?|sion)|agreed|approved|rejected|chose|chosen|signed|cancell?ed|postponed"
-    r"|launched|released|shipped|hired|resigned|adopted|moved|switched|migrated|replaced)\b",
+    r"|adopted)\b",
     re.IGNORECASE,
 )
-_DIGIT = re.compile(r"\d")
+_NOTABLE = re.compile(
+    r"\d|\b(?:launched|released|shipped|hired|left|joined|moved|switched|migrated|replaced|fixed"
+    r"|broke|broken|failed|died|born|bought|sold|won|lost)\b",
+    re.IGNORECASE,
+)
 _MARKS = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 
 
@@ -118,7 +122,7 @@ def _of_edge(edge: Edge, period: SummaryPeriod) -> Line:
 def _line(section: str, state: StateOfPeriod, text: str, worth: float = 0.0) -> Line:
     if section != CHANGED or not worth:
         section = DECIDED if _DECISION.search(text) else section
-    worth += state.importance + _WORTH[section] + _NUMBER * bool(_DIGIT.search(text))
+    worth += state.importance + _WORTH[section] + _TELLING * bool(_NOTABLE.search(text))
     return Line(section, cut_words(text, LINE_TOKENS), (state.topic, state.version), worth)
 
 
@@ -148,7 +152,7 @@ def _flat(text: str) -> str:
 def _best(texts: Sequence[str]) -> str:
     """The sentences that say most, in their order, as many as a line holds."""
     worth = [
-        2.0 * bool(_DECISION.search(one)) + bool(_DIGIT.search(one)) - 0.01 * at
+        2.0 * bool(_DECISION.search(one)) + bool(_NOTABLE.search(one)) - 0.01 * at
         for at, one in enumerate(texts)
     ]
     room, kept = LINE_TOKENS, list[int]()

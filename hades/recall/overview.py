@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 from hades.context.pack import pack
 from hades.context.tokens import count
-from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
+from hades.domain.answer import Fact, Intent, Mode, Passage, Recall, TimeKind, TimeWords, Wants
 from hades.domain.graph import Reason
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
@@ -22,6 +22,8 @@ from hades.domain.summaries import Cited, read_lines
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.recall import answering, belief
+from hades.recall.intent import CHARACTERS_READ
+from hades.recall.periods import QuestionWords, read_period, split_words
 from hades.recall.plan import PASSAGES_AT_MOST
 from hades.recall.run import Run
 from hades.recall.search import Where
@@ -74,6 +76,8 @@ def overview(
         until=where.until,
         read=run.plan.retriever.time_words and where.as_of.valid is None,
     )
+    if asks.words is None and asks.kind is None and _OVERVIEW.search(question):
+        asks = _named_period(question, asks)
     topical = _topical(question, asks)
     level = _level(question, asks, topical) if wanted is None else wanted
     if not level:
@@ -118,6 +122,22 @@ def overview(
         notes=True,
         level=level,
     )
+
+
+def _named_period(question: str, asks: TimeAsked) -> TimeAsked:
+    """The period that is to be summed up, which no preposition leads to: `Summarise March`."""
+    now, tokens = from_micros(asks.until), split_words(question[:CHARACTERS_READ])
+    asked = QuestionWords(tuple(word for word, _, _ in tokens), now)
+    for at in range(len(tokens)):
+        period = read_period(asked, at)
+        if period is not None and period.since < now:
+            words = question[tokens[at][1] : tokens[period.end - 1][2]]
+            told = TimeWords(TimeKind.DURING, words, period.since, period.until)
+            until = min(to_micros(period.until) - 1, asks.until)
+            return TimeAsked(
+                to_micros(period.since), until, told.kind, Wants.HAPPENINGS, words=told
+            )
+    return asks
 
 
 def _topical(question: str, asks: TimeAsked) -> frozenset[str]:
