@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from conftest import HeldClock
@@ -242,6 +243,21 @@ def test_without_summaries_of_that_time_the_states_answer(
 
 def _hierarchy(found: hades.Recall) -> str:
     return "; ".join(one.detail for one in found.reasons if one.reason is Reason.NO_HIERARCHY)
+
+
+@pytest.mark.embedded("a client fetches files in another way")
+def test_a_graph_takes_no_summaries_along_but_an_export_does(
+    memory: hades.Memory, clock: HeldClock, tmp_path: Path
+) -> None:
+    _week(memory, clock)
+    memory.consolidate(**FEW)
+    for name, format, left in (("g.json", "node-link", 0), ("m.jsonl", "jsonl", 7)):
+        memory.export(tmp_path / name, format)
+        with hades.open(tmp_path / f"{name}.hades", clock=clock) as other:
+            other.import_(tmp_path / name)
+            assert len(other.topics("summary/*")) == left
+            assert other.pending == (6 if name == "g.json" else 10)
+            assert len(other.consolidate(**FEW).made) == (2 if left == 0 else 0)
 
 
 def test_an_earlier_moment_knows_no_later_summaries(memory: hades.Memory, clock: HeldClock) -> None:

@@ -19,7 +19,6 @@ from typing import Any
 
 from hades.context.pack import indented
 from hades.context.tokens import count
-from hades.domain.graph import SIMILAR_TO, Edge
 from hades.domain.grounding import check_sentences
 from hades.domain.summaries import (
     DAILY,
@@ -31,13 +30,13 @@ from hades.domain.summaries import (
     SummaryPeriod,
     day_of,
 )
-from hades.domain.times import NOW, to_micros
+from hades.domain.times import FOREVER, NOW, to_micros
 from hades.errors import Conflict, NotFound, Unavailable
 from hades.lifecycle import digest
 from hades.models.chat import ChatModel, UnusableReply, Usage
-from hades.store.records import Draft, EdgeFilter, Progress
+from hades.store.records import Draft, Progress
 from hades.store.store import Store
-from hades.store.summaries import StateOfPeriod, StoredSummary
+from hades.store.summaries import StateOfPeriod, StoredSummary, ToldEdge
 
 ACTION = "consolidate"
 """What the change log calls it."""
@@ -76,7 +75,8 @@ class Consolidator:
     _there: dict[str, StoredSummary] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
     """By topic of a summary that is there, or was made: its row."""
-    _edges: list[Edge] = field(default_factory=list)
+    _told: dict[int, set[ToldEdge]] = field(default_factory=lambda: defaultdict(set))
+    """By day, the edges that began or ended on it."""
 
     def run(
         self, since: datetime | None, until: datetime | None, levels: Iterable[int]
@@ -85,11 +85,13 @@ class Consolidator:
         now = self.store.now()
         with self.store.snapshot():
             self.on_progress("reading states", 0, 0)
-            for state in self.store.summaries.states(self.space, now):
+            first = -FOREVER if since is None else to_micros(since)
+            for state in self.store.summaries.states(self.space, first, now):
                 self._days[day_of(state.valid_from)].append(state)
+            for edge in self.store.summaries.told(self.space):
+                for moment in (one for one in edge[1:] if one is not None):
+                    self._told[day_of(moment)].add(edge)
             self._there = {one.topic: one for one in self.store.summaries.there(self.space, NOW)}
-            told = self.store.edges.find(self.space, EdgeFilter(any_time=True), NOW)
-        self._edges = [one for one in told if one.relation != SIMILAR_TO]
         self._rows = {topic: one.id for topic, one in self._there.items()}
         made: list[SummaryMade] = []
         skipped: list[tuple[str, str]] = []
@@ -150,24 +152,20 @@ class Consolidator:
     def _make(self, period: SummaryPeriod) -> SummaryMade | None:
         """Write the summary of a period; None: nothing of it changed."""
         states = [one for day in period.days for one in self._days.get(day, ())]
-        edges = [
-            one
-            for one in self._edges
-            if any(
-                at and period.since <= at < period.until for at in (one.valid_from, one.valid_to)
-            )
-        ]
+        edges = set[ToldEdge]().union(*(self._told.get(day, ()) for day in period.days))
         made_of, limit = self._made_of(period), self.tokens or TOKENS[period.level]
-        told = sorted((one.id, str(one.valid_from), str(one.valid_to)) for one in edges)
-        mark = blake2b(repr((sorted(made_of), told)).encode(), digest_size=12).hexdigest()
+        mark = blake2b(repr((sorted(made_of), sorted(edges, key=str))).encode(), digest_size=12)
         # Who says neither a limit nor a model is content with what another run made.
-        wanted: dict[str, Any] = {"made_of": mark} | ({"limit": limit} if self.tokens else {})
+        wanted: dict[str, Any] = {"made_of": mark.hexdigest()} | (
+            {"limit": limit} if self.tokens else {}
+        )
         wanted |= {"asked": self.model.name} if self.model else {}
         there = self._there.get(period.topic)
         if there is not None and wanted.items() <= there.metadata.items():
             return None
         with self.store.snapshot():
-            lines = digest.lines_of(self.store, self.space, period, states, edges)
+            told = self.store.edges.read(self.space, sorted(one[0] for one in edges), NOW)
+            lines = digest.lines_of(self.store, self.space, period, states, told.values())
         chosen, by, why = digest.chosen_lines(lines, limit), EXTRACTIVE, self._absent
         if self.model is not None:
             own, why = self._by_model(digest.chosen_lines(lines, SOURCES * limit), limit)
@@ -182,7 +180,7 @@ class Consolidator:
             return made
         metadata = {**wanted, "limit": limit, "states": len(states), "by": by, "why": why}
         draft = Draft(content, metadata=metadata, level=period.level, valid_from=period.until)
-        self._write(period.topic, draft, made_of, [one.id for one in edges])
+        self._write(period.topic, draft, made_of, told)
         return made
 
     def _by_model(

@@ -3,7 +3,7 @@
 Nothing is written anew here: a line is made of sentences as they stand in the texts. Of every
 topic it tells what is new, or what changed from what to what; of told facts which began and
 which ended. What was replaced or forgotten within the period is said as such. The lines that say
-most are taken first: decisions, changes, what is important, what many others are about; what only
+most are taken first: decisions, changes, what is important, what is not said every day; what only
 says another line again comes last.
 """
 
@@ -38,8 +38,11 @@ ALIKE = 0.3
 """Two sentences that share so much of their words may be one before and after a change."""
 DECIDED, CHANGED, NEW = "Decided", "Changed", "New"
 _WORTH = {DECIDED: 0.6, CHANGED: 0.3, NEW: 0.0}
-_FACT, _EARLIER, _TELLING, _CENTRAL, _AGAIN = 1.1, -0.3, 0.1, 0.3, 0.6
-"""What speaks for a line or against it, beside the importance of its state."""
+_FACT, _EARLIER, _TELLING, _RARE, _AGAIN = 1.1, -0.3, 0.1, 0.3, 0.6
+"""What speaks for a line or against it, beside the importance of its state. What is like the most
+others is what is noted every day: of facts that no word marks, in 9 months of generated notes, 0 %
+stay in 150 tokens when that speaks for a line, 51 % when it does not count, 67 % when it speaks
+against it; by vectors instead of words 0, 28 and 52 %."""
 _DIMS = 256
 
 _DECISION = re.compile(
@@ -169,8 +172,8 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
     if not lines:
         return []
     matrix = _directions(lines)
-    central = matrix @ matrix.mean(0)
-    worth = np.array([one.worth for one in lines]) + _CENTRAL * central / max(central.max(), 1e-9)
+    usual = matrix @ matrix.mean(0)
+    worth = np.array([one.worth for one in lines]) - _RARE * usual / max(usual.max(), 1e-9)
     tokens = count([str(one) for one in lines])
     again = np.zeros(len(lines))
     kept: dict[frozenset[str], Line] = {}

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from hades.domain.graph import SIMILAR_TO
 from hades.domain.summaries import KIND, PREFIX, SummaryPeriod, day_of
 from hades.domain.times import AsOf
 from hades.domain.topics import DEFAULT_IMPORTANCE
@@ -19,6 +20,10 @@ WITH RECURSIVE reached(state) AS (
 SELECT t.name || '@' || s.version FROM reached r JOIN states s ON s.id = r.state
 JOIN topics t ON t.id = s.topic WHERE s.level {2} ORDER BY s.level, s.valid_from, s.id
 """
+
+
+ToldEdge = tuple[int, int, int | None]
+"""Its number, when it began and when it ended."""
 
 
 class StateOfPeriod(NamedTuple):
@@ -57,17 +62,26 @@ class Summaries:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def states(self, space: int, until: int) -> list[StateOfPeriod]:
-        """The states of a space that began before a time, in the order of time."""
+    def states(self, space: int, since: int, until: int) -> list[StateOfPeriod]:
+        """The states of a space that began in a time, in the order of time."""
         rows = self._database.rows(
             "SELECT s.id, t.name, s.version, s.valid_from, t.kind, "
             "CASE WHEN s.encoding IS NULL THEN 1 ELSE 0 END, coalesce(s.importance, ?4) "
             "FROM topics t JOIN states s ON s.topic = t.id WHERE t.space = ?1 AND t.kind <> ?2 "
-            "AND s.level = 0 AND s.retired_at IS NULL AND s.valid_from < ?3 "
+            "AND s.level = 0 AND s.retired_at IS NULL AND s.valid_from >= ?5 AND s.valid_from < ?3 "
             "ORDER BY s.valid_from, s.id",
-            *(space, KIND, until, DEFAULT_IMPORTANCE),
+            *(space, KIND, until, DEFAULT_IMPORTANCE, since),
         )
         return [StateOfPeriod._make(row) for row in rows]
+
+    def told(self, space: int) -> list[ToldEdge]:
+        """The edges that somebody told, with the times at which they began and ended."""
+        return self._database.rows(
+            "SELECT e.id, e.valid_from, e.valid_to FROM edges e "
+            "JOIN relations r ON r.id = e.relation AND r.name <> ?2 "
+            "WHERE e.space = ?1 AND e.retired_at IS NULL ORDER BY e.id",
+            *(space, SIMILAR_TO),
+        )
 
     def days(self, space: int, since: int, until: int) -> set[int]:
         """The days on which states of a space began, counted from 1970."""
