@@ -53,6 +53,7 @@ from hades.domain.promotion import (
     Suggestion,
 )
 from hades.domain.proposal import Proposal
+from hades.domain.summaries import Consolidation, SummaryMade
 from hades.domain.times import AsOf
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -84,6 +85,7 @@ __all__ = [
     "Citation",
     "Client",
     "Conflict",
+    "Consolidation",
     "Conveyance",
     "Corrupt",
     "Denied",
@@ -135,6 +137,7 @@ __all__ = [
     "SubgraphEdge",
     "SubgraphNode",
     "Suggestion",
+    "SummaryMade",
     "TimeKind",
     "TimeWords",
     "Topic",

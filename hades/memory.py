@@ -53,6 +53,9 @@ class View:
     topics = op.states.topics
     chunks = op.states.chunks
 
+    originals = op.summaries.originals
+    summaries = op.summaries.summaries
+
     # Edges and entities
     edges = op.edges.edges
     edge = op.edges.edge
@@ -309,6 +312,7 @@ class Memory(View):
     forget = op.states.forget
     purge = op.states.purge
     promote = op.promotion.promote
+    consolidate = op.summaries.consolidate
 
     # Edges and entities
     relate = op.edges.relate

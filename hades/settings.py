@@ -172,6 +172,12 @@ class Settings(BaseModel):
     trace_contents: bool = Field(
         False, description="Whether traces of `hades serve` hold questions and contexts."
     )
+    consolidate_every_hours: float | None = Field(
+        None,
+        gt=0,
+        description="How often `hades serve` makes summaries of what is over, in all spaces. "
+        "Default: only when it is asked to.",
+    )
     log_format: Literal["auto", "json", "text"] = Field(
         "auto",
         description="How `hades serve` logs: json, text, or text on a terminal only (auto).",

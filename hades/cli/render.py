@@ -28,6 +28,7 @@ from hades.domain.names import one_line, own_heading
 from hades.domain.promotion import Promotion, QualityReport, Suggestion
 from hades.domain.proposal import Proposal
 from hades.domain.statement import statement
+from hades.domain.summaries import Consolidation
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.ingest.summary import Summary
 from hades.models.chat import ModelReport
@@ -138,9 +139,18 @@ def _told(one: State) -> str:
     return commit_of(one) or _first_line(one.content)
 
 
-history = _listed(
+_of_one_topic = _listed(
     "", "version", "true since=valid_from", "recorded=recorded_at", ("content", _told)
 )
+_of_many = _listed("none", "state=id", "true since=valid_from", ("content", _told))
+
+
+def history(console: Console, found: Sequence[State]) -> None:
+    """States in a table: the versions of one topic, or those of several."""
+    one = len({state.topic for state in found}) == 1 and not found[0].level
+    (_of_one_topic if one else _of_many)(console, found)
+
+
 topics = _listed(
     "no topics",
     *("topic=name", "version", "true since=valid_from"),
@@ -341,6 +351,21 @@ def summary(console: Console, done: Summary, *, verbose: bool = True) -> None:
     console.print(f"[yellow]skipped[/] {len(done.skipped)} files: {shown}{more} (--verbose: why)")
 
 
+def consolidation(console: Console, done: Consolidation) -> None:
+    """The summaries that were, or would be, made."""
+    would = "would be " if done.dry_run else ""
+    for one in done.made:
+        why = f" ({one.why})" if one.why else ""
+        said = f"of {one.states} states, {one.tokens} tokens, {one.by}{why}"
+        console.print(f"{would}made [bold]{clean(one.topic)}[/] {clean(said)}")
+    for topic, why in done.skipped:
+        console.print(f"[yellow]skipped[/] {clean(topic)}: {flat(why)}")
+    console.print(f"{len(done.made)} {would}made, {done.unchanged} unchanged")
+    if done.prompt_tokens:
+        used = f"{done.prompt_tokens:,} tokens {would}read, {done.completion_tokens:,} written"
+        console.print(f"[dim]{used}, cost {done.cost:.4f}[/]")
+
+
 def numbers(console: Console, found: Mapping[str, float]) -> None:
     """Named numbers, one a line; those with a fraction are seconds."""
     is_seconds = any(isinstance(number, float) for number in found.values())
@@ -419,6 +444,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Extraction: extraction,
         Promotion: promotion,
         QualityReport: quality,
+        Consolidation: consolidation,
         Summary: summary,
         Answer: answers.answer,
         Recall: answers.recall,

@@ -98,6 +98,7 @@ def serve(
         grace_s=grace,
         otlp_endpoint=settings.otlp_endpoint,
         trace_contents=settings.trace_contents,
+        consolidate_every_hours=settings.consolidate_every_hours,
     )
     with logging_to(level=log_level, shape=settings.log_format):
         run(options, lambda started: _say(invocation, started))

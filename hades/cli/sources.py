@@ -15,7 +15,6 @@ import typer
 
 from hades.cli import app
 from hades.cli.invocation import Invocation, command
-from hades.domain.graph import Resolution
 from hades.errors import InvalidInput, NotFound
 from hades.ingest.summary import Summary
 
@@ -183,16 +182,3 @@ def reembed(
         made = memory.reembed(encoder, progress)
     done = {"encoder": encoder, "vectors": made}
     invocation.show(done, lambda out: out.print(f"made {made:,} vectors with {encoder}"))
-
-
-@command(app, "resolve")
-def resolve(
-    invocation: Invocation,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
-) -> None:
-    """Merge entities spelled nearly alike, and join names near in meaning."""
-    with invocation.opened() as memory, invocation.progress() as progress:
-        found = memory.resolve(dry_run=dry_run, on_progress=progress)
-    invocation.show_result(found, Resolution)

@@ -30,7 +30,6 @@ from hades.client.files import download_backup, download_export, upload
 from hades.client.ingesting import ingest_from_here, ingest_there
 from hades.client.jobs import follow
 from hades.domain.address import is_socket, read_address
-from hades.domain.graph import Resolution
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_tags
 from hades.domain.times import NOW, AsOf, TimeLike, iso, parse_time
@@ -293,13 +292,6 @@ class Client(RemoteView, Memory):
         call = HttpCall("POST", path_of("admin", "reembed"), body=body, patient=True)
         return int(self._write_there(call)["value"])
 
-    def resolve(self, *, dry_run: bool = False, on_progress: Progress | None = None) -> Resolution:
-        """Find entities that are one under two spellings; see `Memory.resolve`."""
-        self._refuse_now()
-        call = HttpCall("POST", self._path("resolve"), body={"dry_run": dry_run})
-        job = self._connection.write(call)
-        return rebuild(Resolution, follow(self._connection, self._space, job, on_progress))
-
     # The memory as a whole
 
     def import_(self, path: str | Path, *, into: str | None = None) -> dict[str, int]:
@@ -342,6 +334,10 @@ class Client(RemoteView, Memory):
                 raise InvalidInput("Search before or after a batch, not inside it.")
             return super()._call(operation, given)
         self._refuse_reading_only()
+        if operation.job:
+            job = self._write_there(self._request(operation, given))
+            told = given.get("on_progress")
+            return rebuild(operation.returns, follow(self._connection, self._space, job, told))
         collected = None if operation.long else self._collecting()
         if collected is None:
             return _result(operation, self._write_there(self._request(operation, given)))

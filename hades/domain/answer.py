@@ -333,6 +333,7 @@ _PLAIN = {
     Reason.NOTHING_KNOWN: "{detail}",
     Reason.NOTHING_NOTED: "{detail}",
     Reason.CUT_QUESTION: "the question was shortened: {detail}",
+    Reason.NO_HIERARCHY: "{detail}",
 }
 """By reason, for users: something is missing or was changed. Other reasons are details."""
 
@@ -418,6 +419,9 @@ class Recall:
     """Whether it asks how something is, what happened, or for a date."""
     time: TimeWords | None = None
     """The time that was read in the words of the question, and how it was understood."""
+    level: int = 0
+    """The level of the summaries it is answered from: 1 daily, 2 weekly, 3 monthly; 0: none.
+    Then passages are lines of them, which cite their originals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,5 +530,5 @@ class Answer:
 
     def __str__(self) -> str:
         told = [f"{unlabelled(one.text)} {one.mark}" for one in self.sentences]
-        joint = "\n" if self.recall.intent is Intent.RELATION else " "
+        joint = "\n" if self.recall.intent is Intent.RELATION or self.recall.level else " "
         return joint.join([*told, self.shortfall]).rstrip()

@@ -18,6 +18,7 @@ from hades.operations import (
     questions,
     sources,
     states,
+    summaries,
 )
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "questions",
     "sources",
     "states",
+    "summaries",
 ]

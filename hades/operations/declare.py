@@ -109,6 +109,8 @@ class Operation:
     """What its command asks before it goes on."""
     long: bool = False
     """It may take minutes: nobody gives up on it."""
+    job: bool = False
+    """It takes long, and a server does it as a job, which the client follows."""
     function: Callable[..., Any] = lambda: None
 
     def __call__(self, function: Function) -> Function:
@@ -116,7 +118,10 @@ class Operation:
         if self.asks:
             function = _mended(function)
         OPERATIONS[function.__name__] = replace(
-            self, function=function, timed=self.timed or self.asks
+            self,
+            function=function,
+            timed=self.timed or self.asks,
+            long=self.long or self.job,
         )
         return function
 

@@ -140,8 +140,12 @@ def split(
         return memory.entity(name)
 
 
+@operation("POST", "/resolve", role=Role.WRITER, command="resolve", job=True)
 def resolve(
-    memory: Memory, *, dry_run: bool = False, on_progress: Progress | None = None
+    memory: Memory,
+    *,
+    dry_run: Annotated[bool, Param("Only say what would be done.", "--dry-run")] = False,
+    on_progress: Progress | None = None,
 ) -> Resolution:
     """Find entities that are one under two spellings, and names near in meaning.
 

@@ -229,7 +229,8 @@ def _export_file(view: View, file: TextIO, format: str) -> None:
 
 def _graph(view: View) -> GraphSnapshot:
     with view._store.snapshot():
-        states = [view.get(topic.name) for topic in view.topics()]
+        there = (view.get(topic.name) for topic in view.topics())
+        states = [one for one in there if not one.level]  # summaries can be made again
         return GraphSnapshot(
             states=states,
             chunks=[chunk for s in states for chunk in view.chunks(s.topic, s.version)],

@@ -10,6 +10,7 @@ import numpy as np
 from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall, Wants
 from hades.domain.graph import Reason
+from hades.domain.times import AsOf
 from hades.graph.arrays import Ints
 from hades.models.encoder import Encoder
 from hades.recall import belief, history
@@ -20,6 +21,7 @@ from hades.recall.pathways import Pathways
 from hades.recall.relations import RelationAsked, related_facts
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
+from hades.recall.time_asked import TimeAsked
 from hades.store.records import Phase, PlacedChunk
 
 ENTITIES_AT_MOST = 20
@@ -75,9 +77,31 @@ def answer(
         if passage.id in numbers
     ]
     moments += [belief.of_probability(fact.score) for fact in packed.facts]
-    as_of, asks = retrieved.query.as_of, retrieved.asks
+    return put_together(
+        *(run, retrieved.question, retrieved.asks, retrieved.query.as_of),
+        *((intent, evidence, mode, space), packed, moments),
+        conveyed(run, packed, coverage, (chosen, len(paths) + len(facts))),
+        notes=retrieved.are_notes,
+    )
+
+
+def put_together(
+    run: Run,
+    question: str,
+    asks: TimeAsked,
+    as_of: AsOf,
+    said: tuple[Intent, str, Mode, str],
+    packed: Packed,
+    moments: list[belief.Moments],
+    measured: Conveyance,
+    *,
+    notes: bool,
+    level: int = 0,
+) -> Recall:
+    """The answer object for what was packed; `said` is what is said of the question."""
+    intent, evidence, mode, space = said
     return Recall(
-        question=retrieved.question,
+        question=question,
         intent=intent,
         evidence=evidence,
         mode=mode,
@@ -92,13 +116,14 @@ def answer(
         telemetry=tuple(run.reports),
         ms=round(run.ms, 3),
         belief=belief.interval(belief.answer_belief(moments)),
-        conveyance=_conveyance(run, packed, coverage, (chosen, len(paths) + len(facts))),
+        conveyance=measured,
         valid=as_of.valid,
         known=as_of.known,
         facts=packed.facts,
-        notes=retrieved.are_notes,
+        notes=notes,
         wants=Wants.HAPPENINGS if asks.wants_happenings else asks.wants,
         time=asks.words,
+        level=level,
     )
 
 
@@ -251,7 +276,7 @@ def _coverage(retrieved: Retrieved, numbers: Ints) -> float:
     return float(has.max(0, initial=0.0) @ weight / max(1e-9, float(weight.sum())))
 
 
-def _conveyance(
+def conveyed(
     run: Run, packed: Packed, coverage: float, offered: tuple[Sequence[Passage], int]
 ) -> Conveyance:
     """`offered` are the passages that could be packed, and how many paths and facts."""

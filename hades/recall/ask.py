@@ -20,7 +20,7 @@ from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
 from hades.domain.names import without_parenthesis, words
 from hades.domain.sentences import sentences
 from hades.recall.terms import QuestionTerms, said, stem, terms_of, text_around, unsaid_names
-from hades.recall.told import from_notes, sure_facts
+from hades.recall.told import from_notes, from_summaries, sure_facts
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder
@@ -110,6 +110,8 @@ def answer(
         edges = enumerate(recall.facts, start=1)
         found = (Sentence(one.text, one.score, number, "fact") for number, one in edges)
         return Answer(recall.question, tuple(found), recall)
+    if recall.level:
+        return from_summaries(recall)
     if recall.notes or (recall.facts and not recall.passages):
         return from_notes(recall)
     terms = terms_of(recall.question)

@@ -24,7 +24,7 @@ from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Floats
 from hades.models.encoder import wait_until_loaded
-from hades.recall import answering, beaming, relations, retrieve
+from hades.recall import answering, beaming, overview, relations, retrieve
 from hades.recall.features import FEATURES
 from hades.recall.intent import (
     PLANNING_PASSAGES,
@@ -88,6 +88,10 @@ class RecallEngine:
             room = {"budget": {"tokens": budget}} if plan else sized(made, budget)
             made, notes = make_plan(made, room)
         run = Run(made, clock, self._store.within, list(notes))
+        said = (intent, evidence, chosen, where.space_name)
+        told = overview.overview(run, self._store, where, asked, said, usual)
+        if told is not None:
+            return told
         encoded = retrieve.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:
             with run.stage("open", reads_all=True) as stage:
@@ -106,7 +110,6 @@ class RecallEngine:
                     query = moment.enter_context(self.query_context(then, on_progress, asked))
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
             related = None if relation is None else relations.lead(run, found, relation)
-            said = (intent, evidence, chosen, where.space_name)
             return answering.answer(run, found, *said, self.finder.encoder, usual, related)
 
     def rank(

@@ -68,7 +68,7 @@ _RULES: tuple[tuple[Intent, re.Pattern[str]], ...] = tuple(
         ),
         (
             Intent.OVERVIEW,
-            r"\bsummar(?:y|ies|ize|ise|izing|ising)\b|\boverview\b|\bbig picture\b|\brecap\b|"
+            r"\bsummar(?:y|ies|i[sz]e|i[sz]ing)\b|\boverview\b|\bbig picture\b|\brecap\b|\bgist\b|"
             r"\b(?:tell|teach) me (?:all|everything|more)? ?about\b|\bhigh[- ]level\b|"
             r"\bmain (?:themes|topics|ideas|points|parts)\b|\boutline\b|\bintroduction to\b|"
             r"\bwhat (?:do|did) (?:we|i|you) know about\b|^describe the (?:whole|entire|overall)\b",

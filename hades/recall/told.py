@@ -76,6 +76,24 @@ def from_notes(recall: Recall) -> Answer:
     return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall)
 
 
+def from_summaries(recall: Recall) -> Answer:
+    """The lines of the summaries in the order of time."""
+    units = [_fact(fact, number) for number, fact in enumerate(recall.facts, start=1)]
+    units += [
+        _Unit(
+            text=f"{one.chunk.topic}: {one.chunk.text} ({day(one.valid_from)})",
+            belief=one.belief.mean,
+            number=number,
+            kind="passage",
+            topic=one.chunk.topic,
+            when=one.valid_from,
+        )
+        for number, one in enumerate(recall.passages, start=1)
+    ]
+    units.sort(key=lambda unit: (unit.when, unit.topic))
+    return Answer(recall.question, tuple(unit.sentence for unit in units), recall)
+
+
 def sure_facts(recall: Recall) -> list[Sentence]:
     """The facts that a question surely means, among documents too."""
     units = (_fact(fact, number) for number, fact in enumerate(recall.facts, start=1))

@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.errors import Refused, Unavailable
+from hades.index.indexes import usable
+from hades.ingest.turn import turn
 from hades.memory import Memory, View
 from hades.memory import open as open_memory
 from hades.operations.proposals import list_refused
@@ -239,6 +241,17 @@ class Executor:
         return self.pools["index"].submit(
             space, lambda: writing.in_space(space)._index_pending(None)
         )
+
+    def consolidate(self) -> int:
+        """Make the summaries of every space; how many were made.
+
+        One process does it at a time: another waits, and finds nothing left.
+        """
+        writing, told = self._written(), self._stopping(lambda *_: None)
+        folder = usable(writing._store.index_folder)
+        with writing._patient(WORK_WAITS_S), turn(folder, "consolidating", told):
+            spaces = [writing.in_space(one.name, actor="hades") for one in writing.spaces()]
+            return sum(len(space.consolidate(on_progress=told).made) for space in spaces)
 
     def follow_encoder(self) -> None:
         """Ask with the encoder the memory remembers, after it moved to another."""

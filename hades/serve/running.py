@@ -78,6 +78,8 @@ class Options:
     grace_s: float
     otlp_endpoint: str | None
     trace_contents: bool
+    consolidate_every_hours: float | None = None
+    """None: summaries are made only when somebody asks for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,16 @@ def _server(
             _log.warning("not warm, so first questions take longer: %s", error)
         readiness.warm = True
 
+    def consolidate() -> None:
+        while True:
+            try:
+                _log.info("made %d summaries", executor.consolidate())
+            except HadesError as error:
+                _log.warning("not all summaries are made: %s", error)
+            if left.wait((options.consolidate_every_hours or 0) * 3600):
+                return
+
+    left = threading.Event()
     # Not a daemon: one that ends inside the encoder's or numba's code ends the process with it.
     warming = threading.Thread(target=warm, name="hades-warm")
 
@@ -230,6 +242,11 @@ def _server(
         warming.start()
         # Given up on, it loses nothing: that is no failure.
         opened.callback(_within, options.grace_s, warming.join, status=0)
+        if options.consolidate_every_hours and not executor.read_only:
+            consolidating = threading.Thread(target=consolidate, name="hades-consolidate")
+            consolidating.start()
+            opened.callback(_within, options.grace_s, consolidating.join, status=0)
+            opened.callback(left.set)
 
     def leave() -> None:
         readiness.leaving = True

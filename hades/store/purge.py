@@ -16,10 +16,13 @@ from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import says
+from hades.domain.summaries import KIND
+from hades.domain.times import NOW
 from hades.errors import HadesError, NotFound
 from hades.store.database import Database
 from hades.store.entities import OTHER_NAME, Entities
 from hades.store.records import Write
+from hades.store.topics import Topics
 
 _TIED = """
 SELECT 1 FROM edges WHERE source = ?1 OR target = ?1
@@ -54,6 +57,7 @@ def erase(
     named = {node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY}
     for entity in named:
         topics |= set(database.column("SELECT id FROM topics WHERE entity = ?", entity))
+    topics |= _summaries(database, space, topics, {name, *_names(database, nodes)})
     if topics:
         gone["edges"] += _erase_extracted(database, write, space, topics)
     for topic in topics:
@@ -120,6 +124,26 @@ def _erase_kept_texts(database: Database, space: int, names: set[str]) -> Counte
             )
             gone["answers"] += 1
     return gone
+
+
+def _summaries(database: Database, space: int, topics: set[int], names: set[str]) -> set[int]:
+    """The summaries that were made of topics, through all levels, or that say one of the names."""
+    read = Topics(database).history
+    rows = database.rows("SELECT id, name FROM topics WHERE space = ? AND kind = ?", space, KIND)
+    found = {
+        topic
+        for topic, name in rows
+        if any(_says(state.content, names) for state in read(space, name, NOW))
+    }
+    return found | set(
+        database.column(
+            "WITH RECURSIVE held(state) AS (SELECT id FROM states WHERE topic = ANY(?1) "
+            "UNION SELECT o.summary FROM originals o JOIN held h ON h.state = o.state) "
+            "SELECT DISTINCT s.topic FROM held h JOIN states s ON s.id = h.state "
+            "WHERE s.topic <> ALL(?1)",
+            sorted(topics | found),
+        )
+    )
 
 
 def _says(value: Any, names: set[str]) -> bool:

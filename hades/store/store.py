@@ -28,6 +28,7 @@ from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
 from hades.store.sqlite import copying
 from hades.store.sqlite.database import SqliteDatabase
+from hades.store.summaries import Summaries
 from hades.store.topics import Topics
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Store:
         self.derived_edges = DerivedEdges(database, self.entities, self.chunks)
         self.sources = Sources(database, self.topics)
         self.links = Links(database)
+        self.summaries = Summaries(database)
         self.proposals = Proposals(database)
         self.idempotency = Idempotency(database)
         self.changefeed = Changefeed(database)

@@ -300,6 +300,10 @@ class Topics:
                 f"The topic {topic!r} is at version {versions}, not {draft.expect_version}: "
                 "read it again, then write."
             )
+        forgets = draft.content is None or latest is None or latest.encoding is None
+        if latest is not None and not forgets and bool(latest.level) != bool(draft.level):
+            what = "is a summary, which `consolidate` writes" if latest.level else "is no summary"
+            raise Conflict(f"The topic {topic!r} {what}: take another name.")
         valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
         current = latest
         if latest is not None and latest.valid_from > valid_from:
@@ -343,7 +347,8 @@ class Topics:
             row = _inherit(row, draft, current)
         values = dict(zip(_StateRow._fields[:14], row, strict=False))
         state_id = self._database.insert("states", **values, change=write.change)
-        self._database.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
+        if not draft.level:  # a summary is found by its time, and never among its originals
+            self._database.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
         write.subject = topic_id << 3 | NodeKind.TOPIC
         if is_latest:
             had_head = latest is not None and latest.head is not None

@@ -46,6 +46,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "facts": (0, TOLD),
     "paths": (0, QUESTION),
     "history": (5, QUESTION),
+    "level": (3, QUESTION),
     "budget.docs_max": (3, QUESTION),
     "budget.latency_ms": (1, QUESTION),
     "budget.tokens": (60, QUESTION),
@@ -61,9 +62,11 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
             for at, name in enumerate(names if turn == "left" else names[:2]):
                 town, other = TOWNS[at % 3], names[(at * 7 + 9) % len(names)]
                 text = f"# {name}\n\n{name}, a teacher of {other}, {turn} the town of {town}."
-                memory.remember(f"people/{at}", text, kind="document")
+                since = "2020-01-01" if turn == "came to" else None
+                memory.remember(f"people/{at}", text, kind="document", valid_from=since)
         memory.relate("Harbour Board", "has_head", "Cleo North", valid_from="2023", valid_to="2024")
         memory.relate("Harbour Board", "has_head", "Dora North", valid_from="2024")
+        memory.consolidate(at_least=1)
         memory._bring_up_to_date(None)
         yield memory
 

@@ -266,7 +266,7 @@ class Slow:
         self.go = threading.Event()
         monkeypatch.setattr(Memory, "resolve", self._resolve)
 
-    def _resolve(self, *, dry_run: bool, on_progress: Any) -> Any:
+    def _resolve(self, *, dry_run: bool = False, on_progress: Any) -> Any:
         while not self.go.wait(0.02):
             self.steps += 1
             on_progress("stepping", self.steps, 0)

@@ -6,8 +6,9 @@ Files are written to disk as they come.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from pathlib import Path, PurePosixPath
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal, cast
 from urllib.parse import quote
 
 from fastapi import Depends, Header, Query, Request
@@ -18,12 +19,14 @@ from starlette.responses import Response, StreamingResponse
 from hades.errors import InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
+from hades.operations.declare import OPERATIONS, Operation
 from hades.serve.auth.caller import Role
 from hades.serve.executor import Work
-from hades.serve.jobs import Job, Jobs, JobStatus
+from hades.serve.jobs import Job, Jobs, JobStatus, Kind
 from hades.serve.problems import documented
 from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
-from hades.serve.rest.models import Body, Name, Page, example, to_json, whole
+from hades.serve.rest.models import Name, Page, to_json, whole
+from hades.serve.rest.operations import body_model, route_path
 from hades.serve.rest.routes import routes
 from hades.serve.uploads import Uploads, safe_parts, unpack
 from hades.serve.wire import Hint
@@ -59,14 +62,6 @@ class Upload(BaseModel):
         Field(max_length=FIELDS_AT_MOST, description="A field of records, as `text=body`."),
     ] = []
     phase: Phases = []
-    dry_run: bool = False
-
-
-class ResolveOptions(Body):
-    """How to look for entities that are one under two spellings."""
-
-    model_config = example(dry_run=True)
-
     dry_run: bool = False
 
 
@@ -125,22 +120,39 @@ async def begin(
     return begun_response(job)
 
 
-@router.post("/resolve", summary="Resolve names", status_code=202, response_model=JobStatus)
-async def resolve(
-    asked: InSpace,
-    jobs: TheJobs,
-    body: ResolveOptions | None = None,
-    key: IdempotencyKey = None,
-) -> Response:
-    """Find entities that are one under two spellings, as a job."""
-    await asked.require(Role.WRITER)
-    dry_run = body is not None and body.dry_run
+def _add_job(operation: Operation) -> None:
+    """Give an operation that is done as a job its route."""
+    kind = cast(Kind, operation.name)
 
-    def work(memory: Memory, told: Progress) -> Any:
-        return memory.resolve(dry_run=dry_run, on_progress=told)
+    async def begin_operation(
+        asked: InSpace, jobs: TheJobs, body: Any = None, key: IdempotencyKey = None
+    ) -> Response:
+        await asked.require(operation.role)
+        given = {name: getattr(body, name) for name in body.model_fields_set} if body else {}
 
-    job = jobs.begun_with(key, asked.caller, asked.space)
-    return begun_response(job or jobs.start(asked.caller, asked.space, "resolve", work, key=key))
+        def work(memory: Memory, told: Progress) -> Any:
+            return getattr(memory, operation.name)(**given, on_progress=told)
+
+        job = jobs.begun_with(key, asked.caller, asked.space)
+        return begun_response(job or jobs.start(asked.caller, asked.space, kind, work, key=key))
+
+    model: Any = body_model(operation)
+    begin_operation.__annotations__["body"] = model | None
+    router.add_api_route(
+        route_path(operation),
+        begin_operation,
+        methods=[operation.verb],
+        status_code=202,
+        response_model=JobStatus,
+        summary=operation.summary.rstrip("."),
+        description=inspect.getdoc(operation.function),
+        operation_id=operation.name,
+    )
+
+
+for _operation in OPERATIONS.values():
+    if _operation.job:
+        _add_job(_operation)
 
 
 @router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])

@@ -38,7 +38,7 @@ def operation_router() -> APIRouter:
 def _router_of(names: tuple[str, ...]) -> APIRouter:
     router = routes("/v1/spaces/{space:name}", None)
     for operation in map(OPERATIONS.__getitem__, names):
-        if not operation.own_route:
+        if not operation.own_route and not operation.job:
             add_route(router, operation)
     return router
 

@@ -1,0 +1,119 @@
+"""Summaries: the days, weeks and months they are of, and the lines they consist of.
+
+A summary is the state of a topic such as `summary/2026-11-03`, `summary/2026-W45` or
+`summary/2026-11`. Each of its lines ends with what it was read in: `[topic@version]`, or
+`[edge 12]` for a told fact that began or ended.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from hades.domain.times import DAY_MICROSECONDS, shift, to_micros
+
+PREFIX = "summary/"
+KIND = "summary"
+"""The kind of topics that only `consolidate` writes. They are not indexed."""
+DAILY, WEEKLY, MONTHLY = 1, 2, 3
+LEVELS = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SummaryPeriod:
+    """A day, a week from Monday on, or a month, in UTC."""
+
+    since: datetime
+    level: int
+
+    @classmethod
+    def around(cls, level: int, day: int) -> SummaryPeriod:
+        """The period that a day is in, counted from 1970."""
+        start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day)
+        if level == WEEKLY:
+            start -= timedelta(days=start.weekday())
+        return cls(start.replace(day=1) if level == MONTHLY else start, level)
+
+    @property
+    def until(self) -> datetime:
+        """Its end, which is no longer part of it."""
+        return shift(self.since, 1, {DAILY: "day", WEEKLY: "week", MONTHLY: "month"}[self.level])
+
+    @property
+    def days(self) -> range:
+        """Its days, counted from 1970."""
+        return range(day_of(to_micros(self.since)), day_of(to_micros(self.until)))
+
+    @property
+    def topic(self) -> str:
+        """The topic of its summary."""
+        if self.level == WEEKLY:
+            year, week, _ = self.since.isocalendar()
+            return f"{PREFIX}{year:04}-W{week:02}"
+        return PREFIX + self.since.date().isoformat()[: 10 if self.level == DAILY else 7]
+
+
+def day_of(micros: int) -> int:
+    """The day of a moment, counted from 1970."""
+    return micros // DAY_MICROSECONDS
+
+
+_PLAIN_NAME = re.compile(r'[^\s\[\]"@,]+(?: [^\s\[\]"@,]+)*')
+_CITED = r'\[(?:edge (\d{1,18})|("(?:[^"\\]|\\.)*"|[^\[\]"@]+)@(\d{1,18}))\]'
+_LINE = re.compile(rf"- (.*?)((?: {_CITED})+)")
+_CITATION = re.compile(_CITED)
+Cited = tuple[str, int]
+"""A topic and a version; of an edge no topic, and its number."""
+
+
+def cite(cited: Cited) -> str:
+    """How a line says what it was read in; a name that could pass for more is quoted."""
+    topic, number = cited
+    if not topic:
+        return f"[edge {number}]"
+    name = topic if _PLAIN_NAME.fullmatch(topic) else json.dumps(topic, ensure_ascii=False)
+    return f"[{name}@{number}]"
+
+
+def read_lines(content: str) -> list[tuple[str, Cited]]:
+    """The lines of a summary, each with what it was read in first."""
+    found = []
+    for line in content.splitlines():
+        if read := _LINE.fullmatch(line):
+            edge, topic, version = _CITATION.findall(read[2])[0]
+            name = json.loads(topic) if topic.startswith('"') else topic
+            found.append((read[1], ("", int(edge)) if edge else (name, int(version))))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryMade:
+    """A summary that was made, or would be in a dry run."""
+
+    topic: str
+    level: int
+    states: int
+    """How many states of its time it stands for."""
+    tokens: int
+    by: str
+    """`extractive`, or the name of the model."""
+    why: str = ""
+    """Why it is extractive though a model was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """What `consolidate` did, or would do in a dry run."""
+
+    made: tuple[SummaryMade, ...] = ()
+    unchanged: int = 0
+    """Summaries of which nothing changed."""
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Summaries that could not be made, and why."""
+    dry_run: bool = False
+    prompt_tokens: int = 0
+    """Of the model, where one was asked; in a dry run what it would take at most."""
+    completion_tokens: int = 0
+    cost: float = 0.0

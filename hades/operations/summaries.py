@@ -1,0 +1,131 @@
+"""Summaries of days, weeks and months: making them, and the way down to what they stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.rules import clean_name, clean_number
+from hades.domain.summaries import LEVELS, Consolidation
+from hades.domain.times import TimeLike
+from hades.domain.topics import State
+from hades.errors import InvalidInput
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import PAGE_AT_MOST, ModelName, PageLimit, TopicName, Version
+from hades.store.records import Progress
+
+if TYPE_CHECKING:
+    from hades.memory import Memory, View
+
+TOKENS_AT_LEAST, TOKENS_AT_MOST = 20, 4_000
+
+
+def _least(says: str, flag: str) -> Param:
+    return Param(says, flag=flag, least=1, most=PAGE_AT_MOST)
+
+
+@operation("POST", "/consolidate", role=Role.WRITER, command="consolidate", job=True)
+def consolidate(
+    memory: Memory,
+    *,
+    since: Annotated[
+        TimeLike | None, Param("Only periods from this time on.", "--since", characters=100)
+    ] = None,
+    until: Annotated[
+        TimeLike | None, Param("Only periods up to this time.", "--until", characters=100)
+    ] = None,
+    level: Annotated[
+        str | None, Param("daily, weekly or monthly (else all).", "--level", choices=tuple(LEVELS))
+    ] = None,
+    states: Annotated[int, _least("States that a day must have.", "--states")] = 10,
+    days: Annotated[int, _least("Daily summaries a week must have.", "--days")] = 5,
+    weeks: Annotated[int, _least("Weekly summaries a month must have …", "--weeks")] = 4,
+    at_least: Annotated[int, _least("… or so many states.", "--at-least")] = 10,
+    tokens: Annotated[
+        int | None,
+        Param(
+            "Tokens of a summary at most (else 400 of a day, 600 of a week, 800 of a month).",
+            flag="--tokens",
+            least=TOKENS_AT_LEAST,
+            most=TOKENS_AT_MOST,
+        ),
+    ] = None,
+    model: ModelName = None,
+    dry_run: Annotated[bool, Param("Only say what would be made.", "--dry-run")] = False,
+    on_progress: Progress | None = None,
+) -> Consolidation:
+    """Make summaries of the days, weeks and months that are over.
+
+    Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or `summary/2026-11`,
+    and is made anew when something of its time was written or changed since. Questions about a
+    longer time are answered from them, with their originals cited; others never see them. With
+    a `model` it writes them; a sentence that does not stand in what it cites is dropped, and where
+    most do not, the summary is made of sentences of the texts, as without a model.
+    """
+    from hades.lifecycle.consolidate import Consolidator
+
+    if level is not None and level not in LEVELS:
+        raise InvalidInput(f"There is no level {level!r}: {', '.join(LEVELS)}.")
+    least = {"states": states, "days": days, "weeks": weeks, "at_least": at_least}
+    for name, number in least.items():
+        clean_number(number, name, least=1)
+    clean_number(tokens, "tokens", least=TOKENS_AT_LEAST)
+    memory._require_space()
+    if memory._store.in_transaction:
+        raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")
+    from hades.models.chat import open_chat_model
+
+    told = on_progress or (lambda _what, _done, _total: None)
+    asked = None if model is None else open_chat_model(model)
+    run = (memory._store, memory._space_id, memory._actor, least, tokens, told, dry_run, asked)
+    levels = [LEVELS[level]] if level else LEVELS.values()
+    return Consolidator(*run).run(memory._time(since), memory._time(until), levels)
+
+
+@operation(
+    "GET",
+    "/originals/{summary}",
+    command="drill",
+    timed=True,
+    cursor=lambda state: [state.id],
+)
+def originals(
+    view: View,
+    summary: Annotated[str, Param("The topic of a summary.", example="summary/2026-11")],
+    version: Version = None,
+    *,
+    every: Annotated[bool, Param("Down to the first states, not one level.", "--all")] = False,
+    after: Annotated[str | None, Param("Only those after this one: topic@version.")] = None,
+    limit: PageLimit = None,
+) -> list[State]:
+    """What a summary was made of: one level down, or all the way to the first states.
+
+    They come in the order of time; `after` and `limit` page through a long list.
+    """
+    clean_number(limit, "limit")
+    with view._store.snapshot():
+        made = view.get(summary, version)
+        if not made.level:
+            raise InvalidInput(f"{made.id} is no summary: `hades topics 'summary/*'` lists them.")
+        found = list(made.consolidated_from)
+        if every:
+            row = view._store.summaries.row(view._space_id, summary, made.version)
+            found = view._store.summaries.originals(row)
+        first = found.index(after) + 1 if after in found else 0
+        last = len(found) if limit is None else first + limit
+        return [_cited(view, one) for one in found[first:last]]
+
+
+@operation("GET", "/summaries/{topic}", command="summaries", timed=True)
+def summaries(view: View, topic: TopicName, version: Version = None) -> list[State]:
+    """The summaries that a state of a topic went into, the daily one first."""
+    clean_name(topic)
+    store = view._store
+    with store.snapshot():
+        made = view.get(topic, version)
+        row = store.summaries.row(view._space_id, topic, made.version)
+        return [_cited(view, one) for one in store.summaries.holding(row)]
+
+
+def _cited(view: View, state: str) -> State:
+    topic, _, version = state.rpartition("@")
+    return view.get(topic, int(version))

@@ -1,0 +1,227 @@
+"""Overview: questions about a longer time, answered from summaries (seed 003, algorithm 6).
+
+“What happened last month?” wants the month, not the passage that sounds most like it. So the
+summaries of the time asked about are taken, as coarse as the time is long, and where there is
+none as coarse the finer ones. Their lines become the passages of the answer, each citing the
+state it was read in. Any other question is none of this module's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from hades.context.pack import pack
+from hades.context.tokens import count
+from hades.domain.answer import Fact, Intent, Mode, Passage, Recall, TimeKind, TimeWords, Wants
+from hades.domain.graph import Reason
+from hades.domain.names import STOP_WORDS, words
+from hades.domain.statement import day
+from hades.domain.summaries import Cited, read_lines
+from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
+from hades.domain.topics import Chunk, State
+from hades.recall import answering, belief
+from hades.recall.intent import CHARACTERS_READ
+from hades.recall.periods import QuestionWords, read_period, split_words
+from hades.recall.plan import PASSAGES_AT_MOST
+from hades.recall.run import Run
+from hades.recall.search import Where
+from hades.recall.terms import said, stem
+from hades.recall.time_asked import TimeAsked, time_asked
+from hades.store.store import Store
+from hades.store.summaries import StoredSummary
+
+STAGE = "summaries"
+MONTH_DAYS, WEEK_DAYS = 28, 7
+"""From so many days on a time is told by months, or by weeks."""
+COVERED_AT_LEAST = 0.5
+"""Where summaries are of a smaller share of the days with states, these are asked themselves."""
+LIKELY = 0.9
+
+_OVERVIEW = re.compile(
+    r"\b(?:summar(?:y|ies|i[sz]e|i[sz]ing)|overview|recap|gist|big picture|high[- ]level)\b",
+    re.IGNORECASE,
+)
+_ABOUT_NOTHING = frozenset(
+    map(
+        stem,
+        """happen happened happening change changed changes new news update updates latest recent
+        recently lately summary summaries summarise summarize overview recap gist big picture high
+        level main points give tell show everything anything something things stuff all whole
+        entire project work notes memory events going went week month year day time""".split(),  # noqa: SIM905
+    )
+)
+"""Words of a question that wants all that happened."""
+
+Said = tuple[Intent, str, Mode, str]
+
+
+def overview(
+    run: Run, store: Store, where: Where, question: str, said: Said, usual: int
+) -> Recall | None:
+    """The answer from summaries; None: the question wants none, or there are none for it."""
+    wanted = run.plan.level
+    if wanted == 0 or (wanted is None and said[0] not in (Intent.RECENT, Intent.OVERVIEW)):
+        return None
+    there = store.summaries.there(where.space, where.as_of)
+    if not there and wanted is None:
+        return None
+    valid = store.moment(where.as_of)[0]
+    asks = time_asked(
+        question,
+        store.now(),
+        valid,
+        since=where.since,
+        until=where.until,
+        read=run.plan.retriever.time_words and where.as_of.valid is None,
+    )
+    if asks.words is None and asks.kind is None and _OVERVIEW.search(question):
+        asks = _named_period(question, asks)
+    topical = _topical(question, asks)
+    level = _level(question, asks, topical) if wanted is None else wanted
+    if not level:
+        return None
+    with run.stage(STAGE) as stage, store.snapshot():
+        since, until = (asks.since, asks.until) if asks.kind else (-FOREVER, valid)
+        days = store.summaries.days(where.space, since, until)
+        covering = list(_covering(there, level, since, until, days))
+        missing = days.difference(*(one.period.days for one in covering))
+        texts = store.topics.contents([one.id for one in covering])
+        lines = [read_lines(texts[one.id]) for one in covering]
+        chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
+        if not days:
+            return None  # nothing began then, which is for ordinary recall to say
+        few = len(missing) > (1 - COVERED_AT_LEAST) * len(days)
+        if few or not chosen or where.tag or where.kind or where.glob:
+            why = "there are too few summaries of that time" if few else "no summary speaks of it"
+            stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
+            return None
+        if missing:
+            first = day(from_micros(min(missing) * DAY_MICROSECONDS))
+            told = f"{len(missing)} days with states are in no summary, the first {first}"
+            stage.note(Reason.NO_HIERARCHY, told)
+        passages, facts = _read(store, where, chosen)
+        stage.found, stage.coverage = len(chosen), 1.0
+    own = run.plan.final_context
+    packed = pack(
+        question,
+        passages,
+        [],
+        budget=run.plan.budget.tokens,
+        passages_at_most=PASSAGES_AT_MOST if own == usual else own,
+        paths_at_most=0,
+        facts=facts,
+    )
+    run.notes += packed.notes
+    run.plan = run.plan.model_copy(update={"level": level})
+    sure = [belief.of_probability(one.belief.mean) for one in packed.passages]
+    return answering.put_together(
+        *(run, question, asks, where.as_of, said, packed, sure),
+        answering.conveyed(run, packed, 1.0, (passages, len(facts))),
+        notes=True,
+        level=level,
+    )
+
+
+def _named_period(question: str, asks: TimeAsked) -> TimeAsked:
+    """The period that is to be summed up, which no preposition leads to: `Summarise March`."""
+    now, tokens = from_micros(asks.until), split_words(question[:CHARACTERS_READ])
+    asked = QuestionWords(tuple(word for word, _, _ in tokens), now)
+    for at in range(len(tokens)):
+        period = read_period(asked, at)
+        if period is not None and period.since < now:
+            words = question[tokens[at][1] : tokens[period.end - 1][2]]
+            told = TimeWords(TimeKind.DURING, words, period.since, period.until)
+            until = min(to_micros(period.until) - 1, asks.until)
+            return TimeAsked(
+                to_micros(period.since), until, told.kind, Wants.HAPPENINGS, words=told
+            )
+    return asks
+
+
+def _topical(question: str, asks: TimeAsked) -> frozenset[str]:
+    """What a question is about, beside the time; nothing: about all that happened."""
+    asked = question.replace(asks.words.said, " ") if asks.words else question
+    plain = {stem(word) for word in words(asked) if word.casefold() not in STOP_WORDS}
+    return frozenset(plain - _ABOUT_NOTHING)
+
+
+def _level(question: str, asks: TimeAsked, topical: frozenset[str]) -> int:
+    """How coarse the summaries are that a question wants; 0: none.
+
+    A question for a summary may be about something; one for what happened is answered from the
+    summaries only where it asks for all of it.
+    """
+    general = _OVERVIEW.search(question) is not None
+    if not general and (topical or not asks.wants_happenings):
+        return 0
+    if asks.kind is None:
+        return 3 if general and asks.words is None else 0
+    days = (asks.until - asks.since) / DAY_MICROSECONDS
+    return 3 if days > MONTH_DAYS - 1 else 2 if days > WEEK_DAYS - 1 else int(days > 0.5)
+
+
+def _covering(
+    there: Sequence[StoredSummary], level: int, since: int, until: int, days: set[int]
+) -> Iterator[StoredSummary]:
+    """The summaries within a time that cover days, the coarsest that are wanted first."""
+    left = set(days)
+    for one in sorted(there, key=lambda one: (-one.level, one.valid_from)):
+        inside = to_micros(one.period.since) >= since and one.valid_from - 1 <= until
+        if inside and one.level <= level and not left.isdisjoint(one.period.days):
+            left.difference_update(one.period.days)
+            yield one
+
+
+def _about(
+    topical: frozenset[str], lines: Sequence[Sequence[tuple[str, Cited]]], *, must: bool
+) -> list[tuple[str, Cited]]:
+    """The lines of summaries, the best of each first; only what the question is about, if said.
+
+    Where it need not be said, all of them when none says it.
+    """
+    turns = (line for turn in zip_longest(*lines) for line in turn if line)
+    each = list({cited: (text, cited) for text, cited in turns}.values())
+    named = [line for line in each if topical & said(f"{line[0]} {line[1][0]}")]
+    return named if topical and (named or must) else each
+
+
+def _read(
+    store: Store, where: Where, lines: Sequence[tuple[str, Cited]]
+) -> tuple[list[Passage], list[Fact]]:
+    """The lines as passages that cite their originals, and as facts."""
+    passages, facts = list[Passage](), list[Fact]()
+    for at, (text, (topic, number)) in enumerate(lines):
+        if topic:
+            state = store.topics.version(where.space, topic, number, where.as_of)
+            passages.append(_passage(store, where, state, text, round(1 - at / len(lines), 6)))
+        else:
+            edge = store.edges.get(where.space, number)
+            sure = belief.interval(belief.of_edge(edge.belief))
+            facts.append(Fact(edge, text, sure.mean, sure))
+    return passages, facts
+
+
+def _passage(store: Store, where: Where, state: State, text: str, score: float) -> Passage:
+    """A line, at the place of the state where it stands; of what is in no one place, all of it."""
+    content = state.content
+    start = max(content.find(text), 0)
+    end = start + len(text) if content.startswith(text, start) else len(content)
+    placed = store.chunks.chunks(where.space, state.topic, state.version)
+    ordinal = next((one.ordinal for one in placed if one.start <= start < one.end), 0)
+    tokens = count([text])[0]
+    return Passage(
+        chunk=Chunk(state.topic, state.version, ordinal, text, start, end, "", tokens),
+        line=content.count("\n", 0, start) + 1,
+        end_line=content.count("\n", 0, max(start, end - 1)) + 1,
+        valid_from=state.valid_from,
+        recorded_at=state.recorded_at,
+        score=score,
+        parts={"summary": score},
+        retrievers=("summary",),
+        belief=belief.interval(belief.of_probability(LIKELY * state.confidence)),
+        valid_to=state.valid_to,
+        confidence=state.confidence,
+        importance=state.importance,
+    )

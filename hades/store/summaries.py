@@ -1,0 +1,144 @@
+"""Summaries in the store: which there are, what they were made of, and what they stand for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from hades.domain.graph import SIMILAR_TO
+from hades.domain.summaries import KIND, PREFIX, SummaryPeriod, day_of
+from hades.domain.times import AsOf
+from hades.domain.topics import DEFAULT_IMPORTANCE
+from hades.store.database import Database, Glob
+from hades.store.topics import STATE_THEN
+
+_REACHED = """
+WITH RECURSIVE reached(state) AS (
+  SELECT o.{1} FROM originals o WHERE o.{0} = ANY(?1)
+  UNION SELECT o.{1} FROM originals o JOIN reached r ON r.state = o.{0})
+SELECT t.name || '@' || s.version FROM reached r JOIN states s ON s.id = r.state
+JOIN topics t ON t.id = s.topic WHERE s.level {2} ORDER BY s.level, s.valid_from, s.id
+"""
+
+
+ToldEdge = tuple[int, int, int | None]
+"""Its number, when it began and when it ended."""
+
+
+class StateOfPeriod(NamedTuple):
+    """A state that began in a period."""
+
+    id: int
+    topic: str
+    version: int
+    valid_from: int
+    kind: str
+    forgotten: int
+    """1: it is the mark that forgetting leaves."""
+    importance: float
+
+
+class StoredSummary(NamedTuple):
+    """A summary as it stands at a moment."""
+
+    id: int
+    topic: str
+    version: int
+    level: int
+    valid_from: int
+    """The end of its period: before that it could not be known."""
+    metadata: Mapping[str, Any]
+
+    @property
+    def period(self) -> SummaryPeriod:
+        """What it is a summary of."""
+        return SummaryPeriod.around(self.level, day_of(self.valid_from) - 1)
+
+
+class Summaries:
+    """Summaries and what they were made of."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def states(self, space: int, since: int, until: int) -> list[StateOfPeriod]:
+        """The states of a space that began in a time, in the order of time."""
+        rows = self._database.rows(
+            "SELECT s.id, t.name, s.version, s.valid_from, t.kind, "
+            "CASE WHEN s.encoding IS NULL THEN 1 ELSE 0 END, coalesce(s.importance, ?4) "
+            "FROM topics t JOIN states s ON s.topic = t.id WHERE t.space = ?1 AND t.kind <> ?2 "
+            "AND s.level = 0 AND s.retired_at IS NULL AND s.valid_from >= ?5 AND s.valid_from < ?3 "
+            "ORDER BY s.valid_from, s.id",
+            *(space, KIND, until, DEFAULT_IMPORTANCE, since),
+        )
+        return [StateOfPeriod._make(row) for row in rows]
+
+    def told(self, space: int) -> list[ToldEdge]:
+        """The edges that somebody told, with the times at which they began and ended."""
+        return self._database.rows(
+            "SELECT e.id, e.valid_from, e.valid_to FROM edges e "
+            "JOIN relations r ON r.id = e.relation AND r.name <> ?2 "
+            "WHERE e.space = ?1 AND e.retired_at IS NULL ORDER BY e.id",
+            *(space, SIMILAR_TO),
+        )
+
+    def days(self, space: int, since: int, until: int) -> set[int]:
+        """The days on which states of a space began, counted from 1970."""
+        found = self._database.column(
+            "SELECT DISTINCT s.valid_from FROM topics t JOIN states s ON s.topic = t.id "
+            "WHERE t.space = ?1 AND t.kind <> ?2 AND s.retired_at IS NULL "
+            "AND s.valid_from BETWEEN ?3 AND ?4",
+            *(space, KIND, since, until),
+        )
+        return {day_of(moment) for moment in found}
+
+    def there(self, space: int, as_of: AsOf) -> list[StoredSummary]:
+        """The summaries of a space at a moment, by name."""
+        valid, known = self._database.moment(as_of)
+        rows = self._database.rows(
+            "SELECT s.id, t.name, s.version, s.level, s.valid_from, s.metadata FROM topics t "
+            f"JOIN states s ON s.id = {STATE_THEN} WHERE t.space = :space AND t.name GLOB :glob "
+            "AND t.kind = :kind AND s.level > 0 ORDER BY t.name",
+            space=space,
+            glob=Glob(PREFIX + "*"),
+            kind=KIND,
+            valid=valid,
+            known=known,
+        )
+        return [StoredSummary._make((*row[:5], json.loads(row[5] or "{}"))) for row in rows]
+
+    def put(self, space: int, topic: str, version: int, states: Iterable[int]) -> int:
+        """Note what a summary was made of; its row."""
+        summary = self.row(space, topic, version)
+        self._database.run_many(
+            "INSERT INTO originals VALUES (?, ?) ON CONFLICT (summary, state) DO NOTHING",
+            [(summary, state) for state in sorted(states)],
+        )
+        return summary
+
+    def row(self, space: int, topic: str, version: int) -> int:
+        """The row of a state."""
+        return int(
+            self._database.value(
+                "SELECT s.id FROM states s JOIN topics t ON t.id = s.topic "
+                "WHERE t.space = ? AND t.name = ? AND s.version = ?",
+                *(space, topic, version),
+            )
+        )
+
+    def are_there(self, states: Iterable[int], edges: Iterable[int]) -> bool:
+        """Whether all these rows are still there: something may have been purged meanwhile."""
+        return all(
+            self._database.value(f"SELECT count(DISTINCT id) FROM {table} WHERE id = ANY(?)", ids)
+            == len(ids)
+            for table, ids in (("states", sorted(states)), ("edges", sorted(edges)))
+        )
+
+    def originals(self, summary: int) -> list[str]:
+        """The first states that a summary stands for, through all levels, as they are cited."""
+        return self._database.column(_REACHED.format("summary", "state", "= 0"), [summary])
+
+    def holding(self, state: int) -> list[str]:
+        """The summaries that a state went into, the smallest first."""
+        return self._database.column(_REACHED.format("state", "summary", "> 0"), [state])

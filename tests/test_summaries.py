@@ -1,0 +1,343 @@
+"""Summaries of days, weeks and months: what they say, what they reach, when they answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from conftest import HeldClock
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hades
+from hades.context.tokens import count
+from hades.domain.graph import Reason
+from hades.domain.summaries import SummaryPeriod, cite, read_lines
+
+LATER = "2024-04-10"
+MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
+FEW = {"states": 2, "days": 2, "weeks": 2, "at_least": 2}
+
+
+def _week(memory: hades.Memory, clock: HeldClock, now: str = "2024-04-10", days: int = 5) -> None:
+    """Two notes a day for a week of March 2024, seen from April."""
+    clock.set(now)
+    with memory.batch():
+        for day in range(days):
+            at = MONDAY + timedelta(days=day, hours=9)
+            memory.remember(f"journal/{day}", f"Called customer number {day} again.", valid_from=at)
+            memory.remember("price", f"The price of a seat is {10 + day} euros.", valid_from=at)
+
+
+def _made(done: hades.Consolidation) -> list[str]:
+    return [one.topic.removeprefix("summary/") for one in done.made]
+
+
+def test_days_weeks_and_months_are_summed_up(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    assert _made(memory.consolidate(**FEW, dry_run=True)) == [
+        *(f"2024-03-{day:02}" for day in range(4, 9)),
+        *("2024-W10", "2024-03"),
+    ]
+    assert memory.topics("summary/*") == []
+    assert len(memory.consolidate(**FEW).made) == 7
+    month = memory.get("summary/2024-03")
+    assert (month.level, month.metadata["by"]) == (3, "extractive")
+    assert month.consolidated_from == ("summary/2024-W10@1",)
+    assert "[price@5]" in month.content
+    week = memory.originals("summary/2024-W10")
+    assert [state.topic for state in week] == [f"summary/2024-03-{day:02}" for day in range(4, 9)]
+    assert len(memory.originals("summary/2024-03", every=True)) == 10
+    up = [state.topic.removeprefix("summary/") for state in memory.summaries("journal/0")]
+    assert up == ["2024-03-04", "2024-W10", "2024-03"]
+
+
+def test_a_change_says_from_what_to_what(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set(LATER)
+    memory.remember("price", "The price is 10 euros.", valid_from="2024-02-01")
+    memory.remember("price", "The price is 12 euros.", valid_from="2024-03-05")
+    memory.remember("office", "The office is in Bonn.", valid_from="2024-03-05")
+    memory.remember("office", "The office is in Kiel.", valid_from="2024-03-05T12:00")
+    memory.remember("hat", "Ada wears a green hat.", valid_from="2024-03-05")
+    old = memory.relate("Ada", "works_at", "Acme", valid_from="2023-01-01")
+    memory.unrelate(old.id, at="2024-03-05")
+    new = memory.relate("Ada", "works_at", "Quill", valid_from="2024-03-05")
+    memory.consolidate(level="daily", **FEW)
+    told = memory.get("summary/2024-03-05").content
+    assert "- The price is 10 euros. → The price is 12 euros. [price@2]" in told
+    assert "- The office is in Bonn. → The office is in Kiel. [office@2]" in told
+    assert "- Ada wears a green hat. [hat@1]" in told
+    assert (
+        f"- Ended: Ada works at Acme, from 1 January 2023 to 5 March 2024. [edge {old.id}]" in told
+    )
+    assert f"- Ada works at Quill, since 5 March 2024. [edge {new.id}]" in told
+
+
+def test_what_was_forgotten_is_not_said_as_current(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set("2024-03-05")
+    memory.remember("plan", "We go to Rome.")
+    memory.remember("other", "We stay here.")
+    clock.tick(60)
+    memory.forget("plan")
+    clock.set(LATER)
+    memory.consolidate(level="daily", **FEW)
+    lines = read_lines(memory.get("summary/2024-03-05").content)
+    assert ("No longer known: We go to Rome.", ("plan", 2)) in lines
+    assert [text for text, cited in lines if cited == ("plan", 1)] == []
+
+
+def test_a_second_run_changes_nothing(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.consolidate(**FEW)
+    before = memory.change
+    again = memory.consolidate(**FEW)
+    assert (again.made, again.unchanged, memory.change) == ((), 7, before)
+
+
+def test_what_is_written_late_makes_its_day_anew(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.consolidate(**FEW)
+    memory.remember("late", "Decided: Osprey is bought.", valid_from="2024-03-06")
+    assert _made(memory.consolidate(**FEW)) == ["2024-03-06", "2024-W10", "2024-03"]
+    month = memory.get("summary/2024-03")
+    assert month.version == 2
+    assert "Osprey" in month.content
+    memory.relate("Ada", "works_at", "Quill", valid_from="2024-03-07")
+    assert _made(memory.consolidate(**FEW)) == ["2024-03-07", "2024-W10", "2024-03"]
+
+
+def test_only_what_is_over_is_summed_up(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock, "2024-03-06T18:00", days=3)
+    assert _made(memory.consolidate(**FEW)) == ["2024-03-04", "2024-03-05"]
+
+
+def test_thresholds(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    assert _made(memory.consolidate(dry_run=True)) == ["2024-03"]
+    assert _made(memory.consolidate(at_least=11, dry_run=True)) == []
+    assert len(_made(memory.consolidate(states=2, at_least=11, dry_run=True))) == 6
+    made = memory.consolidate(states=2, days=6, weeks=1, at_least=11, dry_run=True)
+    assert len(made.made) == 5
+    made = memory.consolidate(states=2, days=5, weeks=1, at_least=11, dry_run=True)
+    assert len(made.made) == 7
+    made = memory.consolidate(**FEW, level="daily", since="2024-03-05", until="2024-03-07")
+    assert _made(made) == ["2024-03-05", "2024-03-06"]
+
+
+def test_a_month_without_weeks_is_made_of_its_states(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    _week(memory, clock)
+    memory.consolidate()
+    assert len(memory.get("summary/2024-03").consolidated_from) == 10
+
+
+def test_purging_a_topic_erases_the_summaries_made_of_it(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    _week(memory, clock)
+    memory.remember("secret", "The code is 4711.", valid_from="2024-03-06")
+    memory.consolidate(**FEW)
+    memory.purge("secret")
+    left = [topic.name.removeprefix("summary/") for topic in memory.topics("summary/*")]
+    assert left == ["2024-03-04", "2024-03-05", "2024-03-07", "2024-03-08"]
+    assert _made(memory.consolidate(**FEW)) == ["2024-03-06", "2024-W10", "2024-03"]
+    assert "4711" not in memory.get("summary/2024-03").content
+
+
+def test_purging_a_name_erases_the_summaries_that_say_it(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    _week(memory, clock)
+    memory.relate("Ada Holm", "works_at", "Quill", valid_from="2024-03-06")
+    memory.consolidate(**FEW)
+    memory.purge("Ada Holm")
+    for topic in memory.topics("summary/*"):
+        assert "Ada Holm" not in memory.get(topic.name).content
+    assert "2024-03" in _made(memory.consolidate(**FEW))
+
+
+def test_a_summary_is_nobody_elses_to_write(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.remember("summary/2024-W10", "My own week.", valid_from="2024-01-01")
+    done = memory.consolidate(**FEW)
+    assert [topic for topic, _ in done.skipped] == ["summary/2024-W10"]
+    assert memory.get("summary/2024-W10").content == "My own week."
+    with pytest.raises(hades.Conflict, match="is a summary"):
+        memory.remember("summary/2024-03", "Mine.")
+    with pytest.raises(hades.InvalidInput, match="no summary"):
+        memory.originals("price")
+
+
+def test_no_question_finds_a_summary_by_its_text(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.consolidate(**FEW)
+    found = memory.recall("What is the price of a seat?")
+    assert found.level == 0
+    assert all(not one.chunk.topic.startswith("summary/") for one in found.passages)
+    assert all(hit.chunk.topic != "summary/2024-03" for hit in memory.search("price of a seat"))
+
+
+def test_what_happened_is_answered_from_summaries(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.remember("deal", "Decided with Ada: we buy Osprey.", valid_from="2024-03-06")
+    memory.relate("Ada", "works_at", "Quill", valid_from="2024-03-07")
+    memory.consolidate(**FEW)
+    told = memory.ask("What happened last month?")
+    assert told.recall.level == 3
+    assert "deal: Decided with Ada: we buy Osprey. (6 March 2024)" in str(told)
+    assert "Ada works at Quill, since 7 March 2024." in str(told)
+    cited = [one for one in told.recall.citations if one.topic == "deal"]
+    assert memory.get(cited[0].topic, cited[0].version).content.startswith("Decided with Ada")
+
+
+def test_the_length_of_a_time_chooses_the_level(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock, "2024-03-13")
+    memory.consolidate(**FEW)
+    assert memory.recall("What happened last week?").level == 2
+    assert memory.recall("What happened on 6 March?").level == 1
+    assert memory.recall("What happened this month?").level == 2
+    assert memory.recall("Summarise last week").level == 2
+    assert memory.recall("Give me a recap of March 2024").level == 2
+    assert memory.recall("Give me an overview of the prices").level == 3
+    assert memory.recall("Give me an overview of the weather").level == 0
+    assert memory.recall("What happened last week?", plan={"level": 1}).level == 1
+    assert memory.recall("What happened last week?", plan={"level": 0}).level == 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the current price?",
+        "Why did the price change last month?",
+        "Who was called last month?",
+        "What happened to Osprey last month?",
+        "When was Ada called?",
+    ],
+)
+def test_other_questions_are_answered_from_the_states(
+    memory: hades.Memory, clock: HeldClock, question: str
+) -> None:
+    _week(memory, clock)
+    memory.consolidate(**FEW)
+    assert memory.recall(question).level == 0
+
+
+def test_without_summaries_of_that_time_the_states_answer(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    _week(memory, clock)
+    asked = "What happened last month?"
+    assert not _hierarchy(memory.recall(asked))
+    assert _hierarchy(memory.recall(asked, plan={"level": 3}))
+    memory.consolidate(**FEW, level="daily", until="2024-03-06")
+    found = memory.recall(asked)
+    assert (found.level, bool(found.passages)) == (0, True)
+    assert "too few summaries" in _hierarchy(found)
+    memory.consolidate(**FEW, level="daily", until="2024-03-08")
+    found = memory.recall(asked)
+    assert (found.level, len(found.passages) > 3) == (3, True)
+    assert "1 days with states are in no summary, the first 8 March 2024" in _hierarchy(found)
+
+
+def _hierarchy(found: hades.Recall) -> str:
+    return "; ".join(one.detail for one in found.reasons if one.reason is Reason.NO_HIERARCHY)
+
+
+@pytest.mark.embedded("a client fetches files in another way")
+def test_a_graph_takes_no_summaries_along_but_an_export_does(
+    memory: hades.Memory, clock: HeldClock, tmp_path: Path
+) -> None:
+    _week(memory, clock)
+    memory.consolidate(**FEW)
+    for name, format, left in (("g.json", "node-link", 0), ("m.jsonl", "jsonl", 7)):
+        memory.export(tmp_path / name, format)
+        with hades.open(tmp_path / f"{name}.hades", clock=clock) as other:
+            other.import_(tmp_path / name)
+            assert len(other.topics("summary/*")) == left
+            assert other.pending == (6 if name == "g.json" else 10)
+            assert len(other.consolidate(**FEW).made) == (2 if left == 0 else 0)
+
+
+def test_an_earlier_moment_knows_no_later_summaries(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.consolidate(**FEW)
+    with pytest.raises(hades.NotFound):
+        memory.at("2024-03-20").get("summary/2024-03")
+    assert memory.at("2024-03-20").get("summary/2024-W10").level == 2
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).filter(
+    lambda name: name.strip() == name
+)
+
+
+@given(NAMES, st.integers(1, 10**6), st.text(max_size=30))
+def test_a_line_is_read_as_it_was_written(topic: str, version: int, text: str) -> None:
+    flat = " ".join(text.split())
+    assert read_lines(f"- {flat} {cite((topic, version))}") == [(flat, (topic, version))]
+    assert read_lines(f"- {flat} {cite(('', version))}") == [(flat, ("", version))]
+
+
+@given(st.integers(0, 40_000), st.integers(1, 3))
+def test_a_day_is_in_one_period_of_each_level(day: int, level: int) -> None:
+    period = SummaryPeriod.around(level, day)
+    assert day in period.days
+    assert {SummaryPeriod.around(level, one) for one in period.days} == {period}
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 45),
+        st.sampled_from(["a", "b/c", "d"]),
+        st.sampled_from(["Pay 3 euros.", "Decided: go.", "Ada is here. Bela left.", None]),
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+@given(STEPS, st.integers(20, 120), st.integers(1, 3))
+def test_every_state_is_reached_and_no_limit_is_exceeded(
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[tuple[int, str, str | None]],
+    tokens: int,
+    least: int,
+) -> None:
+    """Every state of a month that is over is reached from its summary, through the levels."""
+    clock = HeldClock()
+    path = tmp_path_factory.mktemp("many") / "m.hades"
+    with hades.open(path, clock=clock) as memory:
+        for day, topic, text in sorted(steps, key=lambda step: step[0]):
+            clock.micros = int((MONDAY + timedelta(days=day)).timestamp() * 1e6) + day
+            clock.tick(3600)
+            if text is not None:
+                memory.remember(topic, text)
+            elif any(one.name == topic for one in memory.topics()):
+                memory.forget(topic)
+        clock.set("2024-06-01")
+        memory.consolidate(states=least, days=least, weeks=least, at_least=1, tokens=tokens)
+        reached: set[str] = set()
+        for topic in memory.topics("summary/*"):
+            state = memory.get(topic.name)
+            assert count([state.content])[0] <= tokens
+            below = {one.id for one in memory.originals(topic.name, every=True)}
+            cited = {cite(one) for _, one in read_lines(state.content)}
+            assert cited <= {
+                cite((one.rpartition("@")[0], int(one.rpartition("@")[2]))) for one in below
+            }
+            if state.level == 3:
+                reached |= below
+        own = [one for topic in ("a", "b/c", "d") for one in _history(memory, topic)]
+        assert {one.id for one in own} == reached
+        before = memory.change
+        memory.consolidate(states=least, days=least, weeks=least, at_least=1, tokens=tokens)
+        assert memory.change == before
+
+
+def _history(memory: hades.Memory, topic: str) -> list[hades.State]:
+    try:
+        return memory.history(topic)
+    except hades.NotFound:
+        return []
