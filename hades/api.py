@@ -43,6 +43,7 @@ from hades.domain.graph import (
     Resolution,
 )
 from hades.domain.proposal import Proposal
+from hades.domain.strength import Strength
 from hades.domain.times import AsOf
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -112,6 +113,7 @@ __all__ = [
     "StageReport",
     "State",
     "Step",
+    "Strength",
     "Subgraph",
     "SubgraphEdge",
     "SubgraphNode",
