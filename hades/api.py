@@ -62,6 +62,7 @@ from hades.store.records import Problem
 if TYPE_CHECKING:
     from hades.client.client import Client
     from hades.domain.weights import PathScoring
+    from hades.lifecycle.working_set import Focus
     from hades.operations.pathrag import PathRAG
     from hades.recall.plan import Plan
 
@@ -82,6 +83,7 @@ __all__ = [
     "Entity",
     "Fact",
     "FactChange",
+    "Focus",
     "HadesError",
     "Hit",
     "Intent",
@@ -130,7 +132,7 @@ __all__ = [
 ]
 
 
-_LATER = {"Client": "client.client", "Plan": "recall.plan"}
+_LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.working_set"}
 _LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
 """Opening a memory needs none of these, and pydantic takes as long to import as all the rest."""
 

@@ -76,6 +76,7 @@ class View:
     neighbours = op.graph.neighbours
     subgraph = op.graph.subgraph
     working_memory = op.graph.working_memory
+    focus = op.graph.focus
 
     # The memory as a whole
     proposals = op.proposals.proposals

@@ -202,10 +202,10 @@ class Topics:
                     recorded_at=from_micros(recorded_at),
                     tags=_tags(tags),
                     importance=DEFAULT_IMPORTANCE if importance is None else importance,
-                    access_count=used[0] or 0,
-                    last_used=from_micros_or_none(used[1]),
+                    access_count=use[0] or 0,
+                    last_used=from_micros_or_none(use[1]),
                 )
-                for name, version, versions, valid_from, recorded_at, tags, importance, *used in rows
+                for name, version, versions, valid_from, recorded_at, tags, importance, *use in rows
             ]
 
     def counts(self) -> dict[int, int]:
@@ -239,6 +239,15 @@ class Topics:
             *(space, sorted(changes)),
         )
         return {change: (topic, version) for change, topic, version in rows}
+
+    def stamps(self, space: int, topics: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """By topic, numbers that differ after every write to it; the last: is a state planned?"""
+        rows = self._database.rows(
+            "SELECT name, id, versions, latest, planned FROM topics "
+            "WHERE space = ? AND name = ANY(?)",
+            *(space, [*topics]),
+        )
+        return {name: tuple(stamp) for name, *stamp in rows}
 
     def id(self, space: int, topic: str) -> int:
         """The number of a topic; NotFound when there is none."""
