@@ -20,15 +20,16 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from types import TracebackType
-from typing import Any, Protocol
+from functools import cache, lru_cache
+from heapq import nlargest
+from typing import Any
 
 from hades.context.pack import pack
-from hades.domain.answer import Fact, Intent, Note, Passage, Recall
+from hades.domain.answer import Conveyance, Fact, Intent, Note, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.statement import statement
 from hades.domain.strength import strength_of
@@ -36,7 +37,6 @@ from hades.domain.times import NOW, from_micros
 from hades.domain.topics import Chunk, Hit, State
 from hades.errors import NotFound
 from hades.recall import belief
-from hades.recall.conveyance import conveyance
 from hades.recall.intent import (
     asks_for_list,
     choose_mode,
@@ -44,10 +44,9 @@ from hades.recall.intent import (
     is_past_tense,
     read_intent,
 )
-from hades.recall.plan import Plan
 from hades.recall.terms import said, terms_of
 from hades.recall.time_words import read_time
-from hades.recall.working import recent_and_important
+from hades.recall.working import IMPORTANT_AT_MOST, RECENT_AT_MOST
 from hades.store.records import EdgeFilter
 from hades.store.store import Store
 
@@ -63,16 +62,7 @@ ANSWERED = 0.9
 HERE = "working_set"
 """How answers from here are marked."""
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
-
-
-class Asked(Protocol):
-    """The memory behind a working set: a view of now."""
-
-    def get(self, topic: str, version: int | None = None) -> State: ...
-    def history(self, topic: str) -> list[State]: ...
-    def search(self, question: str, limit: int = 10) -> list[Hit]: ...
-    @property
-    def recall(self) -> Callable[..., Recall]: ...
+_intent, _plan = lru_cache(maxsize=256)(read_intent), cache(default_plan)
 
 
 @dataclass(slots=True)
@@ -99,10 +89,11 @@ class Focus:
         self,
         store: Store,
         space: tuple[int, str],
-        memory: Asked,
+        memory: Any,
         topics: Iterable[str],
         bytes_at_most: int,
     ) -> None:
+        """A set over `memory`, the view that looks at this space as it is now."""
         self._store, self._space, self._memory = store, space, memory
         self._bytes_at_most = bytes_at_most
         self._lock = threading.RLock()
@@ -117,15 +108,8 @@ class Focus:
     def __enter__(self) -> Focus:
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        with self._lock:
-            self._topics.clear()
-            self.bytes = 0
+    def __exit__(self, *_error: object) -> None:
+        """Nothing was begun that has to be ended."""
 
     @property
     def topics(self) -> list[str]:
@@ -163,7 +147,7 @@ class Focus:
         self._count(passages)
         if passages:
             return [Hit(one.chunk, one.score, {HERE: one.score}, one.line) for one in passages]
-        hits = self._memory.search(question, limit)
+        hits: list[Hit] = self._memory.search(question, limit)
         self._load(hit.chunk.topic for hit in hits)
         return hits
 
@@ -177,9 +161,9 @@ class Focus:
         facts = self._facts(passages[0].chunk.topic) if passages else None
         self._count(facts is not None)
         if facts is None:
-            found = self._memory.recall(question, **how)
-            self._load(one.chunk.topic for one in found.passages)
-            return found
+            asked: Recall = self._memory.recall(question, **how)
+            self._load(one.chunk.topic for one in asked.passages)
+            return asked
         found = _recalled(question, passages, facts, self._space[1], begun)
         used = {(one.chunk.topic, one.chunk.version, one.recorded_at) for one in found.passages}
         self._store.uses.add(self._space[0], used)
@@ -218,7 +202,7 @@ class Focus:
         """What edges tell of a topic now; None where they are too many for an answer."""
         node = self._store.entities.node(self._space[0], topic, NOW)
         edges = self._store.edges.find(self._space[0], EdgeFilter(node=node), NOW)
-        if len(edges) > Plan().facts:
+        if len(edges) > _plan(Intent.LOOKUP).facts:
             return None
         return [
             Fact(one, statement(one), 1.0, belief.interval(belief.of_edge(one.belief)))
@@ -286,7 +270,9 @@ class Focus:
         taken = sum(map(_bytes_of, states))
         is_whole = taken <= self._bytes_at_most * TOPIC_SHARE
         if not is_whole:
-            states = recent_and_important(states, from_micros(self._store.now()))
+            now, before = from_micros(self._store.now()), states[:-RECENT_AT_MOST]
+            strong = nlargest(IMPORTANT_AT_MOST, before, lambda one: strength_of(one, now).value)
+            states = [*strong, *states[-RECENT_AT_MOST:]]
             taken = sum(map(_bytes_of, states))
         name = said(_BETWEEN_WORDS.sub(" ", topic))
         told = name | said(latest.content) if latest else frozenset()
@@ -303,7 +289,7 @@ def _bytes_of(state: State) -> int:
 def _is_plain(question: str, now: datetime) -> bool:
     """Whether a question asks how one thing is now."""
     return (
-        read_intent(question)[0] in (Intent.LOOKUP, Intent.STATUS)
+        _intent(question)[0] in (Intent.LOOKUP, Intent.STATUS)
         and not is_past_tense(question)
         and not asks_for_list(question)
         and read_time(question, now) is None
@@ -332,9 +318,9 @@ def _recalled(
     question: str, passages: Sequence[Passage], facts: Sequence[Fact], space: str, begun: float
 ) -> Recall:
     """The answer object for passages of the set."""
-    intent, evidence = read_intent(question)
+    intent, evidence = _intent(question)
     mode = choose_mode(question)
-    plan = default_plan(intent, mode)
+    plan = _plan(intent, mode)
     packed = pack(
         *(question, passages, ()),
         budget=plan.budget.tokens,
@@ -344,7 +330,6 @@ def _recalled(
     )
     why = Note(Reason.WORKING_SET, "recall", f"its words stand in {passages[0].chunk.topic}")
     seconds, sure = time.perf_counter() - begun, passages[0].belief
-    sent = (1.0, 1.0, sure.mean)
     return Recall(
         question=question,
         intent=intent,
@@ -361,8 +346,6 @@ def _recalled(
         telemetry=(),
         ms=round(seconds * 1000, 3),
         belief=sure,
-        conveyance=conveyance(
-            *(sent, sent), seconds=seconds, context=1.0, others=(1.0, 1.0, 1.0), compatibility=1.0
-        ),
+        conveyance=Conveyance(1.0, 1.0, sure.mean, seconds, 1.0, sure.mean / seconds),
         facts=packed.facts,
     )

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 
 from hades.context.pack import indented, shown_name
 from hades.context.tokens import ELLIPSIS, count, cut
 from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
 from hades.domain.graph import Reason
-from hades.domain.strength import strength_of
-from hades.domain.times import from_micros
 from hades.domain.topics import State
 from hades.errors import NotFound
 from hades.recall.search import Where
@@ -46,42 +43,28 @@ def gather(
 ) -> WorkingSet:
     """What belongs to a topic, as much of it as the budget has room for."""
     latest = store.topics.state(where.space, topic, where.as_of)
-    history = store.topics.history(where.space, topic, where.as_of)
-    before = (state for state in history if state.version != latest.version)
-    recent, important = _chosen(before, from_micros(store.moment(where.as_of)[0]))
-    parts = {
-        "recent": [(state, "") for state in recent],
-        "important": [(state, "") for state in important],
-    }
+    parts = _before(store, where, latest)
     parts["related"] = list(_related(store, where, near))
     return _Packing(budget).packed(latest, parts)
 
 
-def recent_and_important(states: Iterable[State], now: datetime) -> list[State]:
-    """The last states of a topic and the most important before them, in their order."""
-    recent, important = _chosen(states, now)
-    return sorted([*recent, *important], key=lambda state: state.version)
-
-
-def _chosen(states: Iterable[State], now: datetime) -> tuple[list[State], list[State]]:
-    """The last states, newest first, and the most important of the others.
-
-    A state is important by what its writer said, or by how often it was used.
-    """
+def _before(store: Store, where: Where, latest: State) -> dict[str, list[tuple[State, str]]]:
+    """The states before the latest: the last ones, and the most important of the others."""
     recent: deque[State] = deque(maxlen=RECENT_AT_MOST)
     important: list[tuple[float, int, State]] = []
-    for state in states:
-        if state.forgotten:
+    for state in store.topics.history(where.space, latest.topic, where.as_of):
+        if state.forgotten or state.version == latest.version:
             continue
-        if len(recent) == RECENT_AT_MOST:
-            first = recent[0]
-            weight = max(first.importance, strength_of(first, now).value)
-            if weight >= IMPORTANT_FROM:
-                important = heapq.nlargest(
-                    IMPORTANT_AT_MOST, [*important, (weight, first.version, first)]
-                )
+        if len(recent) == RECENT_AT_MOST and recent[0].importance >= IMPORTANT_FROM:
+            heapq.heappush(important, (recent[0].importance, recent[0].version, recent[0]))
+            important = heapq.nlargest(IMPORTANT_AT_MOST, important)
+            heapq.heapify(important)
         recent.append(state)
-    return [*reversed(recent)], [state for _, _, state in important]
+    ranked = sorted(important, reverse=True)
+    return {
+        "recent": [(state, "") for state in reversed(recent)],
+        "important": [(state, "") for _, _, state in ranked],
+    }
 
 
 def _related(
