@@ -40,6 +40,8 @@ class Uses:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.counts = not database.read_only
+        """Whether uses count here; an evaluation says no, to find the same every time."""
         self._begin_process()
 
     def _begin_process(self) -> None:
@@ -49,7 +51,7 @@ class Uses:
 
     def add(self, space: int, states: Iterable[tuple[str, int, datetime]]) -> None:
         """Count a use of each state: its topic, version and when it was recorded."""
-        if self._database.read_only:
+        if not self.counts:
             return
         if self._pid != os.getpid():  # after a fork they are the parent's to write
             self._begin_process()

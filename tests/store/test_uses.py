@@ -104,6 +104,14 @@ def test_another_writer_is_not_waited_for(
         assert counted(memory) == 2
 
 
+def test_whoever_measures_does_not_count(noted: str | Path, clock: HeldClock) -> None:
+    with hades.open(noted, clock=clock) as memory:
+        memory._store.uses.counts = False
+        memory.recall(QUESTION)
+    with hades.open(noted, clock=clock) as memory:
+        assert counted(memory) == 0
+
+
 def test_no_more_wait_than_are_allowed(
     noted: str | Path, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
