@@ -54,6 +54,8 @@ BYTES_AT_MOST = 16 << 20
 TOPIC_SHARE = 1 / 4
 """Of the bytes, what the history of one topic may take; of a longer one its last and important
 states are kept."""
+QUESTION_CHARACTERS_AT_MOST = 400
+"""A longer question is no plain one."""
 STATE_BYTES = 1_500
 """What a state takes beside its text and the words of it."""
 WORD_BYTES = 120
@@ -176,6 +178,8 @@ class Focus:
         other topic of the set has in its name, and all its words but stop words stand in the
         latest state of that topic.
         """
+        if not isinstance(question, str) or len(question) > QUESTION_CHARACTERS_AT_MOST:
+            return []
         if not _is_plain(question, now := from_micros(self._store.now())):
             return []
         asked = frozenset(terms_of(question).weights)
@@ -193,7 +197,7 @@ class Focus:
         found = [
             _passage(state, chunk, share, now)
             for chunk, share in zip(chunks, shares, strict=True)
-            if share == max(shares) or share > 0
+            if share == max(shares) or share
         ]
         return sorted(found, key=lambda one: -one.score)
 

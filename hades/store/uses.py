@@ -70,7 +70,7 @@ class Uses:
 
         It is never worth a question's failure, nor its waiting for another writer.
         """
-        if self._pid != os.getpid() or not self._waiting or self._database.in_transaction:
+        if self._pid != os.getpid() or not self._waiting:
             return
         with self._lock:
             taken, self._waiting = self._waiting, {}
