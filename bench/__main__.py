@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 ALL = (
     *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
-    *("postgres", "shards", "consolidation"),
+    *("working_set", "postgres", "shards", "consolidation"),
 )
 
 

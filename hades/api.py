@@ -53,6 +53,7 @@ from hades.domain.promotion import (
     Suggestion,
 )
 from hades.domain.proposal import Proposal
+from hades.domain.strength import Strength
 from hades.domain.summaries import Consolidation, SummaryMade
 from hades.domain.times import AsOf
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
@@ -73,6 +74,7 @@ from hades.store.records import Problem
 if TYPE_CHECKING:
     from hades.client.client import Client
     from hades.domain.weights import PathScoring
+    from hades.lifecycle.working_set import Focus
     from hades.operations.pathrag import PathRAG
     from hades.recall.plan import Plan
 
@@ -97,6 +99,7 @@ __all__ = [
     "Extraction",
     "Fact",
     "FactChange",
+    "Focus",
     "HadesError",
     "Hit",
     "Intent",
@@ -133,6 +136,7 @@ __all__ = [
     "StageReport",
     "State",
     "Step",
+    "Strength",
     "Subgraph",
     "SubgraphEdge",
     "SubgraphNode",
@@ -152,7 +156,7 @@ __all__ = [
 ]
 
 
-_LATER = {"Client": "client.client", "Plan": "recall.plan"}
+_LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.working_set"}
 _LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
 """Opening a memory needs none of these, and pydantic takes as long to import as all the rest."""
 

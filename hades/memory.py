@@ -80,6 +80,7 @@ class View:
     subgraph = op.graph.subgraph
     working_memory = op.graph.working_memory
     suggest = op.promotion.suggest
+    focus = op.graph.focus
 
     # The memory as a whole
     proposals = op.proposals.proposals

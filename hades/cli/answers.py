@@ -24,6 +24,7 @@ from hades.domain.answer import (
 )
 from hades.domain.graph import Node, Reason
 from hades.domain.names import own_heading
+from hades.domain.strength import Strength
 from hades.domain.topics import Chunk, Hit
 
 if TYPE_CHECKING:
@@ -116,6 +117,16 @@ def _passage(console: Console, number: int, passage: Passage, *, explain: bool) 
     _text(console, passage.chunk)
     if explain and passage.parts:
         console.print(f"   [dim]{_parts(passage)}[/]")
+    if explain and passage.strength is not None:
+        console.print(f"   [dim]{_strength(passage.strength)}[/]")
+
+
+def _strength(found: Strength) -> str:
+    last = "" if found.last_used is None else f", last used {found.last_used:%Y-%m-%d}"
+    return (
+        f"strength {found.value:.2f}: importance {found.importance:g}, uses {found.uses:,}{last}, "
+        f"decay {found.decay:.2f}, gain {found.gain:+.2f}"
+    )
 
 
 def hits(console: Console, found: Sequence[Hit]) -> None:

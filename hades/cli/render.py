@@ -83,6 +83,8 @@ def state(console: Console, found: State) -> None:
         parts.append(f"until {when(found.valid_to)}")
     if found.confidence != 1:
         parts.append(f"confidence {found.confidence:g}")
+    if found.last_used is not None:
+        parts.append(f"used {found.access_count:,}×, last {when(found.last_used)}")
     parts += [f"[cyan]#{clean(tag)}[/]" for tag in found.tags]
     console.print("  ".join(parts))
     # Past the console: it would expand tabs and wrap lines.

@@ -9,6 +9,7 @@ files has code of its own. What differs from an embedded memory, and why:
 - `snapshot` is not here: `at(known=…)` is the memory of one moment;
 - `once` is not here: every write is already sent with a key of its own;
 - `examine` is not here: features are for training, beside the file;
+- `focus` is not here: to ask whether something changed takes as long as to ask;
 - a server has limits: 1,000 hits of a search, 16 million characters of a content;
 - `on_progress` is called for what is sent, fetched or followed, not for what the server does
   inside one call;
@@ -42,6 +43,7 @@ from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
     from hades.ingest.summary import Summary
+    from hades.lifecycle.working_set import Focus
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_RETRIES = 4
@@ -99,6 +101,10 @@ class RemoteView(View):
     def examine(self, question: str) -> tuple[list[Chunk], Any]:
         """Not over a server: the features of candidates are for training a ranker."""
         raise Unavailable("A server does not show features: open the memory's file to train.")
+
+    def focus(self, topic: str, *, bytes_at_most: int | None = None) -> Focus:
+        """Not over a server: to ask whether something changed takes as long as to ask."""
+        raise Unavailable("A working set is kept beside the memory's file: use working_memory.")
 
     def spaces(self) -> list[Space]:
         """Every space of the memory that you may use."""

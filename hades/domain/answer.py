@@ -11,6 +11,7 @@ from typing import Any
 
 from hades.domain.graph import Edge, Node, Reason
 from hades.domain.statement import moment_words, window_words
+from hades.domain.strength import Strength
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
 
 _LABEL = re.compile(r"[\[［【]\s*+([FP]?\d[\d\s,;–-]*+)[\]］】]")
@@ -132,6 +133,8 @@ class Passage:
     """Of an earlier version of a note: what no later one says again; empty: see the text."""
     entities: tuple[str, ...] = ()
     """The names it mentions, the rarest first; those that stand everywhere are left out."""
+    strength: Strength | None = None
+    """Of its state: importance, uses and age."""
 
     @property
     def id(self) -> str:

@@ -233,3 +233,4 @@ class Reason(StrEnum):
     ENCODER_FAILED = "encoder_failed"
     CUT_QUESTION = "cut_question"
     NO_HIERARCHY = "no_hierarchy"
+    WORKING_SET = "working_set"

@@ -82,6 +82,9 @@ class Topic:
     recorded_at: datetime
     tags: tuple[str, ...] = ()
     importance: float = DEFAULT_IMPORTANCE
+    access_count: int = 0
+    """How often questions used this version, and when last."""
+    last_used: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from hades.operations.parameters import (
 from hades.store.records import Direction
 
 if TYPE_CHECKING:
+    from hades.lifecycle.working_set import Focus
     from hades.memory import View
     from hades.recall.edge_walk import EdgeChoice
 
@@ -151,15 +152,41 @@ def working_memory(
     """
     clean_name(topic)
     clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)
+    from hades.recall.working import gather
+
+    near = _near(view, topic)
+    with view._store.snapshot():
+        return gather(view._store, view._where(), topic, near, budget)
+
+
+def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
+    """A working set around a topic: `with memory.focus("project/alpha") as working_set:`.
+
+    What `working_memory` shows is loaded into memory: the topic with its last and important
+    states, and the topics the graph joins it with. `get`, `history`, `search` and `recall` of
+    the set answer from there where they can, else from the memory, and what was found joins
+    the set; see `docs/strength.md`. It holds `bytes_at_most` (16 MiB).
+    """
+    from hades.lifecycle.working_set import BYTES_AT_MOST, Focus
+
+    most = BYTES_AT_MOST if bytes_at_most is None else bytes_at_most
+    clean_name(topic)
+    clean_number(most, "bytes", least=1)
+    if not view.as_of.is_now:
+        raise InvalidInput("A working set is of how things are now: leave out `at`.")
+    topics = [topic, *(name for name, _ in _near(view, topic))]
+    return Focus(view._store, (view._space_id, view.space), view, topics, most)
+
+
+def _near(view: View, topic: str) -> list[tuple[str, Path]]:
+    """The topics that the graph joins with one, nearest first."""
     view._bring_up_to_date(None)
     from hades.recall import neighbourhood
-    from hades.recall.working import RELATED_AT_MOST, gather
+    from hades.recall.working import RELATED_AT_MOST
 
-    where, node = view._where(), view._named_node(topic)
-    with view._engine.query_context(where, nodes=[node]) as query:
-        near = neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
-    with view._store.snapshot():
-        return gather(view._store, where, topic, near, budget)
+    node = view._named_node(topic)
+    with view._engine.query_context(view._where(), nodes=[node]) as query:
+        return neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
 
 
 def _boost(given: str) -> tuple[str, float]:

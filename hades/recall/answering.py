@@ -10,7 +10,8 @@ import numpy as np
 from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall, Wants
 from hades.domain.graph import Reason
-from hades.domain.times import AsOf
+from hades.domain.strength import strength_of
+from hades.domain.times import AsOf, from_micros
 from hades.graph.arrays import Ints
 from hades.models.encoder import Encoder
 from hades.recall import belief, history
@@ -223,6 +224,7 @@ def _passage(retrieved: Retrieved, place: int, found: PlacedChunk) -> Passage:
         importance=found.importance,
         superseded=number in retrieved.superseded,
         held=retrieved.held.get(number, ""),
+        strength=strength_of(found, from_micros(retrieved.query.valid)),
     )
 
 

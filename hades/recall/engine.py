@@ -110,7 +110,12 @@ class RecallEngine:
                     query = moment.enter_context(self.query_context(then, on_progress, asked))
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
             related = None if relation is None else relations.lead(run, found, relation)
-            return answering.answer(run, found, *said, self.finder.encoder, usual, related)
+            answered = answering.answer(run, found, *said, self.finder.encoder, usual, related)
+        self._store.uses.add(
+            where.space,
+            ((one.chunk.topic, one.chunk.version, one.recorded_at) for one in answered.passages),
+        )
+        return answered
 
     def rank(
         self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 
 from hades.domain.answer import Intent, Passage
 from hades.domain.graph import Reason
-from hades.domain.times import AsOf
+from hades.domain.strength import strength_of
+from hades.domain.times import AsOf, from_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
 from hades.index.words import stems
@@ -85,10 +86,10 @@ def _said_before(retrieved: Retrieved, leading: Passage) -> Iterator[Passage]:
         if said:
             # The one that has most of the question's words; of equals the first.
             best = max(said, key=lambda one: len(asked & set(stems(f"{one.heading} {one.text}"))))
-            yield _passage(leading, state, best)
+            yield _passage(leading, state, best, from_micros(query.valid))
 
 
-def _passage(leading: Passage, state: State, chunk: Chunk) -> Passage:
+def _passage(leading: Passage, state: State, chunk: Chunk, now: datetime) -> Passage:
     return replace(
         leading,
         chunk=chunk,
@@ -100,4 +101,5 @@ def _passage(leading: Passage, state: State, chunk: Chunk) -> Passage:
         score=0.0,
         parts={"history": 1.0},
         retrievers=("history",),
+        strength=strength_of(state, now),
     )

@@ -81,6 +81,9 @@ class Reranker(_PlanPart):
     tiers: tuple[Share, Share, Share] = Field(
         default=(0.4, 0.6, 0.0), description="prior, walk and belief, where it does not rank"
     )
+    strength: float = Field(
+        default=0.5, ge=0, le=1, description="what uses and importance may add to a score"
+    )
     m: int = Field(default=24, ge=1, le=PASSAGES_AT_MOST, description="passages ranked to the end")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 

@@ -15,6 +15,8 @@ import numpy as np
 
 from hades.domain.answer import Intent
 from hades.domain.graph import Reason
+from hades.domain.strength import strength_of
+from hades.domain.times import from_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE
 from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32, Ints
@@ -315,6 +317,7 @@ def _rank_passages(
             stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
         ranked = _unranked(ranker, signals, numbers, plan.tiers)
     scores = ranked.scores if signs is None else ranked.scores + signs
+    scores = _with_gains(retrieved.query, plan, numbers, scores)
     if recent:
         recency = _recency(retrieved.query, numbers)
         scores = scores + RECENT_WEIGHT * recency
@@ -346,6 +349,7 @@ def _rank_notes(
     unranked = ranker, retrieved.signals, notes.numbers, plan.tiers
     ranked = ranker.rank(found) if plan.on else _unranked(*unranked)
     scores = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
+    scores = scores + plan.strength * _gains_of_topics(query, notes.placed)
     scores = numbers_apart(notes, scores, retrieved.terms)
     scores, retrieved.superseded = in_topic_order(notes, scores, retrieved.asks, succession)
     scores, below = below_superseding(query, notes, scores, retrieved.vector, retrieved.asks)
@@ -399,6 +403,32 @@ def _weight_of_state(note: PlacedChunk) -> float:
     """What a state's own importance and confidence add to its score; by default nothing."""
     sure = math.log(max(note.confidence, CONFIDENCE_LEAST))
     return sure + note.importance - DEFAULT_IMPORTANCE
+
+
+def _gains_of_topics(query: QueryContext, placed: Sequence[PlacedChunk]) -> Floats:
+    """What uses and importance add to notes: the versions of a topic gain alike.
+
+    Which version is wanted is a matter of time: an earlier one was asked for more often.
+    """
+    now, best = from_micros(query.valid), dict[str, float]()
+    for one in placed:
+        gain = strength_of(one, now).gain
+        best[one.chunk.topic] = max(gain, best.get(one.chunk.topic, gain))
+    return np.array([best[one.chunk.topic] for one in placed])
+
+
+def _with_gains(query: QueryContext, plan: Reranker, numbers: Ints, scores: Floats) -> Floats:
+    """Scores of passages with what uses and importance add to the best of them."""
+    if not plan.strength:
+        return scores
+    made, now = scores.copy(), from_micros(query.valid)
+    best = np.argsort(-scores, kind="stable")[: plan.m]
+    ids = query.graph.chunks[numbers[best]].tolist()
+    placed = query.store.chunks.without_text(ids, query.as_of)
+    for at, one in zip(best.tolist(), ids, strict=True):
+        if one in placed:
+            made[at] += plan.strength * strength_of(placed[one], now).gain
+    return made
 
 
 def _better_of_title(query: QueryContext, numbers: Ints, scores: Floats) -> Floats:

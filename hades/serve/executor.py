@@ -73,6 +73,8 @@ class Executor:
         """The folder for files that are sent; None: none are taken."""
         self._reading = reading
         self._writing = writing
+        if writing is not None:
+            reading._store.uses = writing._store.uses  # what questions used is written there
         self._timeout_s = timeout_s
         self.pools = {
             "read": Pool("read", readers, waiting),

@@ -40,7 +40,7 @@ WHERE c.topic = (SELECT topic FROM states WHERE id = ?) AND p.retired_at IS NULL
 """
 _PLACED = f"""
 SELECT s.chunk, s.state, s.ordinal, s.start, s."end", s.heading, s.tokens, s.name, s.version,
-       s.valid_from, s.recorded_at, {NEXT}, s.confidence, s.importance
+       s.valid_from, s.recorded_at, {NEXT}, s.confidence, s.importance, u.count, u.last_used
 FROM (
   SELECT p.*, c.heading, c.tokens, t.name, s.topic, s.version, s.valid_from, s.recorded_at,
          s.confidence, s.importance,
@@ -53,7 +53,7 @@ FROM (
   JOIN topics t ON t.id = s.topic
   WHERE p.chunk = ANY(:chunks)
     AND s.valid_from <= :valid AND s.recorded_at <= :known
-) s WHERE s.choice = 1
+) s LEFT JOIN uses u ON u.state = s.state WHERE s.choice = 1
 """
 """Of the states known then that have a chunk, the one that began last."""
 
@@ -277,20 +277,13 @@ class Chunks:
         found = {}
         rows = self._placed(chunks, *self._database.moment(as_of))
         for row, content in self._with_contents(rows, 1):
-            chunk, _, ordinal, start, end, heading, tokens, topic, version, *times = row
-            found[chunk] = PlacedChunk(
-                Chunk(
-                    topic, version, ordinal, content[start:end], start, end, heading or "", tokens
-                ),
-                line=content.count("\n", 0, start) + 1,
-                end_line=content.count("\n", 0, max(start, end - 1)) + 1,
-                valid_from=from_micros(times[0]),
-                recorded_at=from_micros(times[1]),
-                valid_to=from_micros_or_none(times[2]),
-                confidence=times[3],
-                importance=DEFAULT_IMPORTANCE if times[4] is None else times[4],
-            )
+            found[row[0]] = _placed_chunk(row, content)
         return found
+
+    def without_text(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:
+        """The same of where and when they stand, without their texts, which take longest."""
+        rows = self._placed(chunks, *self._database.moment(as_of))
+        return {row[0]: _placed_chunk(row, "") for row in rows}
 
     def texts(self, chunks: Sequence[int]) -> dict[int, str]:
         """The texts of chunks, whenever they were there."""
@@ -430,6 +423,22 @@ class Chunks:
             "vector = excluded.vector",
             [(node, number, write.change, vector) for node, vector in vectors],
         )
+
+
+def _placed_chunk(row: Any, content: str) -> PlacedChunk:
+    _, _, ordinal, start, end, heading, tokens, topic, version, *times, uses, last_used = row
+    return PlacedChunk(
+        Chunk(topic, version, ordinal, content[start:end], start, end, heading or "", tokens),
+        line=content.count("\n", 0, start) + 1,
+        end_line=content.count("\n", 0, max(start, end - 1)) + 1,
+        valid_from=from_micros(times[0]),
+        recorded_at=from_micros(times[1]),
+        valid_to=from_micros_or_none(times[2]),
+        confidence=times[3],
+        importance=DEFAULT_IMPORTANCE if times[4] is None else times[4],
+        access_count=uses or 0,
+        last_used=from_micros_or_none(last_used),
+    )
 
 
 def encoder_id(database: Database, encoder: str, dims: int) -> int:

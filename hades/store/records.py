@@ -67,6 +67,8 @@ class PlacedChunk:
     valid_to: datetime | None
     confidence: float = 1.0
     importance: float = DEFAULT_IMPORTANCE
+    access_count: int = 0
+    last_used: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from hades.store.sqlite import copying
 from hades.store.sqlite.database import SqliteDatabase
 from hades.store.summaries import Summaries
 from hades.store.topics import Topics
+from hades.store.uses import CLOSING_WAITS_S, Uses
 
 if TYPE_CHECKING:
     from hades.store.postgres.pgvector import PgVector
@@ -64,6 +65,8 @@ class Store:
         self.proposals = Proposals(database)
         self.idempotency = Idempotency(database)
         self.changefeed = Changefeed(database)
+        self.uses = Uses(database)
+        """Those of a server's reading side are its writing side's."""
         # What every caller needs of the database itself.
         self.read_only = database.read_only
         self.write = database.write
@@ -77,7 +80,11 @@ class Store:
         self.change = database.change
         self.meta = database.meta
         self.set_meta = database.set_meta
-        self.close = database.close
+
+    def close(self) -> None:
+        """Write the uses that wait, then close the connections of all threads."""
+        self.uses.write(CLOSING_WAITS_S)
+        self.database.close()
 
     @property
     def in_transaction(self) -> bool:
@@ -177,6 +184,7 @@ class Store:
                     f"{source} is damaged ({problems[0].what}); nothing was changed."
                 )
             copying.restore(database, given._file("restored"), actor, on_progress)
+        self.uses.forget()
         self.chunks.forget_contents()
 
     # A part of a large memory

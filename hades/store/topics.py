@@ -185,9 +185,10 @@ class Topics:
         sql = f"""
             SELECT t.name, s.version,
                    (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= :known),
-                   s.valid_from, s.recorded_at, s.tags, s.importance
+                   s.valid_from, s.recorded_at, s.tags, s.importance, u.count, u.last_used
             FROM topics t JOIN states s
               ON s.id = CASE WHEN t.planned = 1 OR :past THEN {STATE_THEN} ELSE t.latest END
+              LEFT JOIN uses u ON u.state = s.id
             WHERE t.space = :space AND s.encoding IS NOT NULL
               AND (t.name GLOB :glob OR :glob IS NULL) AND t.name > :after
               AND (json_has(s.tags, :tag) OR :tag IS NULL)
@@ -217,8 +218,10 @@ class Topics:
                     recorded_at=from_micros(recorded_at),
                     tags=_tags(tags),
                     importance=DEFAULT_IMPORTANCE if importance is None else importance,
+                    access_count=use[0] or 0,
+                    last_used=from_micros_or_none(use[1]),
                 )
-                for name, version, versions, valid_from, recorded_at, tags, importance in rows
+                for name, version, versions, valid_from, recorded_at, tags, importance, *use in rows
             ]
 
     def counts(self) -> dict[int, int]:
@@ -268,6 +271,15 @@ class Topics:
             *(space, sorted(changes)),
         )
         return {change: (topic, version) for change, topic, version in rows}
+
+    def stamps(self, space: int, topics: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """By topic, numbers that differ after every write to it; the last: is a state planned?"""
+        rows = self._database.rows(
+            "SELECT name, id, versions, latest, planned FROM topics "
+            "WHERE space = ? AND name = ANY(?)",
+            *(space, [*topics]),
+        )
+        return {name: tuple(stamp) for name, *stamp in rows}
 
     def id(self, space: int, topic: str) -> int:
         """The number of a topic; NotFound when there is none."""

@@ -40,6 +40,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "graph.timeout_ms": (1, QUESTION),
     "reranker.on": (False, QUESTION),
     "reranker.tiers": ((1.0, 0.0, 0.0), QUESTION),
+    "reranker.strength": (0.0, QUESTION),
     "reranker.m": (2, QUESTION),
     "reranker.timeout_ms": (1, QUESTION),
     "final_context": (1, QUESTION),
@@ -63,7 +64,10 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
                 town, other = TOWNS[at % 3], names[(at * 7 + 9) % len(names)]
                 text = f"# {name}\n\n{name}, a teacher of {other}, {turn} the town of {town}."
                 since = "2020-01-01" if turn == "came to" else None
-                memory.remember(f"people/{at}", text, kind="document", valid_from=since)
+                weight = 0.9 if at == 8 else None
+                memory.remember(
+                    f"people/{at}", text, kind="document", valid_from=since, importance=weight
+                )
         memory.relate("Harbour Board", "has_head", "Cleo North", valid_from="2023", valid_to="2024")
         memory.relate("Harbour Board", "has_head", "Dora North", valid_from="2024")
         memory.consolidate(at_least=1)

@@ -1,0 +1,354 @@
+"""The working set: what one works on, held in memory and answered from there.
+
+    with memory.focus("project/alpha") as working_set:
+        working_set.get("project/alpha")
+        working_set.recall("What does Alpha cost?")
+
+It begins with a topic and those the graph joins with it (seed 003, §7). What it cannot answer
+goes on to the memory, and the topics found there join the set. When its bytes are full, the
+topics that were not used for longest leave.
+
+It is keyed by the number of the memory's last change: after a write the topics that changed are
+read again, so it is never stale. Only the counts of uses, which are written without a change, may
+lag behind.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, lru_cache
+from heapq import nlargest
+from typing import Any
+
+from hades.context.pack import pack
+from hades.domain.answer import Conveyance, Fact, Intent, Note, Passage, Recall
+from hades.domain.graph import Reason
+from hades.domain.statement import statement
+from hades.domain.strength import strength_of
+from hades.domain.times import NOW, from_micros
+from hades.domain.topics import Chunk, Hit, State
+from hades.errors import NotFound
+from hades.recall import belief
+from hades.recall.intent import (
+    asks_for_list,
+    choose_mode,
+    default_plan,
+    is_past_tense,
+    read_intent,
+)
+from hades.recall.terms import said, terms_of
+from hades.recall.time_words import read_time
+from hades.recall.working import IMPORTANT_AT_MOST, RECENT_AT_MOST
+from hades.store.records import EdgeFilter
+from hades.store.store import Store
+
+BYTES_AT_MOST = 16 << 20
+TOPIC_SHARE = 1 / 4
+"""Of the bytes, what the history of one topic may take; of a longer one its last and important
+states are kept."""
+QUESTION_CHARACTERS_AT_MOST = 400
+"""A longer question is no plain one."""
+STATE_BYTES = 1_500
+"""What a state takes beside its text and the words of it."""
+WORD_BYTES = 120
+ANSWERED = 0.9
+"""How likely the answer stands there: 20 of 22 such questions of four everyday sets."""
+HERE = "working_set"
+"""How answers from here are marked."""
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
+_intent, _plan = lru_cache(maxsize=256)(read_intent), cache(default_plan)
+
+
+@dataclass(slots=True)
+class _Loaded:
+    """A topic in the set."""
+
+    stamp: tuple[int, ...]
+    """Differs after every write to the topic."""
+    states: dict[int, State]
+    latest: State | None
+    """None: that depends on the time, or it was forgotten."""
+    is_whole: bool
+    """Whether all its states are here."""
+    said: frozenset[str]
+    """What the latest state says, its topic's name included."""
+    name: frozenset[str]
+    bytes: int
+
+
+class Focus:
+    """A working set. Threads may share it."""
+
+    def __init__(
+        self,
+        store: Store,
+        space: tuple[int, str],
+        memory: Any,
+        topics: Iterable[str],
+        bytes_at_most: int,
+    ) -> None:
+        """A set over `memory`, the view that looks at this space as it is now."""
+        self._store, self._space, self._memory = store, space, memory
+        self._bytes_at_most = bytes_at_most
+        self._lock = threading.RLock()
+        self._topics: OrderedDict[str, _Loaded] = OrderedDict()
+        """By name, the one that was used last at the end."""
+        self._stand = store.changefeed.stand()
+        self.bytes = 0
+        self.answered = {HERE: 0, "memory": 0}
+        """How many answers came from the set, and how many from the memory."""
+        self._load(topics)
+
+    def __enter__(self) -> Focus:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nothing was begun that has to be ended."""
+
+    @property
+    def topics(self) -> list[str]:
+        """What is in the set, the topic that was used last first."""
+        with self._lock:
+            return [*reversed(self._topics)]
+
+    # Asking
+
+    def get(self, topic: str, version: int | None = None) -> State:
+        """The state of a topic, as `Memory.get` gives it."""
+        kept = self._kept(topic)
+        found = None
+        if kept is not None:
+            found = kept.latest if version is None else kept.states.get(version)
+        self._count(found)
+        if found is None:
+            found = self._memory.get(topic, version)
+            self._load([topic])
+        return found
+
+    def history(self, topic: str) -> list[State]:
+        """Every state of a topic, as `Memory.history` gives it."""
+        kept = self._kept(topic)
+        found = [*kept.states.values()] if kept and kept.is_whole else []
+        self._count(found)
+        if not found:
+            found = self._memory.history(topic)
+            self._load([topic])
+        return found
+
+    def search(self, question: str, limit: int = 10) -> list[Hit]:
+        """Passages, best first; those from here have the retriever `working_set`."""
+        passages = self._passages(question)[:limit]
+        self._count(passages)
+        if passages:
+            return [Hit(one.chunk, one.score, {HERE: one.score}, one.line) for one in passages]
+        hits: list[Hit] = self._memory.search(question, limit)
+        self._load(hit.chunk.topic for hit in hits)
+        return hits
+
+    def recall(self, question: str, **how: Any) -> Recall:
+        """Passages for a question, packed; one from here has `working_set` among its reasons.
+
+        With options of `Memory.recall` the memory is asked.
+        """
+        begun = time.perf_counter()
+        passages = [] if how else self._passages(question)
+        facts = self._facts(passages[0].chunk.topic) if passages else None
+        self._count(facts is not None)
+        if facts is None:
+            asked: Recall = self._memory.recall(question, **how)
+            self._load(one.chunk.topic for one in asked.passages)
+            return asked
+        found = _recalled(question, passages, facts, self._space[1], begun)
+        used = {(one.chunk.topic, one.chunk.version, one.recorded_at) for one in found.passages}
+        self._store.uses.add(self._space[0], used)
+        return found
+
+    def _passages(self, question: str) -> list[Passage]:
+        """The passages of the topic that a question is about; none where that is not certain.
+
+        It is a plain question about how things are. It says a word of one topic's name that no
+        other topic of the set has in its name, and all its words but stop words stand in the
+        latest state of that topic.
+        """
+        if not isinstance(question, str) or len(question) > QUESTION_CHARACTERS_AT_MOST:
+            return []
+        if not _is_plain(question, now := from_micros(self._store.now())):
+            return []
+        asked = frozenset(terms_of(question).weights)
+        with self._lock:
+            if not asked or not self._is_current():
+                return []
+            names = Counter(word for one in self._topics.values() for word in one.name & asked)
+            own = {word for word, count in names.items() if count == 1}
+            meant = [one for one in self._topics.values() if not own.isdisjoint(one.name)]
+            if len(meant) != 1 or not asked <= meant[0].said or not (state := meant[0].latest):
+                return []
+            self._topics.move_to_end(state.topic)
+        chunks = self._store.chunks.chunks(self._space[0], state.topic, state.version)
+        shares = [len(asked & said(f"{one.heading} {one.text}")) / len(asked) for one in chunks]
+        found = [
+            _passage(state, chunk, share, now)
+            for chunk, share in zip(chunks, shares, strict=True)
+            if share == max(shares) or share
+        ]
+        return sorted(found, key=lambda one: -one.score)
+
+    def _facts(self, topic: str) -> list[Fact] | None:
+        """What edges tell of a topic now; None where they are too many for an answer."""
+        node = self._store.entities.node(self._space[0], topic, NOW)
+        edges = self._store.edges.find(self._space[0], EdgeFilter(node=node), NOW)
+        if len(edges) > _plan(Intent.LOOKUP).facts:
+            return None
+        return [
+            Fact(one, statement(one), 1.0, belief.interval(belief.of_edge(one.belief)))
+            for one in edges
+        ]
+
+    def _count(self, found: object) -> None:
+        self.answered[HERE if found else "memory"] += 1
+
+    # Loading
+
+    def _kept(self, topic: str) -> _Loaded | None:
+        """A topic as it is now, where it is here."""
+        with self._lock:
+            if not isinstance(topic, str) or not self._is_current() or topic not in self._topics:
+                return None
+            self._topics.move_to_end(topic)
+            return self._topics[topic]
+
+    def _is_current(self) -> bool:
+        """Read again what changed; not inside a batch, whose writes may be undone."""
+        if self._store.in_transaction:
+            return False
+        stand = self._store.changefeed.stand()
+        if stand != self._stand:
+            stamps = self._store.topics.stamps(self._space[0], self._topics)
+            is_other = stand[0] != self._stand[0]
+            self._stand = stand
+            gone = [n for n, o in self._topics.items() if is_other or stamps.get(n) != o.stamp]
+            for name in gone:
+                self._drop(name)
+            self._load(reversed(gone))
+        return True
+
+    def _load(self, topics: Iterable[str]) -> None:
+        """Take topics in, those named first as used last; the ones used least leave."""
+        with self._lock:
+            if self._store.in_transaction:
+                return
+            for topic in reversed(list(dict.fromkeys(topics))):
+                if topic in self._topics:
+                    self._topics.move_to_end(topic)
+                    continue
+                with self._store.snapshot(), suppress(NotFound):
+                    loaded = self._read(topic)
+                    if loaded.bytes <= self._bytes_at_most:
+                        self._topics[topic] = loaded
+                        self.bytes += loaded.bytes
+                while self.bytes > self._bytes_at_most:
+                    self._drop(next(iter(self._topics)))
+
+    def _drop(self, topic: str) -> None:
+        self.bytes -= self._topics.pop(topic).bytes
+
+    def _read(self, topic: str) -> _Loaded:
+        topics, space = self._store.topics, self._space[0]
+        stamp = topics.stamps(space, [topic]).get(topic)
+        states = list(topics.history(space, topic, NOW))
+        if stamp is None or not states:
+            raise NotFound(f"There is no topic {topic!r}.")
+        latest = None
+        if not stamp[-1]:  # nothing is planned, so it holds until something is written
+            with suppress(NotFound):
+                latest = topics.state(space, topic, NOW)
+        taken = sum(map(_bytes_of, states))
+        is_whole = taken <= self._bytes_at_most * TOPIC_SHARE
+        if not is_whole:
+            now, before = from_micros(self._store.now()), states[:-RECENT_AT_MOST]
+            strong = nlargest(IMPORTANT_AT_MOST, before, lambda one: strength_of(one, now).value)
+            states = [*strong, *states[-RECENT_AT_MOST:]]
+            taken = sum(map(_bytes_of, states))
+        name = said(_BETWEEN_WORDS.sub(" ", topic))
+        told = name | said(latest.content) if latest else frozenset()
+        return _Loaded(
+            *(stamp, {one.version: one for one in states}, latest, is_whole),
+            *(told, name, taken + WORD_BYTES * len(told)),
+        )
+
+
+def _bytes_of(state: State) -> int:
+    return sys.getsizeof(state.content) + STATE_BYTES
+
+
+def _is_plain(question: str, now: datetime) -> bool:
+    """Whether a question asks how one thing is now."""
+    return (
+        _intent(question)[0] in (Intent.LOOKUP, Intent.STATUS)
+        and not is_past_tense(question)
+        and not asks_for_list(question)
+        and read_time(question, now) is None
+    )
+
+
+def _passage(state: State, chunk: Chunk, share: float, now: datetime) -> Passage:
+    return Passage(
+        chunk=chunk,
+        line=state.content.count("\n", 0, chunk.start) + 1,
+        end_line=state.content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
+        valid_from=state.valid_from,
+        recorded_at=state.recorded_at,
+        score=round(share, 6),
+        parts={"words": round(share, 6)},
+        retrievers=(HERE,),
+        belief=belief.interval(belief.of_probability(ANSWERED * share * state.confidence)),
+        valid_to=state.valid_to,
+        confidence=state.confidence,
+        importance=state.importance,
+        strength=strength_of(state, now),
+    )
+
+
+def _recalled(
+    question: str, passages: Sequence[Passage], facts: Sequence[Fact], space: str, begun: float
+) -> Recall:
+    """The answer object for passages of the set."""
+    intent, evidence = _intent(question)
+    mode = choose_mode(question)
+    plan = _plan(intent, mode)
+    packed = pack(
+        *(question, passages, ()),
+        budget=plan.budget.tokens,
+        passages_at_most=plan.final_context,
+        paths_at_most=0,
+        facts=facts,
+    )
+    why = Note(Reason.WORKING_SET, "recall", f"its words stand in {passages[0].chunk.topic}")
+    seconds, sure = time.perf_counter() - begun, passages[0].belief
+    return Recall(
+        question=question,
+        intent=intent,
+        evidence=evidence,
+        mode=mode,
+        space=space,
+        passages=packed.passages,
+        paths=(),
+        context=packed.context,
+        tokens=packed.tokens,
+        citations=packed.citations,
+        plan=plan.model_dump(mode="json"),
+        reasons=(why, *packed.notes),
+        telemetry=(),
+        ms=round(seconds * 1000, 3),
+        belief=sure,
+        conveyance=Conveyance(1.0, 1.0, sure.mean, seconds, 1.0, sure.mean / seconds),
+        facts=packed.facts,
+    )

@@ -1,0 +1,94 @@
+"""Strength moves passages among near-equals, is explained, and hides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import HeldClock
+from making import UNHURRIED
+from shell import Shell
+
+import hades
+from hades.recall.plan import _merged
+
+BOXES = 300
+
+
+def use(memory: hades.Memory, topic: str, times: int) -> None:
+    """Count uses of a topic's state as questions do."""
+    state = memory.get(topic)
+    for _ in range(times):
+        memory._store.uses.add(memory._space_id, [(topic, state.version, state.recorded_at)])
+    memory._store.uses.write()
+
+
+def found_for(memory: hades.Memory, weight: float) -> dict[str, float]:
+    """The topics found, best first, with their points."""
+    plan = _merged(UNHURRIED, {"reranker": {"strength": weight}, "final_context": 20})
+    passages = memory.recall("Where is the blue stapler?", plan=plan).passages
+    return {one.chunk.topic: one.parts["rank"] for one in passages}
+
+
+@pytest.mark.parametrize("kind", ["note", "document"])
+def test_of_near_equals_the_used_one_stands_first(memory: hades.Memory, kind: str) -> None:
+    for number in range(20):
+        memory.remember(f"shelf/{number}", f"Spare key {number} is in the shed.", kind=kind)
+    for who in ("Ann", "Ben", "Cleo", "Dora", "Emil", "Fritz", "Gerda", "Hugo"):
+        memory.remember(f"desk/{who}", f"The blue stapler is on {who}'s desk.", kind=kind)
+    before = found_for(memory, 0.0)
+    order = [*before]
+    near = min(range(1, 8), key=lambda at: before[order[at - 1]] - before[order[at]])
+    use(memory, order[near], 1_000)
+    use(memory, order[-1], 1_000)  # says something else: no use brings it up
+    after = found_for(memory, 1.0)
+    assert [*after].index(order[near]) < [*after].index(order[near - 1])
+    assert all(topic.startswith("desk") for topic in [*after][:8])
+    assert after[order[near]] == pytest.approx(before[order[near]] + 0.5, abs=0.01)
+    assert found_for(memory, 0.0) == before
+
+
+def test_uses_do_not_raise_an_earlier_version(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("server/db07", "It stands in rack 4.", valid_from="2023-01-01")
+    use(memory, "server/db07", 500)
+    memory.remember("server/db07", "It stands in rack 9.", valid_from="2023-06-01")
+    found = memory.recall("In which rack does db07 stand?", plan=UNHURRIED).passages
+    assert [one.chunk.version for one in found] == [2, 1]
+
+
+@pytest.fixture(scope="module")
+def weak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
+    """Hundreds of old notes of no importance, beside one that is strong and says the same."""
+    path, clock = tmp_path_factory.mktemp("weak") / "m.hades", HeldClock()
+    clock.set("2000-01-01")
+    with hades.open(path, clock=clock) as memory:
+        for number in range(BOXES):
+            memory.remember(f"box/{number}", f"Box {number} holds the old letters.", importance=0.0)
+        clock.set("2019-12-01")
+        memory.remember("box/strong", "This box holds the old letters.", importance=1.0)
+        memory.index()
+        use(memory, "box/strong", 1_000)
+        yield memory
+
+
+@pytest.mark.parametrize("number", range(0, BOXES, 37))
+def test_a_weak_state_is_found_all_the_same(weak: hades.Memory, number: int) -> None:
+    found = weak.recall(f"What does box {number} hold?", plan=UNHURRIED).passages
+    best = next(one for one in found if one.chunk.topic == f"box/{number}")
+    assert best.strength is not None
+    assert best.strength.value == 0
+    assert any(hit.chunk.topic == f"box/{number}" for hit in weak.search(f"box {number}", 5))
+    assert weak.get(f"box/{number}").content
+
+
+def test_recall_explains_it(path: Path) -> None:
+    shell = Shell(path)
+    with hades.open(path) as memory:
+        memory.remember("a", "Ada keeps bees.", importance=0.8)
+    shell("recall", "Who keeps bees?")
+    shown = " ".join(shell("recall", "Who keeps bees?", "--explain").split())
+    assert "strength 0.82: importance 0.8, uses 1, last used" in shown
+    assert "decay 1.00, gain +0.32" in shown
+    assert shell.json("recall", "Who keeps bees?")["passages"][0]["strength"]["uses"] == 2
+    assert "used 3×, last" in shell("get", "a")
