@@ -14,6 +14,7 @@ from rich.table import Table
 
 from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, WorkingSet
 from hades.domain.compare import commit_of
+from hades.domain.context import BudgetedContext, CoreBlock
 from hades.domain.graph import (
     Edge,
     Entity,
@@ -168,6 +169,13 @@ neighbours = _listed(
     *("name=node.name", "kind=node.kind", "hops"),
     ("score", lambda one: f"{one.score:.3f}"),
     ("by way of", lambda one: " ".join(str(one.path).split())),
+)
+core = _listed(
+    "no core blocks",
+    "block=name",
+    ("tokens", lambda one: f"{one.tokens} of {one.limit}"),
+    ("pinned", lambda one: "yes" if one.pinned else "no"),
+    *("description", "text"),
 )
 proposals = _listed(
     "nothing waits for approval",
@@ -335,6 +343,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Proposal: proposals,
         Path: answers.paths,
         Neighbour: neighbours,
+        CoreBlock: core,
     }
     single: dict[Any, Show] = {
         State: state,
@@ -347,6 +356,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Recall: answers.recall,
         Subgraph: answers.subgraph,
         WorkingSet: answers.working_set,
+        BudgetedContext: answers.budgeted,
         dict[str, int]: numbers,
         dict[str, float]: numbers,
         dict[str, str]: strings,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from hades.domain.compare import compare
 from hades.domain.rules import (
     clean_content,
+    clean_kind,
     clean_metadata,
     clean_name,
     clean_number,
@@ -30,6 +31,7 @@ from hades.operations.parameters import (
     Since,
     Tag,
     Tags,
+    TopicKind,
     TopicName,
     Until,
     ValidFrom,
@@ -102,6 +104,7 @@ def topics(
     glob: Glob = None,
     *,
     tag: Tag = None,
+    kind: TopicKind = None,
     since: Since = None,
     until: Until = None,
     after: Annotated[str | None, Param("Only names after this one.", flag="--after")] = None,
@@ -109,17 +112,20 @@ def topics(
 ) -> list[Topic]:
     """The topics there are, by name.
 
-    `glob` as in `design/*`; `tag` one of the state's tags; `since`/`until` bound the
-    valid time of the state; `after` and `limit` page through a long list.
+    `glob` as in `design/*`; `tag` one of the state's tags; `kind` what they are;
+    `since`/`until` bound the valid time of the state; `after` and `limit` page through a long
+    list.
     """
     clean_number(limit, "limit")
     for pattern in (glob, tag, after):
         if pattern is not None:
             clean_name(pattern, "pattern")
+    clean_kind(kind)
     view._require_space()
     wanted = TopicFilter(
         glob=glob,
         tag=tag,
+        kind=kind,
         since=view._time(since),
         until=view._time(until),
         after=after,
@@ -135,7 +141,7 @@ def chunks(view: View, topic: TopicName, version: Version = None) -> list[Chunk]
     return view._store.chunks.chunks(view._space_id, topic, version)
 
 
-REMEMBERED_KINDS = ("note", "document")
+REMEMBERED_KINDS = ("note", "document", "conversation")
 
 
 @operation("PUT", "/states/{topic}", role=Role.WRITER, own_route=True)
@@ -153,7 +159,7 @@ def remember(
     kind: Annotated[
         str | None,
         Param(
-            "note: adds to what it said before; document: replaces it.",
+            "note: adds to what it said before; document, conversation: replaces it.",
             flag="--kind",
             choices=REMEMBERED_KINDS,
         ),
@@ -165,7 +171,7 @@ def remember(
     `valid_from` says since when it is true (default: now). `expect_version` makes
     it a Conflict when somebody else wrote first (0: the topic must be new). A new version
     of a `note` adds to it: what it does not say again still holds and is found. That of a
-    `document` replaces it. A topic is a note unless said. Where a note
+    `document` or a `conversation` replaces it. A topic is a note unless said. Where a note
     says that its topic is fixed, done or gone, what was blocked by it is put up for review
     (`proposals`).
     """
