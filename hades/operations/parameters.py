@@ -108,3 +108,11 @@ Until = Annotated[
     TimeLike | None, Param("What began before this time.", flag="--until", characters=100)
 ]
 When = Annotated[TimeLike | None, Param("When; else now.", flag="--when", characters=100)]
+ModelName = Annotated[
+    str | None,
+    Param(
+        "The language model to ask: `default` or a name of the settings. Without it none is asked.",
+        flag="--model",
+        characters=100,
+    ),
+]

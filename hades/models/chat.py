@@ -1,0 +1,338 @@
+"""Language models behind OpenAI-compatible endpoints: vLLM, OpenRouter, Ollama, llama.cpp.
+
+Nothing calls one unless it was asked to. What a model says is hostile and weak: a reply is
+bounded in time and in bytes, and JSON is validated here whatever the server promised. Keys come
+from the environment or a private file, and stand in no message.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hades.context.tokens import count
+from hades.errors import Denied, HadesError, InvalidInput, Unavailable
+
+if TYPE_CHECKING:
+    import openai
+    from pydantic import BaseModel
+
+    from hades.settings import ModelSetting
+
+    T = TypeVar("T", bound=BaseModel)
+else:
+    T = TypeVar("T")
+Result = TypeVar("Result")
+
+REPLY_BYTES_AT_MOST = 2**20
+"""Of the body of an answer: a reply of 100,000 tokens fits."""
+COMPLAINT_CHARACTERS = 300
+QUOTED_CHARACTERS = 200
+MESSAGE_TOKENS = 8
+"""Marks that a chat template puts around a message, about."""
+DEFAULT = "default"
+
+
+class UnusableReply(Unavailable):
+    """What the model answered failed the checks, also after the retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call took, retries included; before it, what it takes at most."""
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """In the currency of the settings; None: no price is known."""
+    seconds: float
+
+    def __add__(self, more: Usage) -> Usage:
+        """Both together, under the later one's name."""
+        cost = None if self.cost is None or more.cost is None else self.cost + more.cost
+        return Usage(
+            more.model,
+            self.prompt_tokens + more.prompt_tokens,
+            self.completion_tokens + more.completion_tokens,
+            cost,
+            self.seconds + more.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said."""
+
+    text: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTotals:
+    """What one model did for this process so far."""
+
+    calls: int = 0
+    failures: int = 0
+    """Calls that got no reply, or one that was of no use."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+
+
+_totals: dict[str, ModelTotals] = {}
+_adding = Lock()
+
+
+def totals() -> dict[str, ModelTotals]:
+    """What each model did for this process so far, by its name."""
+    with _adding:
+        return dict(_totals)
+
+
+def _count(name: str, usage: Usage | None, *, failed: bool = False) -> None:
+    with _adding:
+        was = _totals.get(name, ModelTotals())
+        if usage is not None:
+            was = replace(
+                was,
+                calls=was.calls + 1,
+                prompt_tokens=was.prompt_tokens + usage.prompt_tokens,
+                completion_tokens=was.completion_tokens + usage.completion_tokens,
+                cost=was.cost + (usage.cost or 0.0),
+            )
+        _totals[name] = replace(was, failures=was.failures + failed)
+
+
+def open_chat_model(name: str = DEFAULT) -> ChatModel:
+    """The model of a name; `default` is the first of the settings, then the others in order.
+
+    Nothing is sent before it is asked something.
+    """
+    from hades.settings import load_settings
+
+    known = load_settings().all_models()
+    chosen = known if name == DEFAULT else tuple(one for one in known if one.name == name)
+    if not known:
+        raise Unavailable("No language model is set: name one with HADES_MODEL or `models:`.")
+    if not chosen:
+        names = ", ".join(one.name for one in known)
+        raise InvalidInput(f"No model is called {name!r}: use default, {names}.")
+    return ChatModel(chosen)
+
+
+class ChatModel:
+    """A model, and those that take its place when it is unavailable or of no use."""
+
+    def __init__(self, models: Sequence[ModelSetting]) -> None:
+        self._models = tuple(models)
+
+    @property
+    def name(self) -> str:
+        """The name of the one that is asked first."""
+        return self._models[0].name
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens the one that is asked first reads and writes at most."""
+        return self._models[0].context_tokens
+
+    def estimate(self, instructions: str, text: str, *, max_tokens: int) -> Usage:
+        """The tokens and the cost of a call at most, if the first model answers at once."""
+        prompt = sum(count([instructions, text])) + 2 * MESSAGE_TOKENS
+        return _usage(self._models[0], prompt, max_tokens, 0.0)
+
+    def complete(self, instructions: str, text: str, *, max_tokens: int) -> Reply:
+        """What the model says to a text."""
+
+        def once(endpoint: _Endpoint) -> tuple[str, Usage]:
+            return endpoint.ask(instructions, [text], max_tokens)
+
+        said, usage = self._first(once, instructions, text, max_tokens)
+        return Reply(said, usage)
+
+    def complete_json(
+        self, instructions: str, text: str, schema: type[T], *, max_tokens: int
+    ) -> tuple[T, Usage]:
+        """An object of a schema; a reply that is none is asked for once more, with the fault."""
+
+        def once(endpoint: _Endpoint) -> tuple[T, Usage]:
+            return endpoint.ask_json(instructions, text, schema, max_tokens)
+
+        return self._first(once, instructions, text, max_tokens)
+
+    def _first(
+        self,
+        once: Callable[[_Endpoint], tuple[Result, Usage]],
+        instructions: str,
+        text: str,
+        max_tokens: int,
+    ) -> tuple[Result, Usage]:
+        """The reply of the first model that gives one; of the last fault where none does."""
+        needed = self.estimate(instructions, text, max_tokens=max_tokens)
+        tokens = needed.prompt_tokens + max_tokens
+        faults: list[HadesError] = []
+        for setting in self._models:
+            if tokens > setting.context_tokens:
+                said = f"{setting.name} reads {setting.context_tokens} tokens, not {tokens}"
+                faults.append(InvalidInput(f"{said}: ask with a smaller budget."))
+                continue
+            try:
+                return once(_Endpoint(setting))
+            except (Unavailable, UnusableReply, Denied, InvalidInput) as fault:
+                _count(setting.name, None, failed=True)
+                faults.append(fault)
+        raise faults[-1]
+
+
+class _Endpoint:
+    """One model on one server."""
+
+    def __init__(self, setting: ModelSetting) -> None:
+        self._setting = setting
+        self._key = setting.read_key()
+
+    def ask(
+        self, instructions: str, texts: Sequence[str], max_tokens: int, **more: Any
+    ) -> tuple[str, Usage]:
+        """The reply to a conversation: `texts` are the user's and the model's in turn."""
+        roles = ("user", "assistant")
+        messages = [{"role": "system", "content": _encodable(instructions)}]
+        for at, text in enumerate(texts):
+            messages.append({"role": roles[at % 2], "content": _encodable(text)})
+        body = {"model": self._setting.model, "messages": messages}
+        begun = time.monotonic()
+        try:
+            import openai
+        except ImportError:
+            raise Unavailable(
+                "Language models need the extra `llm`: pip install 'hades-memory[llm]'."
+            ) from None
+        with self._client() as client:
+            try:
+                done = self._send(client, body, max_tokens, more)
+            # Errors of the client quote what a server sent, and servers quote keys.
+            except openai.APIStatusError as error:
+                raise self._refused(error) from None
+            except openai.OpenAIError as error:
+                trouble = type(error.__cause__ or error).__name__
+                raise Unavailable(f"{self._address} did not answer: {trouble}.") from None
+            except (ValueError, RecursionError):
+                raise UnusableReply(f"{self._address} answered something else than JSON.") from None
+        text = _text_of(done)
+        usage = self._used(done, [instructions, *texts], text, time.monotonic() - begun)
+        _count(self._setting.name, usage)
+        if not text.strip():
+            raise UnusableReply(f"{self._address} answered nothing that can be read.")
+        return text, usage
+
+    def ask_json(
+        self, instructions: str, text: str, schema: type[T], max_tokens: int
+    ) -> tuple[T, Usage]:
+        """An object of a schema, however the server was brought to say it."""
+        from pydantic import ValidationError
+
+        form = schema.model_json_schema()
+        in_words = f"{instructions}\nAnswer with one JSON object of this schema, nothing else:\n"
+        in_words += json.dumps(form, ensure_ascii=False, separators=(",", ":"))
+        asked_for = {"type": "json_schema", "json_schema": {"name": "reply", "schema": form}}
+        texts, usage, fault = [text], None, ""
+        for _ in range(2):
+            try:
+                said, took = self.ask(instructions, texts, max_tokens, response_format=asked_for)
+            except InvalidInput:  # it knows no schemas, or not this one
+                said, took = self.ask(in_words, texts, max_tokens)
+            usage = took if usage is None else usage + took
+            try:
+                return schema.model_validate_json(_object_in(said)), usage
+            except ValidationError as error:
+                first = error.errors(include_url=False, include_input=False)[0]
+                where = ".".join(str(part) for part in first["loc"])
+                fault = f"{where}: {first['msg']}".removeprefix(": ")[:COMPLAINT_CHARACTERS]
+                wanted = "Answer again, with the JSON object only."
+                texts = [text, said, f"Wrong: {fault}. {wanted}"]
+        raise UnusableReply(f"{self._setting.name} did not answer as asked: {fault}.")
+
+    @property
+    def _address(self) -> str:
+        return f"The model {self._setting.name} at {self._setting.url}"
+
+    def _client(self) -> openai.OpenAI:
+        import openai
+
+        from hades.models.bounded_http import bounded_client
+
+        client = openai.OpenAI(
+            api_key=self._key or "none",
+            base_url=self._setting.url,
+            timeout=self._setting.timeout_s,
+            max_retries=self._setting.retries,
+            http_client=bounded_client(self._setting.timeout_s, REPLY_BYTES_AT_MOST),
+        )
+        # These are read from the environment, and meant for another server.
+        client.organization = client.project = None
+        return client
+
+    def _send(
+        self, client: openai.OpenAI, body: dict[str, Any], max_tokens: int, more: dict[str, Any]
+    ) -> Any:
+        import openai
+
+        send: Any = client.chat.completions.create
+        try:
+            return send(**body, **more, max_tokens=max_tokens, temperature=0)
+        except (openai.BadRequestError, openai.UnprocessableEntityError):
+            if more:
+                raise
+            # Models that think take neither.
+            return send(**body, max_completion_tokens=max_tokens)
+
+    def _refused(self, error: openai.APIStatusError) -> HadesError:
+        said = str(error)
+        if self._key:
+            said = said.replace(self._key, "(key)")
+        trouble = " ".join(said.split())[:QUOTED_CHARACTERS]
+        if error.status_code in (401, 403):
+            return Denied(f"{self._address} refused the key: status {error.status_code}.")
+        if error.status_code in (408, 409, 429) or error.status_code >= 500:
+            return Unavailable(f"{self._address} did not answer: {trouble}")
+        return InvalidInput(f"{self._address} refused the request: {trouble}")
+
+    def _used(self, done: Any, sent: Sequence[str], text: str, seconds: float) -> Usage:
+        """The tokens as the server counted them, else as they are counted here."""
+        told = getattr(done, "usage", None)
+        prompt = getattr(told, "prompt_tokens", None)
+        completion = getattr(told, "completion_tokens", None)
+        if not isinstance(prompt, int) or not isinstance(completion, int):
+            prompt, completion = sum(count(sent)), count([text])[0]
+        return _usage(self._setting, max(prompt, 0), max(completion, 0), seconds)
+
+
+def _text_of(done: Any) -> str:
+    """The text of a reply; empty where a server sent another thing than it should."""
+    try:
+        text = done.choices[0].message.content
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return ""
+    return _encodable(text) if isinstance(text, str) else ""
+
+
+def _encodable(text: str) -> str:
+    """A text without half characters, which no server could be sent and no store would take."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _object_in(text: str) -> str:
+    """The JSON object in a reply, which models like to put in a fence or between words."""
+    return text[max(text.find("{"), 0) : text.rfind("}") + 1]
+
+
+def _usage(setting: ModelSetting, prompt: int, completion: int, seconds: float) -> Usage:
+    cost = None
+    if setting.input_price is not None and setting.output_price is not None:
+        cost = (prompt * setting.input_price + completion * setting.output_price) / 1_000_000
+    return Usage(setting.name, prompt, completion, cost, seconds)

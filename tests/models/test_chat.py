@@ -1,0 +1,243 @@
+"""Language models: what a call promises, whatever a server does."""
+
+import json
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_making import Scripted, drip, endless, half, said, scripted
+from pydantic import BaseModel
+
+import hades
+from hades.models.chat import UnusableReply, open_chat_model, totals
+from hades.settings import load_settings
+
+KEY = "sk-secret-0123456789"
+
+
+class Person(BaseModel):
+    name: str
+    age: int
+
+
+def use(monkeypatch: pytest.MonkeyPatch, *servers: Scripted | str, **more: Any) -> None:
+    """Set models a, b, … on these servers."""
+    urls = [one if isinstance(one, str) else one.url for one in servers]
+    models = [{"name": "abc"[at], "url": url, "model": "m"} for at, url in enumerate(urls)]
+    quick: dict[str, Any] = {"retries": 0, "timeout_s": 5}
+    monkeypatch.setenv("HADES_MODELS", json.dumps([one | quick | more for one in models]))
+
+
+def test_a_real_server_answers(chat_server: str) -> None:
+    reply = open_chat_model("default").complete("Be brief.", "Say hello.", max_tokens=6)
+    assert reply.text
+    assert reply.usage.model == "smol"
+    assert reply.usage.prompt_tokens > 0
+    assert 0 < reply.usage.completion_tokens <= 6
+    paid = reply.usage.prompt_tokens + 2 * reply.usage.completion_tokens
+    assert reply.usage.cost == pytest.approx(paid / 1_000_000)
+
+
+def test_a_real_server_answers_by_a_schema(chat_server: str) -> None:
+    text = "Ann is 30 years old. Give her name and age."
+    ann, usage = open_chat_model("smol").complete_json("Be brief.", text, Person, max_tokens=40)
+    assert isinstance(ann, Person)
+    assert usage.completion_tokens > 0
+
+
+def test_before_a_call_its_cost_is_known_and_nothing_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with scripted("Hello.") as server:
+        use(monkeypatch, server, input_price=1.0, output_price=10.0)
+        usage = open_chat_model("default").estimate("Be brief.", "Say hello.", max_tokens=100)
+        assert not server.requests
+    assert usage.completion_tokens == 100
+    assert 5 <= usage.prompt_tokens <= 40
+    assert usage.cost == pytest.approx((usage.prompt_tokens + 1000) / 1_000_000)
+
+
+def test_a_server_without_schemas_is_asked_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = (400, b'{"error": {"message": "response_format is not supported"}}')
+    with scripted(refusal, '```json\n{"name": "Ann", "age": 30}\n```') as server:
+        use(monkeypatch, server)
+        ann, _ = open_chat_model("a").complete_json("Who?", "Ann, 30.", Person, max_tokens=40)
+    assert ann == Person(name="Ann", age=30)
+    assert "response_format" not in server.requests[1]
+    assert '"age"' in server.requests[1]["messages"][0]["content"]
+
+
+def test_a_wrong_reply_is_asked_for_once_more_with_the_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with scripted('{"name": "Ann"}', '{"name": "Ann", "age": 30}') as server:
+        use(monkeypatch, server, input_price=1.0, output_price=1.0)
+        ann, usage = open_chat_model("a").complete_json("Who?", "Ann, 30.", Person, max_tokens=40)
+    assert ann.age == 30
+    assert "age: Field required" in server.requests[1]["messages"][-1]["content"]
+    assert (usage.prompt_tokens, usage.completion_tokens) == (20, 10)  # of both calls
+    assert usage.cost == pytest.approx(30 / 1_000_000)
+
+
+DEEP = '{"name": ' + "[" * 100_000
+
+
+@pytest.mark.parametrize("text", ["no JSON at all", DEEP, '{"name": 1, "age": "x"}', "{}"])
+def test_a_reply_that_stays_wrong_is_unusable(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    with scripted(text) as server:
+        use(monkeypatch, server)
+        with pytest.raises(UnusableReply, match="did not answer as asked"):
+            open_chat_model("a").complete_json("Who?", "Ann.", Person, max_tokens=40)
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ((500, b"oops"), "did not answer"),
+        ((503, b'{"error": {"message": "loading"}}'), "loading"),
+        ((404, b'{"error": {"message": "no such model"}}'), "no such model"),
+        ((302, b""), "refused the request"),
+        (b"not JSON", "something else than JSON"),
+        (b'{"choices": []}', "nothing that can be read"),
+        (b"[" * 100_000, "something else than JSON"),
+        (b'"choices"', "nothing that can be read"),
+        (b"{}", "nothing that can be read"),
+        (said("  "), "nothing that can be read"),
+        (b"x" * 2_000_000, "did not answer"),
+        (endless, "did not answer"),
+        (half, "did not answer"),
+    ],
+    ids=range(13),
+)
+def test_what_a_server_does_wrong_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, answer: Any, fault: str
+) -> None:
+    with scripted(answer) as server:
+        use(monkeypatch, server)
+        with pytest.raises(hades.HadesError, match=fault):
+            open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
+
+
+def test_a_server_that_is_slow_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = threading.Event()
+    with scripted(drip(stop)) as server:
+        use(monkeypatch, server, timeout_s=0.3)
+        with pytest.raises(hades.Unavailable, match="did not answer"):
+            open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
+        stop.set()
+
+
+def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted((500, b"busy"), "Hello.") as server:
+        use(monkeypatch, server, retries=1)
+        assert open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8).text == "Hello."
+
+
+def test_the_next_model_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is not there, one whose replies are of no use, and the third."""
+    with scripted("nonsense") as weak, scripted('{"name": "Ann", "age": 30}') as good:
+        use(monkeypatch, "http://127.0.0.1:1/v1", weak, good)
+        ann, usage = open_chat_model("default").complete_json(
+            "Who?", "Ann, 30.", Person, max_tokens=40
+        )
+        assert (ann.name, usage.model) == ("Ann", "c")
+        assert len(weak.requests) == 2
+        with pytest.raises(UnusableReply):  # asked by name, no other answers
+            open_chat_model("b").complete_json("Who?", "Ann.", Person, max_tokens=40)
+    with pytest.raises(hades.Unavailable, match=r"a at http://127\.0\.0\.1:1/v1 did not answer"):
+        open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
+
+
+def test_a_model_that_reads_too_little_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted("Hello.") as server:
+        use(monkeypatch, server, context_tokens=256)
+        with pytest.raises(hades.InvalidInput, match="reads 256 tokens"):
+            open_chat_model("a").complete("Be brief.", "word " * 300, max_tokens=8)
+        assert not server.requests
+
+
+@pytest.mark.parametrize("status", [401, 400, 500])
+def test_the_key_is_sent_and_never_shown(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-another")
+    quoting = (status, json.dumps({"error": {"message": f"wrong key {KEY}"}}).encode())
+    with scripted(quoting) as server, caplog.at_level(logging.DEBUG):
+        use(monkeypatch, server, key_variable="MY_KEY")
+        with pytest.raises(hades.HadesError) as caught:
+            open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert "org-of-another" not in str(server.headers)
+    assert caught.value.__cause__ is None
+    assert KEY not in f"{caught.value!r} {caplog.text} {load_settings()!r}"
+
+
+def test_a_key_file_is_private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(f"{KEY}\n")
+    file.chmod(0o644)
+    with scripted("Hello.") as server:
+        use(monkeypatch, server, key_file=str(file))
+        with pytest.raises(hades.Denied, match="chmod 600"):
+            open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
+        file.chmod(0o600)
+        open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+def test_totals_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = totals().get("a")
+    with scripted("Hello.", b"{}") as server:
+        use(monkeypatch, server)
+        open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
+        with pytest.raises(UnusableReply):
+            open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
+    now = totals()["a"]
+    assert now.calls - (before.calls if before else 0) == 2
+    assert now.failures - (before.failures if before else 0) == 1
+    assert now.completion_tokens - (before.completion_tokens if before else 0) >= 5
+
+
+def test_half_characters_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted("half \ud800") as server:
+        use(monkeypatch, server)
+        assert open_chat_model("a").complete("x", "\udc00", max_tokens=8).text == "half ?"
+
+
+def test_the_short_form() -> None:
+    environment = {"HADES_MODEL": "openai:http://127.0.0.1:8080/v1#qwen3"}
+    (model,) = load_settings(environment).all_models()
+    assert (model.name, model.url) == ("qwen3", "http://127.0.0.1:8080/v1")
+    assert model.key_variable == "HADES_MODEL_KEY"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "nonsense",
+        '[{"name": "a"}]',
+        '[{"name": "a", "url": "http://user:secret@host/v1", "model": "m"}]',
+        '[{"name": "a", "url": "file:///etc/passwd", "model": "m"}]',
+        '[{"name": "default", "url": "http://h/v1", "model": "m"}]',
+    ],
+)
+def test_wrong_models_are_refused(value: str) -> None:
+    with pytest.raises(hades.InvalidInput) as caught:
+        load_settings({"HADES_MODELS": value})
+    assert "secret" not in str(caught.value)
+    with pytest.raises(hades.InvalidInput):
+        load_settings({"HADES_MODEL": "http://127.0.0.1:8080/v1"})
+
+
+def test_without_a_model_one_sentence_says_so() -> None:
+    with pytest.raises(hades.Unavailable, match="HADES_MODEL"):
+        open_chat_model("default")
+
+
+def test_a_model_nobody_knows(chat_server: str) -> None:
+    with pytest.raises(hades.InvalidInput, match="default, smol"):
+        open_chat_model("gpt")
