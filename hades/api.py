@@ -28,6 +28,14 @@ from hades.domain.answer import (
     WorkingItem,
     WorkingSet,
 )
+from hades.domain.context import (
+    BudgetedContext,
+    ContextItem,
+    ContextSection,
+    CoreBlock,
+    WindowBlock,
+    WindowEvent,
+)
 from hades.domain.graph import (
     Belief,
     Edge,
@@ -60,7 +68,9 @@ from hades.store.records import Problem
 
 if TYPE_CHECKING:
     from hades.client.client import Client
+    from hades.context.window import ContextWindow
     from hades.domain.weights import PathScoring
+    from hades.operations.memgpt import MemGPT
     from hades.operations.pathrag import PathRAG
     from hades.recall.plan import Plan
 
@@ -68,12 +78,17 @@ __all__ = [
     "Answer",
     "AsOf",
     "Belief",
+    "BudgetedContext",
     "Change",
     "Chunk",
     "Citation",
     "Client",
     "Conflict",
+    "ContextItem",
+    "ContextSection",
+    "ContextWindow",
     "Conveyance",
+    "CoreBlock",
     "Corrupt",
     "Denied",
     "Diff",
@@ -87,6 +102,7 @@ __all__ = [
     "Interval",
     "InvalidInput",
     "Likeness",
+    "MemGPT",
     "Memory",
     "Mentioned",
     "Mode",
@@ -121,6 +137,8 @@ __all__ = [
     "Unavailable",
     "View",
     "Wants",
+    "WindowBlock",
+    "WindowEvent",
     "WorkingItem",
     "WorkingSet",
     "copy",
@@ -129,6 +147,7 @@ __all__ = [
 
 
 _LATER = {"Client": "client.client", "Plan": "recall.plan"}
+_LATER |= {"ContextWindow": "context.window", "MemGPT": "operations.memgpt"}
 _LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
 """Opening a memory needs none of these, and pydantic takes as long to import as all the rest."""
 

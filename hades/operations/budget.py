@@ -181,7 +181,7 @@ class _Sections:
     """A context as its sections fill up. Every part ends with an empty line, so they add up."""
 
     def __init__(self, family: TokenFamily, room: int, question: str) -> None:
-        self._family, self._most = family, room
+        self._family = family
         asked = family.cut_words(f"Question: {' '.join(question.split())}", room // 4)
         self._asked = f"{asked}\n\n"
         self._room = room - family.count([self._asked])[0]
@@ -232,25 +232,15 @@ class _Sections:
         return self._family.count([_shown_item(number, item)])[0]
 
     def rendered(self) -> tuple[str, int]:
-        """The text and its tokens; where parts do not add up, the last go until it fits."""
-        while True:
-            text, number = self._asked, 0
-            for section in self.sections:
-                text += f"{TITLES[section.name]}\n\n" if section.items else ""
-                for item in section.items:
-                    number += 1
-                    text += _shown_item(number, item)
-            tokens = self._family.count([text])[0]
-            if tokens <= self._most or not number:
-                return text, tokens
-            self.notes.append(Note(Reason.EVICTED, STAGE, self._drop_last()))
-
-    def _drop_last(self) -> str:
-        at = max(n for n, section in enumerate(self.sections) if section.items)
-        *kept, gone = self.sections[at].items
-        used = self.sections[at].used - gone.tokens if kept else 0
-        self.sections[at] = replace(self.sections[at], items=tuple(kept), used=used)
-        return gone.cite
+        """The text and its tokens."""
+        number, parts = 0, [self._asked]
+        for section in self.sections:
+            parts += [f"{TITLES[section.name]}\n\n"] if section.items else []
+            for item in section.items:
+                number += 1
+                parts.append(_shown_item(number, item))
+        text = "".join(parts)
+        return text, self._family.count([text])[0]
 
 
 def _shown_item(number: int, item: ContextItem) -> str:
