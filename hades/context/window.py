@@ -137,19 +137,14 @@ class ContextWindow:
         section: str = "working",
         priority: str = "medium",
         reliability: float = 0.5,
-        source: str = "",
     ) -> None:
         """Set a block of the working set or of the evidence; one of that name is replaced."""
         if section not in ("working", "recall"):
             raise InvalidInput(f"A block is put into working or recall, not {section!r}.")
         if priority not in PRIORITIES:
             raise InvalidInput(f"A priority is high, medium or low, not {priority!r}.")
-        reliability = clean_share(reliability, "reliability") or 0.0
-        block = WindowBlock(
-            section, clean_name(name), clean_content(text), 0, priority, reliability, source
-        )
-        others = [one for one in self._blocks if (one.section, one.name) != (section, name)]
-        self._admit(others, [self._sized(block)])
+        sure = clean_share(reliability, "reliability") or 0.0
+        self._set(WindowBlock(section, clean_name(name), clean_content(text), 0, priority, sure))
 
     def say(self, role: str, text: str, *, at: datetime | None = None) -> None:
         """Add a turn of the conversation."""
@@ -178,7 +173,7 @@ class ContextWindow:
         self._admit([*others, *evidence], [])
         return found
 
-    def page_in(self, cite: str, *, priority: str = "medium") -> None:
+    def page_in(self, cite: str) -> None:
         """Bring back what went: a topic, a version `topic@2` or a passage `topic@2#0`."""
         cited = _CITED.fullmatch(cite)
         topic, version, ordinal = cite, None, None
@@ -191,7 +186,8 @@ class ContextWindow:
             if int(ordinal) not in passages:
                 raise NotFound(f"{topic}@{version} has no passage {ordinal}.")
             text = passages[int(ordinal)]
-        self.put(cite, text, priority=priority, source=state.id if ordinal is None else cite)
+        source = state.id if ordinal is None else cite
+        self._set(WindowBlock("working", cite, text, 0, source=source))
 
     def drop(self, name: str) -> None:
         """Take a block out of the working set and the evidence; the memory is left as it is."""
@@ -205,6 +201,11 @@ class ContextWindow:
         self._blocks = kept
 
     # Making room
+
+    def _set(self, block: WindowBlock) -> None:
+        named = block.section, block.name
+        others = [one for one in self._blocks if (one.section, one.name) != named]
+        self._admit(others, [self._sized(block)])
 
     def _admit(self, others: Sequence[WindowBlock], new: Sequence[WindowBlock]) -> None:
         """Take new blocks in. What has to go is written to the memory first, then leaves."""
@@ -326,11 +327,7 @@ class ContextWindow:
             page = f"{self.name}/{self._pages:04}"
             try:
                 self._memory.remember(
-                    page,
-                    text,
-                    kind="conversation",
-                    metadata=metadata,
-                    expect_version=0,
+                    page, text, kind="conversation", metadata=metadata, expect_version=0
                 )
             except Conflict:  # another window writes below the same name
                 continue
