@@ -39,6 +39,8 @@ HEAD_CHARACTERS_AT_MOST = 160
 
 _MORE_THAN_A_NAME = re.compile(r"[@,·\[\]\"]")
 """What stands around a name in the head of a passage."""
+CITED = re.compile(r"(.+)@(\d{1,18})(?:#(\d{1,18}))?", re.DOTALL)
+"""How a version or a passage is cited: the topic, the version, and which passage it is."""
 _QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passages:"
 
 
@@ -246,6 +248,12 @@ def shown_name(name: str) -> str:
     """A name on one line; in quotes where it could pass for more than a name."""
     name = " ".join(name.split())
     return json.dumps(name, ensure_ascii=False) if _MORE_THAN_A_NAME.search(name) else name
+
+
+def shown_cite(cite: str) -> str:
+    """What to cite, `topic@2` or `topic@2#0`, on one line, its topic as a name is shown."""
+    cited = CITED.fullmatch(cite)
+    return shown_name(cited[1]) + cite[cited.end(1) :] if cited else shown_name(cite)
 
 
 def _lines(first: int, last: int) -> str:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hades.context.pack import both_ends, indented, shown_name
+from hades.context.pack import CITED, both_ends, indented, shown_cite
 from hades.context.tokens import TokenFamily, token_family
 from hades.domain.answer import Fact, Recall
 from hades.domain.context import CORE_PREFIX, CoreBlock, WindowBlock, WindowEvent
@@ -47,7 +47,6 @@ TITLES = {
     "conversation": "# Conversation",
 }
 """The sections in their order."""
-_CITED = re.compile(r"(?P<topic>.+)@(?P<version>\d{1,18})(?:#(?P<ordinal>\d{1,18}))?", re.DOTALL)
 _CONTENT_WORD = re.compile(r"[^\W_]{3,}")
 
 
@@ -175,10 +174,9 @@ class ContextWindow:
 
     def page_in(self, cite: str) -> None:
         """Bring back what went: a topic, a version `topic@2` or a passage `topic@2#0`."""
-        cited = _CITED.fullmatch(cite)
-        topic, version, ordinal = cite, None, None
-        if cited:
-            topic, version, ordinal = cited["topic"], int(cited["version"]), cited["ordinal"]
+        cited = CITED.fullmatch(cite)
+        topic, number, ordinal = cited.groups() if cited else (cite, None, None)
+        version = int(number) if number else None
         state = self._memory.get(topic, version)
         text = state.content
         if ordinal is not None:
@@ -419,12 +417,8 @@ def _fact_id(fact: Fact) -> str:
 
 def _shown(block: WindowBlock) -> str:
     """A block as a model reads it. It ends with an empty line, so that parts add up."""
-    cited = _CITED.fullmatch(block.name)
-    name = shown_name(block.name)
-    if cited:
-        name = shown_name(cited["topic"]) + block.name[cited.end("topic") :]
     when = f", {block.said.astimezone(UTC):%Y-%m-%d %H:%M}" if block.said else ""
-    return f"[{name}{when}]\n{indented(block.text)}\n\n"
+    return f"[{shown_cite(block.name)}{when}]\n{indented(block.text)}\n\n"
 
 
 def _rendered(blocks: Sequence[WindowBlock]) -> str:

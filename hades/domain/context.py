@@ -79,6 +79,8 @@ class ContextItem:
     cite: str
     why: str
     """latest, summary, fact, path, passage, recent, important or related."""
+    held: str
+    """From when to when; of a fact or a path its text tells."""
     text: str
     tokens: int
     """As it is shown, with its head line."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from hades.context.pack import indented, shown_name
+from hades.context.pack import indented, shown_cite
 from hades.context.tokens import TokenFamily
-from hades.domain.answer import Intent, Note, Recall, unlabelled
+from hades.domain.answer import Intent, Note, Passage, Recall, unlabelled
 from hades.domain.context import BudgetedContext, ContextItem, ContextSection
 from hades.domain.graph import Reason
 from hades.domain.topics import State
@@ -25,21 +26,14 @@ if TYPE_CHECKING:
 
 STAGE = "context"
 SHARES = {"latest": 0.3, "summaries": 0.3, "details": 0.3, "reserve": 0.1}
-TITLES = {
-    "latest": "Latest states:",
-    "summaries": "Summaries:",
-    "details": "Details:",
-}
-LEVELS = {
-    Intent.STATUS: 0,
-    Intent.WHY: 0,
-    Intent.RELATION: 0,
-    Intent.RECENT: 1,
-    Intent.OVERVIEW: 3,
-}
+TITLES = {"latest": "Latest states:", "summaries": "Summaries:", "details": "Details:"}
+LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
+LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
 """Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (seed 003)."""
 OTHER_LEVEL = 2
-SUMMARY_GLOB = "summary/*"
+SUMMARY_PREFIX = "summary/"
+SUMMARIES = {1: "summary/????-??-??", 2: "summary/????-W??", 3: "summary/????-??"}
+"""The topics of each level: `summary/2026-11-03`, `summary/2026-W45`, `summary/2026-11`."""
 PART_TOKENS_AT_LEAST = 24
 """A shorter part of a text says too little to be worth its head line."""
 CONTENT_CHARACTERS_AT_MOST = 200_000
@@ -48,8 +42,8 @@ TOPICS_EXPLORED = 3
 """The best ones, whose recent states and related topics are details."""
 RECALL_TOKENS_AT_MOST = 50_000
 
-Draft = tuple[str, str, str]
-"""What to cite, why it is here, and the text."""
+Draft = tuple[str, str, str, str]
+"""What to cite, why it is here, when it held, and the text."""
 
 
 def gather_within_budget(
@@ -66,12 +60,11 @@ def gather_within_budget(
     budget = max(50, min(max_tokens - reserve, RECALL_TOKENS_AT_MOST))
     found = view.recall(question, budget=budget, on_progress=on_progress)
     level = LEVELS.get(found.intent, OTHER_LEVEL)
-    packing = _Sections(family, max_tokens - reserve, question)
-    latest, seen = _latest(view, found, family, int(max_tokens * shares["latest"]))
-    packing.fill("latest", int(max_tokens * shares["latest"]), iter(latest))
-    summaries = iter(_summaries(view, found, level, packing.notes, on_progress))
-    packing.fill("summaries", int(max_tokens * shares["summaries"]), summaries)
-    packing.fill("details", max_tokens, _details(view, found, seen, budget))
+    allowed = {name: int(max_tokens * shares[name]) for name in TITLES}
+    packing, seen = _Sections(family, max_tokens - reserve, question), set[str]()
+    packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"], seen))
+    packing.fill("summaries", allowed, _summaries(view, found, level, packing.notes))
+    packing.fill("details", allowed, _details(view, found, seen, budget))
     text, tokens = packing.rendered()
     return BudgetedContext(
         question=question,
@@ -103,57 +96,46 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
     return {name: said.get(name, share * scale) for name, share in SHARES.items()}
 
 
+def _topics(found: Recall) -> list[str]:
+    """The topics found, best first, without the summaries: they have their own section."""
+    topics = dict.fromkeys(one.chunk.topic for one in found.passages)
+    return [topic for topic in topics if not topic.startswith(SUMMARY_PREFIX)]
+
+
 def _latest(
-    view: View, found: Recall, family: TokenFamily, allowed: int
-) -> tuple[list[Draft], set[str]]:
-    """The current states of the topics found, best first; of long ones the passages found.
-
-    Also what must not be shown again: the states that are whole, and these passages.
-    """
-    drafts: list[Draft] = []
-    seen: set[str] = set()
-    for topic in dict.fromkeys(one.chunk.topic for one in found.passages):
-        try:
-            state = view.get(topic)
-        except NotFound:  # it held at the time asked about, and is gone
-            continue
-        if _is_short(state, family, allowed):
-            drafts.append((state.id, "latest", state.content))
-            seen.add(state.id)
-            continue
-        for one in found.passages:
-            if (one.chunk.topic, one.chunk.version) == (topic, state.version):
-                drafts.append((one.id, "latest", one.chunk.text))
-                seen.add(one.id)
-    return drafts, seen
-
-
-def _is_short(state: State, family: TokenFamily, allowed: int) -> bool:
-    """Whether a state may be shown whole: it leaves half of the section to the others."""
-    content = state.content
-    if len(content) > CONTENT_CHARACTERS_AT_MOST:
-        return False
-    return family.count([content])[0] <= allowed // 2
-
-
-def _summaries(
-    view: View, found: Recall, level: int, notes: list[Note], on_progress: Progress | None
+    view: View, found: Recall, family: TokenFamily, allowed: int, seen: set[str]
 ) -> Iterator[Draft]:
-    """The summaries that fit the question, of its level."""
+    """The current states of the topics found; of one that would fill half, the passages found."""
+    for topic in _topics(found):
+        with suppress(NotFound):  # it held at the time asked about, and is gone
+            state = view.get(topic)
+            few = len(state.content) <= CONTENT_CHARACTERS_AT_MOST
+            if few and family.count([state.content])[0] <= allowed // 2:
+                seen.add(state.id)
+                yield state.id, "latest", _held(state), state.content
+                continue
+            for one in found.passages:
+                if (one.chunk.topic, one.chunk.version) == (topic, state.version):
+                    seen.add(one.id)
+                    yield one.id, "latest", _held(state), one.chunk.text
+
+
+def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iterator[Draft]:
+    """The summaries of the time asked about, the latest first; finer ones where there are none."""
     if level == 0:
         notes.append(Note(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}"))
         return
-    if not view.topics(SUMMARY_GLOB, limit=1):
-        notes.append(Note(Reason.NO_HIERARCHY, "summaries", "nothing is consolidated yet"))
-        return
-    fitting = view.recall(
-        found.question, glob=SUMMARY_GLOB, budget=RECALL_TOKENS_AT_MOST, on_progress=on_progress
-    )
-    for topic in dict.fromkeys(one.chunk.topic for one in fitting.passages):
-        with suppress(NotFound):
-            state = view.get(topic)
-            if state.level == level:
-                yield state.id, "summary", state.content
+    times = (found.time.since, found.time.until) if found.time else (None, None)
+    # A summary holds from the end of its time on.
+    since, until = (one and one + timedelta(microseconds=1) for one in times)
+    for finer in range(level, 0, -1):
+        there = view.topics(SUMMARIES[finer], since=since, until=until)
+        for topic in sorted(there, key=lambda one: one.valid_from, reverse=True):
+            state = view.get(topic.name)
+            yield state.id, "summary", _held(state), state.content
+        if there:
+            return
+    notes.append(Note(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated"))
 
 
 def _details(view: View, found: Recall, seen: set[str], budget: int) -> Iterator[Draft]:
@@ -161,20 +143,27 @@ def _details(view: View, found: Recall, seen: set[str], budget: int) -> Iterator
     for fact in found.facts:
         edge = fact.edge
         stated = edge.provenance.chunk if edge.id <= 0 and edge.provenance else f"edge {edge.id}"
-        yield stated, "fact", unlabelled(fact.text)
+        yield stated, "fact", "", unlabelled(fact.text)
     for path in found.paths:
-        yield path.start.name, "path", unlabelled(path.told())
+        yield path.start.name, "path", "", unlabelled(path.told())
+    topics = _topics(found)
     for one in found.passages:
-        if one.id not in seen and f"{one.chunk.topic}@{one.chunk.version}" not in seen:
+        state = f"{one.chunk.topic}@{one.chunk.version}"
+        if one.chunk.topic in topics and not {one.id, state} & seen:
             seen.add(one.id)
-            yield one.id, "passage", one.chunk.text
-    topics = list(dict.fromkeys(one.chunk.topic for one in found.passages))
+            yield one.id, "passage", _held(one), one.chunk.text
     for topic in topics[:TOPICS_EXPLORED]:
         with suppress(NotFound):
             for item in view.working_memory(topic, budget=budget).items:
                 if item.state.id not in seen and item.why != "latest":
                     seen.add(item.state.id)
-                    yield item.state.id, item.why, item.text
+                    yield item.state.id, item.why, _held(item.state), item.text
+
+
+def _held(shown: State | Passage) -> str:
+    """When a state or passage held: `2024-01-10 to 2024-02-20`, or since when."""
+    until = f" to {shown.valid_to:%Y-%m-%d}" if shown.valid_to else ""
+    return f"{shown.valid_from:%Y-%m-%d}{until}"
 
 
 class _Sections:
@@ -189,9 +178,9 @@ class _Sections:
         self.sections: list[ContextSection] = []
         self.notes: list[Note] = []
 
-    def fill(self, name: str, share: int, drafts: Iterator[Draft]) -> None:
+    def fill(self, name: str, shares: Mapping[str, int], drafts: Iterator[Draft]) -> None:
         """Put in what fits, best first; of what does not, the beginning where it is worth it."""
-        allowed = max(0, min(share + self._spare, self._room))
+        allowed = max(0, min(shares[name] + self._spare, self._room))
         title = self._family.count([f"{TITLES[name]}\n\n"])[0]
         room, items, left_out = allowed - title, list[ContextItem](), 0
         for draft in drafts:
@@ -212,12 +201,9 @@ class _Sections:
         self.sections.append(ContextSection(name, allowed, used, tuple(items)))
 
     def _item(self, draft: Draft, room: int) -> ContextItem | None:
-        cite, why, text = draft
-        number = self._numbers + 1
-        least = self._tokens(number, ContextItem(cite, why, "", 0))
-        if room < least + 1:
-            return None
-        whole, most = ContextItem(cite, why, text.strip(), 0), room - least
+        cite, why, held, text = draft
+        number, whole = self._numbers + 1, ContextItem(cite, why, held, text.strip(), 0)
+        most = room - self._tokens(number, replace(whole, text=""))
         if (tokens := self._tokens(number, whole)) <= room:
             return replace(whole, tokens=tokens)
         while most >= PART_TOKENS_AT_LEAST:
@@ -244,4 +230,5 @@ class _Sections:
 
 
 def _shown_item(number: int, item: ContextItem) -> str:
-    return f"[{number}] {shown_name(item.cite)} ({item.why})\n{indented(item.text)}\n\n"
+    held = f", {item.held}" if item.held else ""
+    return f"[{number}] {shown_cite(item.cite)}{held} ({item.why})\n{indented(item.text)}\n\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from making import remember_story
 import hades
 from hades.context.tokens import token_family
 from hades.domain.graph import Reason
+from hades.domain.times import to_micros
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +44,35 @@ def test_each_section_has_its_share(story: hades.Memory) -> None:
     assert found.reserve == 200
     assert found.tokens == token_family().count([found.text])[0] <= 1_800
     assert "Latest states:\n\n[1] " in found.text
+    assert "] bugs/bug_y@1, 2024-01-10 to 2024-02-20 (" in found.text
 
 
 def test_a_question_of_status_wants_no_summaries(story: hades.Memory) -> None:
     found = story.retrieve_within_budget("What is the current status of approach X?")
     assert found.level == 0
     assert str(found.reasons[-1]) == "summaries: switched_off (a question of status)"
+
+
+def test_summaries_are_those_of_the_level_and_the_time(path: Path) -> None:
+    memory = hades.open(path, clock=lambda: to_micros(datetime(2024, 3, 5, tzinfo=UTC)))
+    remember_story(memory)
+    for name, text, end in [
+        ("2024-01", "January: approach X was rejected.", "2024-02-01"),
+        ("2024-02", "February: Bug Y was fixed.", "2024-03-01"),
+        ("2024-W08", "Week 8: the data layer.", "2024-02-26"),
+        ("2024-02-20", "The day Bug Y was fixed.", "2024-02-21"),
+    ]:
+        memory.remember(f"summary/{name}", text, kind="document", valid_from=end)
+
+    def cited(question: str) -> list[str]:
+        found = memory.retrieve_within_budget(question)
+        (section,) = [one for one in found.sections if one.name == "summaries"]
+        return [one.cite for one in section.items]
+
+    february = ["summary/2024-02@1"]
+    assert cited("Give me an overview of the project.") == [*february, "summary/2024-01@1"]
+    assert cited("Give me an overview of last month.") == february
+    assert cited("Tell me about the cook's soup.") == ["summary/2024-W08@1"]
 
 
 @settings(max_examples=25)
