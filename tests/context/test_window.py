@@ -124,6 +124,7 @@ def test_two_windows_of_one_name_keep_both_their_pages(memory: hades.Memory) -> 
     assert {one.name for one in memory.topics("conversation/monday/*")} == pages
 
 
+@pytest.mark.embedded("the model is asked by this process")
 def test_a_model_summarises_what_goes_if_what_it_says_is_supported(
     memory: hades.Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_model_summarises_what_goes_if_what_it_says_is_supported(
     assert "99" not in told
 
 
+@pytest.mark.embedded("the model is asked by this process")
 def test_a_weak_model_changes_nothing_but_the_summary(
     memory: hades.Memory, chat_server: str
 ) -> None:
