@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hades.context.tokens import FAMILIES, count, token_family
+from hades.context.tokens import count, token_family
 from hades.domain.context import CORE_PREFIX, BudgetedContext, CoreBlock
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.topics import State
@@ -25,9 +25,18 @@ CORE_LIMIT_TOKENS = 500
 CONTEXT_TOKENS, CONTEXT_TOKENS_AT_LEAST = 8_000, 200
 
 BlockName = Annotated[str, Param("The block, such as human.", example="human")]
+AddedText = Annotated[
+    str, Param("What to add.", example="Likes tea.", characters=TEXT_CHARACTERS_AT_MOST)
+]
+OldText = Annotated[
+    str, Param("The very text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
+]
+NewText = Annotated[
+    str, Param("What comes instead.", example="coffee", characters=TEXT_CHARACTERS_AT_MOST)
+]
 Tokens = Annotated[
     str,
-    Param("Whose tokens: a family, or a model such as gpt-4o.", "--tokens", choices=FAMILIES),
+    Param("Whose tokens: a family, or a model such as gpt-4o.", "--tokens", characters=100),
 ]
 
 
@@ -77,13 +86,7 @@ def core(
 
 
 @operation("POST", "/core/{name}/append", role=Role.WRITER, command="core append")
-def core_append(
-    memory: Memory,
-    name: BlockName,
-    content: Annotated[
-        str, Param("What to add.", example="Likes tea.", characters=TEXT_CHARACTERS_AT_MOST)
-    ],
-) -> CoreBlock:
+def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBlock:
     """Add a line to a core block; a block that is not there is made.
 
     Refused where the block would exceed its limit. The limit, `pinned` and `description` are
@@ -98,14 +101,7 @@ def core_append(
 
 
 @operation("POST", "/core/{name}/replace", role=Role.WRITER, command="core replace")
-def core_replace(
-    memory: Memory,
-    name: BlockName,
-    old: Annotated[str, Param("The very text to be replaced.", characters=TEXT_CHARACTERS_AT_MOST)],
-    new: Annotated[
-        str, Param("What comes instead; empty: nothing.", characters=TEXT_CHARACTERS_AT_MOST)
-    ],
-) -> CoreBlock:
+def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) -> CoreBlock:
     """Replace a text in a core block, wherever it stands there.
 
     Refused where the text is not there, or where the block would exceed its limit.
