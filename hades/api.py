@@ -30,6 +30,14 @@ from hades.domain.answer import (
     WorkingSet,
 )
 from hades.domain.extraction import ExtractedFact, Extraction
+from hades.domain.context import (
+    BudgetedContext,
+    ContextItem,
+    ContextSection,
+    CoreBlock,
+    WindowBlock,
+    WindowEvent,
+)
 from hades.domain.graph import (
     Belief,
     Edge,
@@ -73,8 +81,10 @@ from hades.store.records import Problem
 
 if TYPE_CHECKING:
     from hades.client.client import Client
+    from hades.context.window import ContextWindow
     from hades.domain.weights import PathScoring
     from hades.lifecycle.working_set import Focus
+    from hades.operations.memgpt import MemGPT
     from hades.operations.pathrag import PathRAG
     from hades.recall.plan import Plan
 
@@ -82,13 +92,18 @@ __all__ = [
     "Answer",
     "AsOf",
     "Belief",
+    "BudgetedContext",
     "Change",
     "Chunk",
     "Citation",
     "Client",
     "Conflict",
     "Consolidation",
+    "ContextItem",
+    "ContextSection",
+    "ContextWindow",
     "Conveyance",
+    "CoreBlock",
     "Corrupt",
     "Denied",
     "Diff",
@@ -106,6 +121,7 @@ __all__ = [
     "Interval",
     "InvalidInput",
     "Likeness",
+    "MemGPT",
     "Memory",
     "Mentioned",
     "Mode",
@@ -149,6 +165,8 @@ __all__ = [
     "Usage",
     "View",
     "Wants",
+    "WindowBlock",
+    "WindowEvent",
     "WorkingItem",
     "WorkingSet",
     "copy",
@@ -157,6 +175,7 @@ __all__ = [
 
 
 _LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.working_set"}
+_LATER |= {"ContextWindow": "context.window", "MemGPT": "operations.memgpt"}
 _LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
 """Opening a memory needs none of these, and pydantic takes as long to import as all the rest."""
 

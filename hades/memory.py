@@ -20,9 +20,8 @@ import hades.operations as op
 from hades.domain.address import is_address, is_socket
 from hades.domain.graph import NodeKind
 from hades.domain.names import paper_id
-from hades.domain.rules import clean_content, clean_name
+from hades.domain.rules import clean_content, clean_kind, clean_name
 from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
-from hades.domain.topics import TOPIC_KINDS
 from hades.errors import InvalidInput, NotFound, Unavailable
 from hades.store.records import EdgeFilter, Phase, Progress, Write
 from hades.store.store import Store
@@ -73,6 +72,10 @@ class View:
     rank = op.questions.rank
     examine = op.questions.examine
     warm = op.questions.warm
+    retrieve_within_budget = op.context.retrieve_within_budget
+
+    # Core blocks
+    core = op.context.core
 
     # The graph around a name
     paths = op.graph.paths
@@ -239,8 +242,7 @@ class View:
         for pattern in (tag, glob):
             if pattern is not None:
                 clean_name(pattern, "pattern")
-        if kind is not None and kind not in TOPIC_KINDS:
-            raise InvalidInput(f"There is no kind {kind!r}: {', '.join(TOPIC_KINDS)}.")
+        clean_kind(kind)
         times = self._time(since), self._time(until)
         return Where(self._space_id, self._space, self.as_of, tag, kind, glob, *times)
 
@@ -314,6 +316,8 @@ class Memory(View):
     purge = op.states.purge
     promote = op.promotion.promote
     consolidate = op.summaries.consolidate
+    core_append = op.context.core_append
+    core_replace = op.context.core_replace
 
     # Edges and entities
     relate = op.edges.relate

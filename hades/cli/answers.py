@@ -22,6 +22,7 @@ from hades.domain.answer import (
     WorkingSet,
     unlabelled,
 )
+from hades.domain.context import BudgetedContext
 from hades.domain.graph import Node, Reason
 from hades.domain.names import own_heading
 from hades.domain.strength import Strength
@@ -184,6 +185,15 @@ def working_set(console: Console, found: WorkingSet) -> None:
     console.file.write(printable(found.context) + "\n")
     console.print(f"[dim]{found.tokens:,} tokens of {found.budget:,}[/]")
     _reasons(console, found.reasons)
+
+
+def budgeted(console: Console, found: BudgetedContext) -> None:
+    """A context as a model reads it, then the tokens of its sections and what was cut."""
+    console.file.write(printable(found.text))
+    parts = [f"{one.name} {one.used:,} of {one.allowed:,}" for one in found.sections]
+    whole = f"{found.tokens:,} of {found.max_tokens:,} tokens ({found.family})"
+    console.print(f"[dim]{whole}: {', '.join(parts)}, reserve {found.reserve:,}[/]")
+    _reasons(console, found.reasons, explain=True)
 
 
 def answer(console: Console, found: Answer) -> None:

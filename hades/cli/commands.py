@@ -15,7 +15,10 @@ from hades.errors import InvalidInput
 from hades.operations.declare import OPERATIONS, Operation, Parameter
 from hades.store.records import Progress
 
-GROUPS = {"review": "Approve or reject proposed changes."}
+GROUPS = {
+    "review": "Approve or reject proposed changes.",
+    "core": "Core blocks, which a model always sees.",
+}
 """What the commands with a first word in common are about."""
 
 

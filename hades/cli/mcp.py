@@ -16,7 +16,7 @@ from hades.errors import InvalidInput
 if TYPE_CHECKING:
     from hades.serve.mcp.install import ConfigChange
 
-ToolSet = Literal["core", "all"]
+ToolSet = Literal["core", "memgpt", "all"]
 
 
 @command(app, "mcp")
@@ -26,7 +26,8 @@ def mcp(
         bool, typer.Option("--read-only", help="Offer no tool that writes.")
     ] = False,
     tools: Annotated[
-        ToolSet, typer.Option("--tools", help="Offer the core tools alone, or all.")
+        ToolSet,
+        typer.Option("--tools", help="Offer core tools alone, those of MemGPT, or all."),
     ] = "all",
     install: Annotated[
         str | None,
@@ -51,13 +52,13 @@ def mcp(
     server is used, with your key (HADES_KEY).
     """
     if install is None:
-        _serve(invocation, read_only=read_only, core_only=tools == "core")
+        _serve(invocation, read_only=read_only, tools=tools)
     else:
-        options = ["--read-only"] * read_only + ["--tools", tools] * (tools == "core")
+        options = ["--read-only"] * read_only + ["--tools", tools] * (tools != "all")
         _install(invocation, install, options, here=here, name=name, yes=yes)
 
 
-def _serve(invocation: Invocation, *, read_only: bool, core_only: bool) -> None:
+def _serve(invocation: Invocation, *, read_only: bool, tools: str) -> None:
     require_extra("mcp")
     from hades.settings import load_settings
 
@@ -70,12 +71,12 @@ def _serve(invocation: Invocation, *, read_only: bool, core_only: bool) -> None:
             raise InvalidInput(
                 "A server says which spaces you may use: `hades keys create --space` makes a key."
             )
-        serve_address(str(memory), settings.key, read_only=read_only, core_only=core_only)
+        serve_address(str(memory), settings.key, read_only=read_only, tools=tools)
     else:
         from hades.serve.mcp.stdio import serve_memory
 
         place = memory if is_server(memory) else Path(memory).expanduser()
-        serve_memory(place, invocation.space, read_only=read_only, core_only=core_only)
+        serve_memory(place, invocation.space, read_only=read_only, tools=tools)
 
 
 def _install(

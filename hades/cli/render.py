@@ -15,6 +15,7 @@ from rich.table import Table
 from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, WorkingSet
 from hades.domain.compare import commit_of
 from hades.domain.extraction import Extraction
+from hades.domain.context import BudgetedContext, CoreBlock
 from hades.domain.graph import (
     Edge,
     Entity,
@@ -191,6 +192,13 @@ models = _listed(
     *("calls=totals.calls", "failures=totals.failures"),
     ("tokens", lambda one: one.totals.prompt_tokens + one.totals.completion_tokens),
     ("cost", lambda one: f"{one.totals.cost:.6g}"),
+)
+core = _listed(
+    "no core blocks",
+    "block=name",
+    ("tokens", lambda one: f"{one.tokens} of {one.limit}"),
+    ("pinned", lambda one: "yes" if one.pinned else "no"),
+    *("description", "text"),
 )
 proposals = _listed(
     "nothing waits for approval",
@@ -436,6 +444,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Path: answers.paths,
         Neighbour: neighbours,
         ModelReport: models,
+        CoreBlock: core,
     }
     single: dict[Any, Show] = {
         State: state,
@@ -452,6 +461,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Recall: answers.recall,
         Subgraph: answers.subgraph,
         WorkingSet: answers.working_set,
+        BudgetedContext: answers.budgeted,
         dict[str, int]: numbers,
         dict[str, float]: numbers,
         dict[str, str]: strings,

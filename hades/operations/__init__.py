@@ -7,6 +7,7 @@ lists all of them in two classes.
 """
 
 from hades.operations import (
+    context,
     edges,
     entities,
     extraction,
@@ -22,6 +23,7 @@ from hades.operations import (
 )
 
 __all__ = [
+    "context",
     "edges",
     "entities",
     "extraction",

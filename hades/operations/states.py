@@ -9,6 +9,7 @@ from hades.domain.contradiction import frames
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rules import (
     clean_content,
+    clean_kind,
     clean_metadata,
     clean_name,
     clean_number,
@@ -35,6 +36,7 @@ from hades.operations.parameters import (
     Since,
     Tag,
     Tags,
+    TopicKind,
     TopicName,
     Until,
     ValidFrom,
@@ -108,6 +110,7 @@ def topics(
     glob: Glob = None,
     *,
     tag: Tag = None,
+    kind: TopicKind = None,
     since: Since = None,
     until: Until = None,
     after: Annotated[str | None, Param("Only names after this one.", flag="--after")] = None,
@@ -115,17 +118,20 @@ def topics(
 ) -> list[Topic]:
     """The topics there are, by name.
 
-    `glob` as in `design/*`; `tag` one of the state's tags; `since`/`until` bound the
-    valid time of the state; `after` and `limit` page through a long list.
+    `glob` as in `design/*`; `tag` one of the state's tags; `kind` what they are;
+    `since`/`until` bound the valid time of the state; `after` and `limit` page through a long
+    list.
     """
     clean_number(limit, "limit")
     for pattern in (glob, tag, after):
         if pattern is not None:
             clean_name(pattern, "pattern")
+    clean_kind(kind)
     view._require_space()
     wanted = TopicFilter(
         glob=glob,
         tag=tag,
+        kind=kind,
         since=view._time(since),
         until=view._time(until),
         after=after,
@@ -141,7 +147,7 @@ def chunks(view: View, topic: TopicName, version: Version = None) -> list[Chunk]
     return view._store.chunks.chunks(view._space_id, topic, version)
 
 
-REMEMBERED_KINDS = ("note", "document")
+REMEMBERED_KINDS = ("note", "document", "conversation")
 
 
 @operation("PUT", "/states/{topic}", role=Role.WRITER, own_route=True)
@@ -159,7 +165,7 @@ def remember(
     kind: Annotated[
         str | None,
         Param(
-            "note: adds to what it said before; document: replaces it.",
+            "note: adds to what it said before; document, conversation: replaces it.",
             flag="--kind",
             choices=REMEMBERED_KINDS,
         ),
@@ -175,7 +181,7 @@ def remember(
     `valid_from` says since when it is true (default: now). `expect_version` makes
     it a Conflict when somebody else wrote first (0: the topic must be new). A new version
     of a `note` adds to it: what it does not say again still holds and is found. That of a
-    `document` replaces it. A topic is a note unless said. Where a note
+    `document` or a `conversation` replaces it. A topic is a note unless said. Where a note
     says that its topic is fixed, done or gone, what was blocked by it is put up for review
     (`proposals`); so is what it says otherwise than an edge or another note. Of that, edges with
     one target at a time change at once where it is as sure as `apply_from`. With `gate`, empty

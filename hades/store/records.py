@@ -91,6 +91,7 @@ class TopicFilter:
 
     glob: str | None = None
     tag: str | None = None
+    kind: str | None = None
     since: datetime | None = None
     until: datetime | None = None
     after: str | None = None

@@ -192,6 +192,7 @@ class Topics:
             WHERE t.space = :space AND s.encoding IS NOT NULL
               AND (t.name GLOB :glob OR :glob IS NULL) AND t.name > :after
               AND (json_has(s.tags, :tag) OR :tag IS NULL)
+              AND (t.kind = :kind OR :kind IS NULL)
               AND s.valid_from >= :since AND s.valid_from < :until
             ORDER BY t.name LIMIT :limit
         """
@@ -203,6 +204,7 @@ class Topics:
             past=not as_of.is_now,
             glob=None if wanted.glob is None else Glob(wanted.glob),
             tag=wanted.tag,
+            kind=wanted.kind,
             after=wanted.after or "",
             since=to_micros(wanted.since) if wanted.since else -FOREVER,
             until=to_micros(wanted.until) if wanted.until else FOREVER,

@@ -29,10 +29,10 @@ Life = Callable[[Client], Awaitable[Result]]
 
 
 def talk(
-    executor: Executor, life: Life[Result], *, caller: Caller = ANN, core_only: bool = False
+    executor: Executor, life: Life[Result], *, caller: Caller = ANN, tools: str = "all"
 ) -> Result:
     """What a client does with a server in the same process."""
-    call = AgentCall(executor, caller, "default", core_only)
+    call = AgentCall(executor, caller, "default", tools)
     return asyncio.run(meet(Client(AgentServer(lambda _request: call), mode="legacy"), life))
 
 

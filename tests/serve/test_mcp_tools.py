@@ -26,6 +26,10 @@ CORE = {
     *("remember", "relate", "change_fact", "unrelate", "forget"),
 }
 SEEDS = {"pathrag_retrieve", "hipporag_retrieve", "graph_query_paths", "graph_entity_update"}
+MEMGPT = {
+    *("core_memory_append", "core_memory_replace", "conversation_search"),
+    *("conversation_search_date", "archival_memory_insert", "archival_memory_search"),
+}
 LISTING_TOKENS_AT_MOST = 5_000
 
 
@@ -109,8 +113,15 @@ def test_tools_say_what_they_do(story: Executor) -> None:
         assert bool(tool.annotations.destructive_hint) is (name == "forget"), name
         if name in SEEDS:
             assert "\n" not in tool.description, name
-    core = talk(story, lambda client: client.list_tools(), core_only=True)
+    core = talk(story, lambda client: client.list_tools(), tools="core")
     assert names_of(core) == CORE
+    memgpt = talk(story, lambda client: client.list_tools(), tools="memgpt")
+    assert names_of(memgpt) == MEMGPT | {"get"}
+    assert not names_of(talk(story, lambda client: client.list_tools())) & MEMGPT
+    reader = talk(story, lambda client: client.list_tools(), caller=EVE, tools="memgpt")
+    searching = {"conversation_search", "conversation_search_date", "archival_memory_search"}
+    assert names_of(reader) == searching | {"get"}
+    assert all("\n" not in one.description for one in memgpt.tools if one.name in MEMGPT)
 
 
 def test_what_is_remembered_is_recalled(executor: Executor) -> None:
@@ -538,3 +549,37 @@ def test_a_topic_is_promoted_by_an_agent(story: Executor) -> None:
     assert "Promoted to design/approach_x@3, extractive." in text_of(done)
     assert "\n What holds now" in text_of(done)
     assert done.structured_content["id"] == "design/approach_x@3"
+
+
+def test_the_tools_of_memgpt_edit_core_blocks_and_search_in_pages(
+    path: Path, executor: Executor
+) -> None:
+    with hades.open(path, clock=spring) as memory:
+        for number in range(12):
+            said = f"user: the pump number {number} ran dry"
+            memory.remember(f"conversation/{number:02}", said, kind="conversation")
+    appended, replaced, refused, first, second, dated, kept, found = in_turn(
+        executor,
+        ("core_memory_append", {"label": "human", "content": "Ann likes tea."}),
+        ("core_memory_replace", {"label": "human", "old_content": "tea", "new_content": "oil"}),
+        ("core_memory_replace", {"label": "human", "old_content": "tea", "new_content": ""}),
+        ("conversation_search", {"query": "pump ran dry"}),
+        ("conversation_search", {"query": "pump ran dry", "page": 1}),
+        ("conversation_search_date", {"start_date": "2024-02", "end_date": "2024-04", "page": 1}),
+        ("archival_memory_insert", {"content": "The cellar key hangs behind the clock."}),
+        ("archival_memory_search", {"query": "Where is the cellar key?"}),
+    )
+    assert text_of(appended) == "core/human@1, 4 of 500 tokens:\n Ann likes tea."
+    assert replaced.structured_content["block"]["text"] == "Ann likes oil."
+    assert refused.is_error
+    assert "does not have that text" in text_of(refused)
+    assert first.structured_content["next"] == 1
+    assert text_of(first).endswith("More: pass page=1.")
+    cited = [one["cite"] for page in (first, second) for one in page.structured_content["results"]]
+    assert sorted(cited) == [f"conversation/{number:02}@1#0" for number in range(12)]
+    assert [one["cite"] for one in dated.structured_content["results"]] == [
+        "conversation/10@1",
+        "conversation/11@1",
+    ]
+    assert text_of(kept).startswith("Kept as archival/")
+    assert found.structured_content["results"][0]["text"].startswith("The cellar key")

@@ -47,6 +47,6 @@ def test_every_write_takes_an_idempotency_key() -> None:
             continue
         if "/jobs" in path or path.endswith(("/resolve", "/index")):
             continue  # done again, they change nothing
-        if not path.endswith(("/search", "/recall", "/ask", "/rank", "/warm")):
+        if not path.endswith(("/search", "/recall", "/ask", "/rank", "/warm", "/context")):
             names = {parameter["name"] for parameter in about.get("parameters", [])}
             assert "Idempotency-Key" in names, path

@@ -18,7 +18,7 @@ from hades.serve.executor import Executor
 
 STRANGER = Caller("key:mallory", Role.ADMIN, frozenset({"elsewhere"}))
 
-ASKING = {"/search", "/recall", "/ask", "/rank", "/warm"}
+ASKING = {"/search", "/recall", "/ask", "/rank", "/warm", "/context"}
 """They are sent with POST, for questions may be long, and only read."""
 
 

@@ -24,9 +24,9 @@ PATIENCE_S = 600.0
 VERSION_HEADER = "mcp-protocol-version"
 
 
-def serve_address(text: str, key: str | None, *, read_only: bool, core_only: bool = False) -> None:
+def serve_address(text: str, key: str | None, *, read_only: bool, tools: str = "all") -> None:
     """Serve what a server serves, over standard input and output."""
-    wanted = {"tools": "core" if core_only else "all", "read_only": str(read_only).lower()}
+    wanted = {"tools": tools, "read_only": str(read_only).lower()}
     run(_serve(read_address(text), key, wanted))
 
 

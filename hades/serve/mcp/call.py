@@ -44,8 +44,8 @@ class AgentCall:
     caller: Caller
     home: str | None
     """The space of calls that name none."""
-    core_only: bool = False
-    """The client wants to see the core tools alone."""
+    tools: str = "all"
+    """Which tools the client wants to see: core, memgpt or all."""
     named_space: str = ""
     as_of: str = ""
     known_at: str = ""

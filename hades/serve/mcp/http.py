@@ -1,7 +1,8 @@
 """Over HTTP (streamable, without sessions): a part of `hades serve`, at /mcp.
 
-Every request says by its key who asks. `/mcp?tools=core` lists the core tools alone, and
-`/mcp?read_only=true` only those that read, whatever the key may do.
+Every request says by its key who asks. `/mcp?tools=core` lists the core tools alone,
+`/mcp?tools=memgpt` those of MemGPT, and `/mcp?read_only=true` only those that read, whatever the
+key may do.
 """
 
 from __future__ import annotations
@@ -78,6 +79,6 @@ def mounted(executor: Executor, *, home: str | None = DEFAULT_SPACE) -> Mounted:
         wanted = request.query_params
         if wanted.get("read_only") == "true":
             caller = replace(caller, role=Role.READER)
-        return AgentCall(executor, caller, home, core_only=wanted.get("tools") == "core")
+        return AgentCall(executor, caller, home, tools=wanted.get("tools", "all"))
 
     return Mounted(AgentServer(identify))

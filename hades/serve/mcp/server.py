@@ -22,13 +22,14 @@ from pydantic import AnyUrl, ValidationError
 from hades import __version__
 from hades.errors import HadesError, NotFound
 from hades.serve.auth.caller import name_call
+from hades.serve.mcp import memgpt as _memgpt  # noqa: F401
 from hades.serve.mcp import reading as _reading  # noqa: F401  declares its tools
 from hades.serve.mcp import resources
 from hades.serve.mcp import seeds as _seeds  # noqa: F401
 from hades.serve.mcp import writing as _writing  # noqa: F401
 from hades.serve.mcp.call import AgentCall, Ctx, Identify
 from hades.serve.mcp.prompts import PROMPTS
-from hades.serve.mcp.tool import CORE, TOOLS, WRITING
+from hades.serve.mcp.tool import CORE, MEMGPT, TOOLS, WRITING
 
 INSTRUCTIONS = (
     "HADES is a long-term memory with sources, versions and times. Before answering about "
@@ -133,10 +134,10 @@ async def _listed_for_caller(
     except HadesError as error:
         raise MCPError(types.INVALID_PARAMS, str(error)) from error
     if ctx.method == "tools/list":
-        hidden = (set(TOOLS) - CORE if call.core_only else set()) | (
-            set() if call.may_write else WRITING
-        )
-        result["tools"] = [one for one in result["tools"] if one["name"] not in hidden]
+        sets = {"core": CORE, "memgpt": MEMGPT}
+        shown = sets.get(call.tools, set(TOOLS) - MEMGPT | CORE)
+        shown = shown if call.may_write else shown - WRITING
+        result["tools"] = [one for one in result["tools"] if one["name"] in shown]
         if call.caller.spaces is not None and len(call.caller.spaces) == 1:
             for one in result["tools"]:
                 one["inputSchema"]["properties"].pop("space", None)

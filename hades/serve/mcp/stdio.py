@@ -24,7 +24,7 @@ from hades.settings import load_settings
 
 
 def serve_memory(
-    memory: str | Path, space: str | None, *, read_only: bool, core_only: bool = False
+    memory: str | Path, space: str | None, *, read_only: bool, tools: str = "all"
 ) -> None:
     """Serve a memory file, made when there is none; a named space is then the only one."""
     settings = load_settings()
@@ -38,7 +38,7 @@ def serve_memory(
         None if space is None else frozenset({space}),
     )
     try:
-        run(_serve(AgentCall(executor, caller, space or settings.space, core_only)))
+        run(_serve(AgentCall(executor, caller, space or settings.space, tools)))
     finally:
         executor.close()
 

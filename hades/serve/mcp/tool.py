@@ -44,6 +44,8 @@ _NOT_SHOWN = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum"
 TOOLS: dict[str, Tool] = {}
 CORE: set[str] = set()
 """What an agent needs; `--tools core` shows these alone."""
+MEMGPT: set[str] = set()
+"""What `--tools memgpt` shows, and nothing else does."""
 WRITING: set[str] = set()
 
 Function = TypeVar("Function", bound=Callable[..., Awaitable[CallToolResult]])
@@ -51,7 +53,11 @@ Answering = TypeVar("Answering", bound=Callable[[AgentCall, Any], CallToolResult
 
 
 def tool(
-    *shared: str, core: bool = False, writes: bool = False, destroys: bool = False
+    *shared: str,
+    core: bool = False,
+    memgpt: bool = False,
+    writes: bool = False,
+    destroys: bool = False,
 ) -> Callable[[Function], Function]:
     """Make a function a tool, with the shared arguments named. Its docstring is for models.
 
@@ -75,6 +81,8 @@ def tool(
         TOOLS[name] = made.model_copy(update={"parameters": schema})
         if core:
             CORE.add(name)
+        if memgpt:
+            MEMGPT.add(name)
         if writes:
             WRITING.add(name)
         return function

@@ -1,0 +1,151 @@
+"""A question within a budget by sections, and core blocks."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from context.test_tokens import hostile_text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from making import remember_story
+
+import hades
+from hades.context.tokens import token_family
+from hades.domain.graph import Reason
+from hades.domain.times import to_micros
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> hades.Memory:
+    memory = hades.open(tmp_path_factory.mktemp("story") / "m.hades")
+    remember_story(memory)
+    memory.remember(
+        "manual", "\n\n".join(f"Chapter {n}. Bug Y is in part {n}." for n in range(900))
+    )
+    memory.index()
+    memory.warm()
+    return memory
+
+
+def test_each_section_has_its_share(story: hades.Memory) -> None:
+    found = story.retrieve_within_budget("What about approach X and Bug Y?", max_tokens=2_000)
+    sections = {one.name: one for one in found.sections}
+    assert list(sections) == ["latest", "summaries", "details"]
+    latest = {one.cite: one.text for one in sections["latest"].items}
+    assert "bugs/bug_y@2" in latest
+    assert "data layer was refactored" in latest["bugs/bug_y@2"]
+    assert {one.why for one in sections["details"].items} >= {"recent"}
+    assert sections["summaries"].items == ()
+    assert Reason.NO_HIERARCHY in {one.reason for one in found.reasons}
+    assert all(one.used <= one.allowed for one in found.sections)
+    assert found.reserve == 200
+    assert found.tokens == token_family().count([found.text])[0] <= 1_800
+    assert "Latest states:\n\n[1] " in found.text
+    assert "] bugs/bug_y@1, 2024-01-10 to 2024-02-20 (" in found.text
+
+
+def test_a_question_of_status_wants_no_summaries(story: hades.Memory) -> None:
+    found = story.retrieve_within_budget("What is the current status of approach X?")
+    assert found.level == 0
+    assert str(found.reasons[-1]) == "summaries: switched_off (a question of status)"
+
+
+def test_summaries_are_those_of_the_level_and_the_time(path: Path) -> None:
+    memory = hades.open(path, clock=lambda: to_micros(datetime(2024, 3, 5, tzinfo=UTC)))
+    remember_story(memory)
+    for name, text, end in [
+        ("2024-01", "January: approach X was rejected.", "2024-02-01"),
+        ("2024-02", "February: Bug Y was fixed.", "2024-03-01"),
+        ("2024-W08", "Week 8: the data layer.", "2024-02-26"),
+        ("2024-02-20", "The day Bug Y was fixed.", "2024-02-21"),
+    ]:
+        memory.remember(f"summary/{name}", text, kind="document", valid_from=end)
+
+    def cited(question: str) -> list[str]:
+        found = memory.retrieve_within_budget(question)
+        (section,) = [one for one in found.sections if one.name == "summaries"]
+        return [one.cite for one in section.items]
+
+    february = ["summary/2024-02@1"]
+    assert cited("Give me an overview of the project.") == [*february, "summary/2024-01@1"]
+    assert cited("Give me an overview of last month.") == february
+    assert cited("Who said that the soup was good?") == ["summary/2024-W08@1"]
+
+
+@settings(max_examples=25)
+@given(
+    question=hostile_text.map(lambda text: text.replace("\ud800", "?") + " Bug Y"),
+    most=st.integers(200, 3_000),
+    name=st.sampled_from(["minilm", "cl100k", "o200k", "claude", "llama3", "qwen"]),
+    latest=st.floats(0, 1),
+)
+def test_the_budget_holds(
+    story: hades.Memory, question: str, most: int, name: str, latest: float
+) -> None:
+    found = story.retrieve_within_budget(
+        question, max_tokens=most, tokens=name, sections={"latest": latest}
+    )
+    used = token_family(name).count([found.text])[0]
+    assert used <= found.max_tokens - found.reserve
+    assert all(0 <= one.used <= one.allowed for one in found.sections)
+
+
+def test_what_is_wrong_is_said_in_a_sentence(story: hades.Memory) -> None:
+    for options, sentence in [
+        ({"sections": {"lates": 1}}, "There is no section 'lates'"),
+        ({"sections": {"latest": 2}}, "The share of latest is a number from 0 to 1, not 2"),
+        ({"sections": {"latest": 1, "reserve": 0.5}}, "more than 1 together"),
+        ({"tokens": "file:/etc/passwd"}, "It is not known how"),
+        ({"max_tokens": 10}, "The budget is a whole number from 200 on"),
+    ]:
+        with pytest.raises(hades.InvalidInput, match=sentence):
+            story.retrieve_within_budget("Why?", **options)
+
+
+def test_core_blocks_have_versions_and_limits(memory: hades.Memory) -> None:
+    assert memory.core_append("human", "Ann likes tea.").text == "Ann likes tea."
+    block = memory.core_append("human", "She runs the light house.")
+    assert (block.text, block.version) == ("Ann likes tea.\nShe runs the light house.", 2)
+    assert memory.core_replace("human", "tea", "coffee").text.startswith("Ann likes coffee.")
+    assert memory.get("core/human", 1).content == "Ann likes tea."
+    with pytest.raises(hades.InvalidInput, match="does not have that text"):
+        memory.core_replace("human", "milk", "water")
+    with pytest.raises(hades.NotFound):
+        memory.core_replace("persona", "a", "b")
+    about = {"limit": 8, "description": "Who I am.", "pinned": False}
+    memory.remember("core/persona", "A quiet helper.", metadata=about)
+    with pytest.raises(hades.InvalidInput, match="would have 9 tokens of 8"):
+        memory.core_append("persona", "It never shouts.")
+    human, persona = memory.core()
+    assert (human.name, human.limit, human.pinned) == ("human", 500, True)
+    assert (persona.text, persona.tokens, persona.limit) == ("A quiet helper.", 5, 8)
+    assert (persona.pinned, persona.description) == (False, "Who I am.")
+    assert memory.core("human") == [human]
+
+
+def test_two_writers_lose_no_line(path: Path) -> None:
+    def write(who: str) -> None:
+        with hades.open(path) as memory:
+            for number in range(20):
+                memory.core_append("log", f"{who}{number}")
+
+    hades.open(path).close()
+    writers = [threading.Thread(target=write, args=(who,)) for who in "ab"]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    with hades.open(path) as memory:
+        (block,) = memory.core("log")
+    assert sorted(block.text.split()) == sorted(f"{who}{n}" for who in "ab" for n in range(20))
+
+
+def test_topics_of_one_kind(memory: hades.Memory) -> None:
+    memory.remember("talk", "user: hello", kind="conversation")
+    memory.remember("note", "hello")
+    assert [one.name for one in memory.topics(kind="conversation")] == ["talk"]
+    with pytest.raises(hades.InvalidInput, match="There is no kind 'talk'"):
+        memory.topics(kind="talk")
