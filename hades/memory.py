@@ -336,6 +336,7 @@ class Memory(View):
     import_ = op.maintenance.import_
     backup = op.maintenance.backup
     restore = op.maintenance.restore
+    archive = op.tiers.archive
 
     def __init__(
         self,

@@ -81,6 +81,11 @@ class Settings(BaseModel):
         description="Megabytes of memory one process may hold for the indexes of a memory in "
         "PostgreSQL. Of a larger one it reads the part a question needs, some 60 MB.",
     )
+    archive: str | None = Field(
+        None,
+        description="Where `hades archive` puts old texts, the first time: a folder, s3://…, "
+        "gs://… or az://… (the extra `archive`). Default: a folder beside the memory file.",
+    )
     cache: Path | None = Field(
         None,
         description="The folder of what can be made again: memories of question sets. "

@@ -226,3 +226,4 @@ class Reason(StrEnum):
     NOT_INDEXED = "not_indexed"
     ENCODER_FAILED = "encoder_failed"
     CUT_QUESTION = "cut_question"
+    ARCHIVE_LOST = "archive_lost"

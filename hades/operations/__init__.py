@@ -15,6 +15,7 @@ from hades.operations import (
     questions,
     sources,
     states,
+    tiers,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "questions",
     "sources",
     "states",
+    "tiers",
 ]

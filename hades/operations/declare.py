@@ -56,6 +56,8 @@ class Param:
     choices: tuple[str, ...] = ()
     json: bool = False
     """On the command line it is written as JSON."""
+    local: bool = False
+    """A server does not take it from its callers: it names a place on the server's machine."""
 
 
 @dataclass(frozen=True, slots=True)

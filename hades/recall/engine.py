@@ -41,6 +41,7 @@ from hades.recall.run import Clock, Run, Stage
 from hades.recall.search import Finder, Where
 from hades.recall.signals import scaled
 from hades.recall.time_asked import TimeAsked, time_asked
+from hades.store.archive import LOST
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -71,7 +72,25 @@ class RecallEngine:
         on_progress: Progress | None,
         clock: Clock = time.perf_counter,
     ) -> Recall:
-        """The answer object for a question."""
+        """The answer object for a question; without what the archive lost."""
+        asked = (question, budget, mode, plan, on_progress, clock)
+        try:
+            return self._recall(where, *asked)
+        except LOST as error:
+            found = self._recall(replace(where, archived=False), *asked)
+            note = Note(Reason.ARCHIVE_LOST, "open", str(error))
+            return replace(found, reasons=(note, *found.reasons))
+
+    def _recall(
+        self,
+        where: Where,
+        question: str,
+        budget: int | None,
+        mode: str | None,
+        plan: Plan | Mapping[str, Any] | None,
+        on_progress: Progress | None,
+        clock: Clock,
+    ) -> Recall:
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
         intent, evidence = read_intent(asked)
         relation = relations.relation_asked(self._store, where, asked)
@@ -229,6 +248,9 @@ class RecallEngine:
             mask = graph.visible | earlier if earlier.any() else graph.visible
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
+            if not where.archived:
+                gone = self._store.chunks.archived(where.as_of)
+                mask = mask & ~np.isin(indexes.chunks["id"], gone)
             yield QueryContext(
                 *(self._store, where.space, where.as_of, indexes, terms, graph, mask, topics),
                 edges=edges,

@@ -1,0 +1,135 @@
+"""Tiers: where what is remembered lies, from memory to the archive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.rules import clean_name, clean_number
+from hades.domain.times import TimeLike, parse_time, to_micros
+from hades.errors import InvalidInput
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import NUMBER_AT_MOST, TopicGlob
+from hades.store.owed import REWRITE, owe
+from hades.store.records import Progress
+
+if TYPE_CHECKING:
+    from hades.memory import Memory
+
+_UNITS = {"d": "days", "w": "weeks", "m": "months", "y": "years"}
+
+
+@operation("POST", "/archive", role=Role.ADMIN, command="archive", whole_memory=True, long=True)
+def archive(
+    memory: Memory,
+    *,
+    older_than: Annotated[
+        TimeLike,
+        Param(
+            "An age as 180d, 12w, 6m or 1y, or a time: what was recorded and held since before.",
+            flag="--older-than",
+            characters=100,
+        ),
+    ] = "180d",
+    keep_versions: Annotated[
+        int,
+        Param(
+            "The last so many versions of a topic stay.",
+            flag="--keep-versions",
+            least=1,
+            most=NUMBER_AT_MOST,
+        ),
+    ] = 10,
+    glob: TopicGlob = None,
+    to: Annotated[
+        str | None,
+        Param("A folder, s3://…, gs://… or az://…; it is remembered.", flag="--to", local=True),
+    ] = None,
+    restore: Annotated[
+        bool, Param("Bring everything home into the store instead.", flag="--restore")
+    ] = False,
+    dry_run: Annotated[bool, Param("Only count.", flag="--dry-run")] = False,
+    on_progress: Progress | None = None,
+) -> dict[str, int]:
+    """Move the texts of old versions out of the store, compressed; how many states and bytes.
+
+    They come back by themselves whenever somebody reads them. What is latest or current never
+    goes, nor what is still to be indexed (`not_indexed`: run `hades index`). It can be stopped
+    at any moment and called again. The place is `to` or the setting `archive`, else a folder
+    beside the file; the memory remembers it. `restore` brings all home, of topics like `glob`.
+    """
+    clean_number(keep_versions, "keep_versions", least=1)
+    if glob is not None:
+        clean_name(glob, "pattern")
+    memory._require_space()
+    if restore:
+        return _bring_home(memory, glob, dry_run, on_progress)
+    before = to_micros(parse_time(_ago(older_than), memory._store.now()))
+    topics, space = memory._store.topics, memory._space_id
+    found = topics.to_archive(space, glob, before, keep_versions)
+    done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0}
+    done["not_indexed"] = memory.pending
+    if dry_run:
+        counted = [length for versions in found.values() for length in versions.values()]
+        return {**done, "states": len(counted), "bytes": sum(counted)}
+    if to is not None or found:
+        with memory._write("archive") as write:
+            write.logged = False
+            topics.archive.use(to or _set_place())
+    for number, (topic, versions) in enumerate(found.items()):
+        if on_progress is not None:
+            on_progress("archiving topics", number, len(found))
+        for run in topics.runs(space, topic, versions):
+            with memory._store.transaction():
+                name, data = topics.archive.note(run)
+            with memory._write("archive") as write:
+                write.subject = run.topic << 3
+                write.cancelled = not topics.archive.move(topics, run, name, data)
+            if not write.cancelled:
+                done["states"] += len(run.contents)
+                done["bytes"] += sum(versions[one] for one in run.contents)
+                done["objects"] += 1
+                done["archived_bytes"] += len(data)
+    return _finished(memory, done)
+
+
+def _bring_home(
+    memory: Memory, glob: str | None, dry_run: bool, on_progress: Progress | None
+) -> dict[str, int]:
+    topics, done = memory._store.topics, {"states": 0, "objects": 0}
+    objects = topics.archived_objects(memory._space_id, glob)
+    if dry_run:
+        return {"states": sum(objects.values()), "objects": len(objects)}
+    for number, name in enumerate(objects):
+        if on_progress is not None:
+            on_progress("bringing home", number, len(objects))
+        with memory._write("archive"):
+            done["states"] += topics.archive.bring_home(topics, name)
+        done["objects"] += 1
+    return _finished(memory, done)
+
+
+def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
+    """Give back the room in the file, and remove objects nobody needs."""
+    if done["objects"]:
+        with memory._store.transaction():
+            owe(memory._store.database, REWRITE)
+    memory._finish_owed()
+    return done
+
+
+def _ago(older_than: TimeLike) -> TimeLike:
+    """`180d` as `180 days ago`; anything else is a time."""
+    if not isinstance(older_than, str) or not older_than[:-1].strip().isdigit():
+        return older_than
+    unit = _UNITS.get(older_than[-1].lower())
+    if unit is None:
+        if older_than.strip().isdigit() and len(older_than.strip()) == 4:
+            return older_than  # a year
+        raise InvalidInput(f"Say how old: 180d, 12w, 6m or 1y, or a time, not {older_than!r}.")
+    return f"{older_than[:-1].strip()} {unit} ago"
+
+
+def _set_place() -> str | None:
+    from hades.settings import load_settings
+
+    return load_settings().archive
