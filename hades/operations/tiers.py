@@ -9,7 +9,7 @@ from hades.domain.times import TimeLike, parse_time, to_micros
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import NUMBER_AT_MOST, TopicGlob
-from hades.store.owed import REWRITE, owe
+from hades.store.owed import LOG, REWRITE, owe
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
     """Give back the room in the file, and remove objects nobody needs."""
     if done["objects"]:
         with memory._store.transaction():
-            owe(memory._store.database, REWRITE)
+            owe(memory._store.database, REWRITE, LOG)
     memory._finish_owed()
     return done
 

@@ -291,7 +291,6 @@ class Topics:
         if current is not None and current.encoding is None:
             current = None  # forgotten
         content = None if draft.content is None else draft.content.encode()
-        before = None
         is_latest = latest is None or valid_from >= latest.valid_from
         if content is None:
             # Forgetting now also withdraws what is planned; forgetting as of a day in the
@@ -301,18 +300,15 @@ class Topics:
                 plans, is_latest = self._withdraw_plans(write, topic_id, valid_from), True
             if current is None and not plans:
                 raise self._missing(space, topic)
-        elif current is not None:
-            before = self._content(topic, current)
-            if before == content:
-                state = _state(topic, current, before)
-                if _says_nothing_new(state, draft):
-                    return state, False
+        elif current is not None and current.digest == digest_of(topic, current.version, content):
+            state = _state(topic, current, content)
+            if _says_nothing_new(state, draft):
+                return state, False
         topic_id = topic_id or self._new_topic(space, topic)
         parent = latest
         if latest is not None and latest.version != versions:
             parent = self._row(_PARENT, topic_id, versions)
-        old = before if parent is current else None
-        encoding, depth, body = self._encode(topic, content, parent, old)
+        encoding, depth, body = self._encode(topic, content, parent)
         row = _drafted(draft)._replace(
             topic=topic_id,
             version=versions + 1,
@@ -385,9 +381,9 @@ class Topics:
         return following
 
     def _encode(
-        self, topic: str, content: bytes | None, parent: _StateRow | None, old: bytes | None
+        self, topic: str, content: bytes | None, parent: _StateRow | None
     ) -> tuple[int | None, int, bytes | None]:
-        """How to store a content: (encoding, depth, body). `old` is the parent's, if known."""
+        """How to store a content: (encoding, depth, body)."""
         if content is None:
             return None, 0, None
         if parent is None or parent.encoding is None or parent.object is not None:
@@ -395,7 +391,7 @@ class Topics:
         if parent is None or parent.depth + 1 >= WHOLE_EVERY:
             encoding, body = pack(content, None)
             return encoding, 0, body
-        encoding, body = pack(content, self._content(topic, parent) if old is None else old)
+        encoding, body = pack(content, self._content(topic, parent))
         return encoding, parent.depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0, body
 
     # The archive
