@@ -43,6 +43,7 @@ from hades.domain.graph import (
     Resolution,
 )
 from hades.domain.proposal import Proposal
+from hades.domain.tiers import Tier
 from hades.domain.times import AsOf
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -115,6 +116,7 @@ __all__ = [
     "Subgraph",
     "SubgraphEdge",
     "SubgraphNode",
+    "Tier",
     "TimeKind",
     "TimeWords",
     "Topic",

@@ -84,6 +84,7 @@ class View:
     log = op.maintenance.log
     check = op.maintenance.check
     export = op.maintenance.export
+    tiers = op.tiers.tiers
 
     def __init__(
         self,
@@ -410,6 +411,10 @@ class Memory(View):
             from hades.index.array_store import drop_files
 
             gone = drop_files(self._store.index_folder)
+        if self._store.index_folder.exists() or "://" in self._store.database.place:
+            from hades.recall.answer_cache import forget_shared
+
+            gone = forget_shared(self._store) and gone
         for engine in self._engines.values():
             engine.forget()
         return gone

@@ -26,6 +26,7 @@ from hades.domain.graph import (
 from hades.domain.names import one_line, own_heading
 from hades.domain.proposal import Proposal
 from hades.domain.statement import statement
+from hades.domain.tiers import Tier
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.ingest.summary import Summary
 from hades.store.records import Problem
@@ -168,6 +169,14 @@ neighbours = _listed(
     *("name=node.name", "kind=node.kind", "hops"),
     ("score", lambda one: f"{one.score:.3f}"),
     ("by way of", lambda one: " ".join(str(one.path).split())),
+)
+tiers = _listed(
+    "",
+    *("tier=name", "where"),
+    ("items", lambda one: "" if one.items is None else f"{one.items:,}"),
+    ("bytes", lambda one: "" if one.bytes is None else f"{one.bytes:,}"),
+    ("at most", lambda one: "" if one.bound is None else f"{one.bound:,}"),
+    ("hits", lambda one: "" if one.hit_rate is None else f"{one.hit_rate:.0%}"),
 )
 proposals = _listed(
     "nothing waits for approval",
@@ -335,6 +344,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Proposal: proposals,
         Path: answers.paths,
         Neighbour: neighbours,
+        Tier: tiers,
     }
     single: dict[Any, Show] = {
         State: state,

@@ -48,6 +48,9 @@ class GraphCache:
         self.uses = {"kept": 0, "repaired": 0, "made": 0}
         """How often a question found its graph kept, had it repaired, had it built anew."""
 
+    def __len__(self) -> int:
+        return len(self._kept)
+
     def catch_up(self, indexes: Indexes, on_progress: Progress | None = None) -> None:
         """Read what was written since."""
         changed = self.tables.catch_up(indexes.chunks["id"], on_progress)
@@ -87,7 +90,7 @@ class GraphCache:
                 self._save(graph)
         while len(self._kept) >= KEPT:
             self._kept.pop(next(iter(self._kept)))
-        self._kept[key] = (graph, self._holds_until(valid), None)
+        self._kept[key] = (graph, self.holds_until(valid), None)
         return graph
 
     def _in_proportion(self, graph: GraphView) -> GraphView:
@@ -130,7 +133,8 @@ class GraphCache:
         chunk, topic, ordinal, turn = np.array(rows, np.int64).reshape(-1, 4).T
         return chunk, topic, ordinal, turn.astype(np.bool_)
 
-    def _holds_until(self, valid: int) -> int:
+    def holds_until(self, valid: int) -> int:
+        """The next moment at which an edge begins or ends."""
         edges = self.tables["edges"]
         turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
         later = turns[turns > valid]

@@ -113,14 +113,15 @@ def recall(
     """
     clean_number(budget, "budget", least=50)
     where = view._where(tag, kind, glob, since, until)
-    view._ready(question, on_progress, degrades=True)
-    return view._engine.recall(
-        where,
-        question,
-        budget=budget,
-        mode=mode,
-        plan=plan,
-        on_progress=on_progress,
+    engine = view._engine
+    # A kept answer is a use of what it holds as a new one is: whatever counts uses, counts here.
+    return engine.answers.answer(
+        (where, question, budget, mode, plan, *engine.answered_by),
+        lambda: engine.recall(
+            where, question, budget=budget, mode=mode, plan=plan, on_progress=on_progress
+        ),
+        ready=lambda: view._ready(question, on_progress, degrades=True),
+        holds_until=lambda: engine.holds_until(where),
     )
 
 

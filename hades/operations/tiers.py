@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.rules import clean_name, clean_number
+from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, parse_time, to_micros
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
@@ -13,7 +14,7 @@ from hades.store.owed import LOG, REWRITE, owe
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
-    from hades.memory import Memory
+    from hades.memory import Memory, View
 
 _UNITS = {"d": "days", "w": "weeks", "m": "months", "y": "years"}
 
@@ -90,6 +91,17 @@ def archive(
                 done["objects"] += 1
                 done["archived_bytes"] += len(data)
     return _finished(memory, done)
+
+
+@operation("GET", "/tiers", command="tiers")
+def tiers(view: View) -> list[Tier]:
+    """Where answers and texts lie, from this process's memory to the archive.
+
+    Of each tier its size, its bound, and how often it had what was looked for. Nothing is
+    loaded for it: a process that was asked nothing yet has nothing in memory.
+    """
+    engines = list(view._engines.values())
+    return [*(tier for engine in engines for tier in engine.tiers()), *view._store.tiers()]
 
 
 def _bring_home(

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -19,12 +20,14 @@ import numpy as np
 
 from hades.domain.answer import Intent, Mode, Note, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
-from hades.domain.times import from_micros
+from hades.domain.tiers import Tier
+from hades.domain.times import FOREVER, from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Floats
 from hades.models.encoder import wait_until_loaded
 from hades.recall import answering, beaming, relations, retrieve
+from hades.recall.answer_cache import AnswerCache, open_shared
 from hades.recall.features import FEATURES
 from hades.recall.intent import (
     PLANNING_PASSAGES,
@@ -41,6 +44,7 @@ from hades.recall.run import Clock, Run, Stage
 from hades.recall.search import Finder, Where
 from hades.recall.signals import scaled
 from hades.recall.time_asked import TimeAsked, time_asked
+from hades.settings import load_settings
 from hades.store.archive import LOST
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -60,6 +64,12 @@ class RecallEngine:
         self._store = store
         self.finder = Finder(store, encoder)
         self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
+        weights = b"".join(one.tobytes() for one in self.ranker.weights.values())
+        self.answered_by = (encoder, blake2b(weights, digest_size=8).hexdigest())
+        """What an answer depends on beside the memory and the question."""
+        settings = load_settings()
+        shared = open_shared(settings.redis_url)
+        self.answers = AnswerCache(store, settings.answer_cache_mb << 20, shared)
 
     def recall(
         self,
@@ -257,14 +267,43 @@ class RecallEngine:
                 encoder=self.finder.encoder.model,
             )
 
+    def holds_until(self, where: Where) -> int:
+        """Until when an answer that was just given holds, while nothing is written."""
+        if where.as_of.valid is not None:
+            return FOREVER
+        if not {"indexes", "graphs"} <= self.finder.__dict__.keys():
+            return 0  # only an excerpt was read
+        indexes, graphs = self.finder.indexes, self.finder.graphs
+        valid, _ = indexes.moment(where.as_of)
+        return min(indexes.holds_until(where.space, where.as_of), graphs.holds_until(valid))
+
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often what is kept was used again; loads nothing. By cache, by outcome."""
         graphs = self.finder.__dict__.get("graphs")
-        return {"graph": dict(graphs.uses) if graphs else {}, **self._store.cache_uses()}
+        kept = {
+            "graph": dict(graphs.uses) if graphs is not None else {},
+            "answers": dict(self.answers.uses),
+        }
+        return {**kept, **self._store.cache_uses()}
+
+    def tiers(self) -> list[Tier]:
+        """What this process keeps of answers and graphs; loads nothing."""
+        answers, uses = self.answers, self.answers.uses
+        held = (len(answers), answers.bytes, answers.bound)
+        found = [Tier("answers", "memory", *held, uses["kept"], uses["shared"] + uses["made"])]
+        if answers.shared is not None:
+            shared = {"hits": uses["shared"], "misses": uses["made"]}
+            found.append(Tier("shared answers", "redis", **shared))
+        graphs = self.finder.__dict__.get("graphs")
+        if graphs is not None:
+            kept, *others = graphs.uses.values()
+            found.append(Tier("graphs", "memory", len(graphs), hits=kept, misses=sum(others)))
+        return found
 
     def forget(self) -> None:
-        """Let go of the arrays: their files are gone."""
+        """Let go of the arrays: their files are gone. And of answers: something was purged."""
         self.finder.forget()
+        self.answers.forget()
 
 
 UNHURRIED = Plan(

@@ -55,7 +55,7 @@ class DamagedObject(Corrupt):
 LOST = (LostObject, DamagedObject)
 
 
-class Run(NamedTuple):
+class VersionRun(NamedTuple):
     """Consecutive versions of a topic that go into one object."""
 
     topic: int
@@ -172,6 +172,13 @@ class Archive:
         """How many objects are kept in memory, and their bytes."""
         return len(self._kept), self._kept_bytes
 
+    def size(self) -> int | None:
+        """The bytes of all objects; None where nobody can say now."""
+        try:
+            return self._objects().size(f"{self._database.meta(ARCHIVE_ID)}/")
+        except Unavailable:
+            return None
+
     def problems(self) -> list[Problem]:
         """Every object that is missing or damaged; all of them are read."""
         found = []
@@ -190,7 +197,7 @@ class Archive:
 
     # Writing; each inside a write of its own
 
-    def note(self, run: Run) -> tuple[str, bytes]:
+    def note(self, run: VersionRun) -> tuple[str, bytes]:
         """The object of a run, which from now on is owed to be removed until it is needed."""
         data = _packed(run.contents)
         versions = f"{min(run.contents)}-{max(run.contents)}"
@@ -198,7 +205,7 @@ class Archive:
         owe(self._database, ARCHIVE + name)
         return name, data
 
-    def move(self, topics: Topics, run: Run, name: str, data: bytes) -> bool:
+    def move(self, topics: Topics, run: VersionRun, name: str, data: bytes) -> bool:
         """Move a run out of the store; False when it is no longer there as it was."""
         database, (first, last) = self._database, (min(run.contents), max(run.contents))
         states = database.column(

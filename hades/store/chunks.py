@@ -340,6 +340,11 @@ class Chunks:
             there = (state for state in states if state in found)
             yield from ((row, found[state]) for state in there for row in of_state[state])
 
+    @property
+    def kept(self) -> list[str]:
+        """The contents that are kept decoded."""
+        return list(self._kept.values())
+
     def forget_contents(self) -> None:
         """Let go of decoded contents: something was purged."""
         self._kept = {}

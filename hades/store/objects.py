@@ -38,6 +38,9 @@ class Objects(Protocol):
     def remove(self, start: str) -> None:
         """Remove all objects whose names begin so: one, or a folder's with a / at the end."""
 
+    def size(self, start: str) -> int:
+        """The bytes of all objects below a folder."""
+
 
 def open_objects(place: str) -> Objects:
     """The objects at a place: a folder, `file:///…`, `s3://…`, `gs://…` or `az://…`."""
@@ -81,7 +84,13 @@ class _Folder:
     def remove(self, start: str) -> None:
         path = self._root / start
         with self._reached(), suppress(FileNotFoundError, NotADirectoryError):
+            for left in path.parent.glob(f".{path.name}.*.draft"):  # by a killed process
+                shutil.rmtree(left)
             shutil.rmtree(path) if start.endswith("/") else path.unlink()
+
+    def size(self, start: str) -> int:
+        with self._reached():
+            return sum(one.stat().st_size for one in (self._root / start).rglob("*.xz"))
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -128,6 +137,11 @@ class _Bucket:
                 return
             for page in self._obstore.list(self._store, prefix=start):
                 self._obstore.delete(self._store, [one["path"] for one in page])
+
+    def size(self, start: str) -> int:
+        with self._reached():
+            pages = self._obstore.list(self._store, prefix=start)
+            return sum(one["size"] for page in pages for one in page)
 
     @contextmanager
     def _reached(self) -> Iterator[None]:

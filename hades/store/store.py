@@ -9,11 +9,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, Clock
 from hades.domain.topics import Change
 from hades.errors import Corrupt, Denied, InvalidInput
 from hades.store import check, dump, owed, purge, spaces
-from hades.store.archive import LOST, OWN_FACTS
+from hades.store.archive import KEPT_BYTES_AT_MOST, LOST, OWN_FACTS
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
 from hades.store.clocks import clock_problems
@@ -102,6 +103,26 @@ class Store:
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often a text that is kept unpacked was read again, or had to be unpacked."""
         return {"texts": self.chunks.content_uses}
+
+    def kept_tiers(self) -> list[Tier]:
+        """Texts that this process keeps unpacked, and of the archive."""
+        texts, archive = self.chunks.kept, self.topics.archive
+        uses = self.chunks.content_uses.values()
+        held = (*archive.kept, KEPT_BYTES_AT_MOST)
+        return [
+            Tier("texts", "memory", len(texts), sum(map(len, texts)), None, *uses),
+            Tier("archived texts", "memory", *held, *archive.uses.values()),
+        ]
+
+    def tiers(self) -> list[Tier]:
+        """The same, then the store itself and its archive."""
+        archived = self.database.value("SELECT count(*) FROM archived")
+        stored = self.database.value("SELECT count(*) FROM states") - archived
+        found = [*self.kept_tiers(), Tier("store", "store", stored, self.database.size())]
+        if archived:
+            archive = self.topics.archive
+            found.append(Tier("archive", archive.place() or "", archived, archive.size()))
+        return found
 
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""

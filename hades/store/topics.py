@@ -18,7 +18,7 @@ from hades.domain.times import FOREVER, NOW, AsOf, from_micros, from_micros_or_n
 from hades.domain.topics import DEFAULT_IMPORTANCE, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
 from hades.store.archive import BYTES_AT_MOST as OBJECT_BYTES_AT_MOST
-from hades.store.archive import LOST, VERSIONS_AT_MOST, Archive, Run
+from hades.store.archive import LOST, VERSIONS_AT_MOST, Archive, VersionRun
 from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.faults import digest_of, intact
@@ -433,16 +433,16 @@ class Topics:
             if name is not None:
                 record["body"] = self.archive.content(name, record["version"])
 
-    def runs(self, space: int, topic: str, versions: Iterable[int]) -> Iterator[Run]:
+    def runs(self, space: int, topic: str, versions: Iterable[int]) -> Iterator[VersionRun]:
         """The contents of versions, as they go into objects."""
         wanted, number = set(versions), self.id(space, topic)
-        run = Run(number, {})
+        run = VersionRun(number, {})
         for state in self.history(space, topic, NOW, archived=False):
             size = sum(map(len, run.contents.values()))
             is_full = len(run.contents) == VERSIONS_AT_MOST or size >= OBJECT_BYTES_AT_MOST
             if run.contents and (is_full or state.version not in wanted):
                 yield run
-                run = Run(number, {})
+                run = VersionRun(number, {})
             if state.version in wanted:
                 run.contents[state.version] = state.content.encode()
         if run.contents:

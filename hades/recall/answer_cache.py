@@ -1,0 +1,248 @@
+"""Answers that are kept: the same question to the same memory is answered once.
+
+An answer is kept under everything it depends on: the memory, its change number, the space, the
+moment, the question with all that was said to it, the encoder, the ranker, and what the caller's
+role sees. So it is never stale: a write moves the number, and what was kept before is dropped.
+What depends on the clock is kept until the next moment at which something begins or ends, and
+where the question itself has a time in it, not at all.
+
+Answers lie in this process, and where `redis_url` is set also in Redis, for other processes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from hades import __version__
+from hades.domain.answer import Recall, StageReport
+from hades.domain.graph import Reason
+from hades.domain.plain import plain
+from hades.domain.rebuild import rebuild
+from hades.errors import HadesError
+from hades.settings import load_settings
+from hades.store.store import Store
+
+KEPT_S = 3600
+"""An answer is kept no longer: how fresh or how often used something is may then count anew."""
+BYTES_AT_MOST = 1 << 20
+"""Of one answer; a larger one is not kept."""
+TRIED_AGAIN_S = 30.0
+"""So long a Redis that did not answer is left alone."""
+_TIMEOUT_S = 0.2
+_UNFINISHED = {Reason.TIMEOUT, Reason.ENCODER_FAILED, Reason.ARCHIVE_LOST}
+"""The next time the answer may be a better one."""
+_log = logging.getLogger(__name__)
+
+
+class _Kept(NamedTuple):
+    packed: bytes
+    until: int
+    """In microseconds, by the memory's clock."""
+
+
+class AnswerCache:
+    """The kept answers of one memory, bounded in bytes."""
+
+    def __init__(self, store: Store, bytes_at_most: int, shared: SharedAnswers | None) -> None:
+        self._store, self.bound, self.shared = store, bytes_at_most, shared
+        self._lock = threading.Lock()
+        self._stand: tuple[str, int] = "", 0
+        self._kept: dict[str, _Kept] = {}
+        self.bytes = 0
+        self.uses = {"kept": 0, "shared": 0, "made": 0}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def answer(
+        self,
+        asked: tuple[Any, ...],
+        make: Callable[[], Recall],
+        *,
+        ready: Callable[[], object] = lambda: None,
+        holds_until: Callable[[], int],
+    ) -> Recall:
+        """The answer to what was asked: kept, or made and kept.
+
+        `ready` brings the memory up to date before one is made: an answer is only kept where
+        nothing was waiting.
+        """
+        begun = time.perf_counter()
+        stand, now = self._store.changefeed.stand(), self._store.now()
+        key = self._key(stand, asked)
+        found = None
+        if key is not None:
+            found = self._find(stand, key, now) or self._find_shared(stand, key, now)
+        if found is not None:
+            ms = 1000 * (time.perf_counter() - begun)
+            return replace(found, ms=ms, telemetry=(StageReport("cache", ms),))
+        ready()
+        stand = self._store.changefeed.stand()
+        made = make()
+        self.uses["made"] += 1
+        # Only where nothing was written meanwhile is it known what it was made of.
+        is_whole = not _UNFINISHED & {note.reason for note in made.reasons}
+        if made.time is None and is_whole and self._store.changefeed.stand() == stand:
+            until = min(holds_until(), now + KEPT_S * 1_000_000)
+            key = self._key(stand, asked)
+            if key is not None and until > now:
+                self._keep(stand, key, made, until)
+                if self.shared is not None:
+                    text = json.dumps({"until": until, "answer": plain(made)})
+                    self.shared.put(stand[0], key, text.encode())
+        return made
+
+    def forget(self) -> None:
+        """Drop all that is kept here: something was purged."""
+        with self._lock:
+            self._kept, self.bytes = {}, 0
+
+    def _key(self, stand: tuple[str, int], asked: tuple[Any, ...]) -> str | None:
+        """Under what an answer is kept; None: it is not."""
+        if not self.bound or self._store.in_transaction:
+            return None
+        seen = self._store.database.embedded  # a role that sees less has a mark of its own
+        parts = [__version__, *stand, seen, asked]
+        try:
+            text = json.dumps(plain(parts), sort_keys=True)
+        except (TypeError, ValueError, RecursionError):
+            return None  # whoever answers says what is wrong with it
+        return blake2b(text.encode(), digest_size=20).hexdigest()
+
+    def _find(self, stand: tuple[str, int], key: str, now: int) -> Recall | None:
+        with self._lock:
+            self._let_go_before(stand)
+            kept = self._kept.pop(key, None)
+            if kept is None:
+                return None
+            if kept.until <= now:
+                self.bytes -= len(kept.packed)
+                return None
+            self._kept[key] = kept  # used last
+        self.uses["kept"] += 1
+        found: Recall = pickle.loads(kept.packed)  # packed by this very process
+        return found
+
+    def _find_shared(self, stand: tuple[str, int], key: str, now: int) -> Recall | None:
+        text = None if self.shared is None else self.shared.get(stand[0], key)
+        if text is None:
+            return None
+        try:
+            read = json.loads(text)
+            if read["until"] <= now:
+                return None
+            found = rebuild(Recall, read["answer"])
+        except (HadesError, ValueError, TypeError, KeyError, RecursionError) as error:
+            _log.warning("an answer kept in Redis cannot be read, and is made anew: %s", error)
+            return None
+        self.uses["shared"] += 1
+        self._keep(stand, key, found, int(read["until"]))
+        return found
+
+    def _keep(self, stand: tuple[str, int], key: str, made: Recall, until: int) -> None:
+        packed = pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
+        if len(packed) > min(BYTES_AT_MOST, self.bound):
+            return
+        with self._lock:
+            self._let_go_before(stand)
+            if key not in self._kept:
+                self._kept[key] = _Kept(packed, until)
+                self.bytes += len(packed)
+            while self.bytes > self.bound:
+                self.bytes -= len(self._kept.pop(next(iter(self._kept))).packed)
+
+    def _let_go_before(self, stand: tuple[str, int]) -> None:
+        """What was kept of the memory as it was before is of no use; inside the lock."""
+        if stand != self._stand:
+            self._stand, self._kept, self.bytes = stand, {}, 0
+
+
+class SharedAnswers:
+    """Answers in Redis, for several processes; without it everything goes on.
+
+    What comes back from there may be anybody's: it is signed with the memory's own number,
+    which only those know who can read the memory, and read as JSON.
+    """
+
+    def __init__(self, url: str) -> None:
+        import redis
+
+        self._failed = (redis.RedisError, OSError)
+        self._redis: Any = redis.Redis.from_url(
+            url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S
+        )
+        self._off_until = 0.0
+
+    def get(self, generation: str, key: str) -> bytes | None:
+        """What is kept under a key, if it is what one of us put there."""
+        name = _prefix(generation) + key
+        value = self._call(lambda: self._redis.get(name))
+        found = None
+        if isinstance(value, bytes) and len(value) <= 4 * BYTES_AT_MOST:
+            found = value[32:] if value[:32] == _signed(generation, name, value[32:]) else None
+            if found is None:
+                self._call(lambda: self._redis.delete(name))
+        return found
+
+    def put(self, generation: str, key: str, value: bytes) -> None:
+        """Keep a value for a while."""
+        name = _prefix(generation) + key
+        if len(value) <= BYTES_AT_MOST:
+            signed = _signed(generation, name, value) + value
+            self._call(lambda: self._redis.set(name, signed, ex=KEPT_S))
+
+    def forget(self, generation: str) -> bool:
+        """Delete all that is kept of a memory; whether that could be done."""
+        self._off_until = 0.0  # what was purged has to go
+
+        def delete() -> bool:
+            for name in self._redis.scan_iter(match=_prefix(generation) + "*", count=500):
+                self._redis.delete(name)
+            return True
+
+        return bool(self._call(delete))
+
+    def _call(self, call: Callable[[], Any]) -> Any:
+        if time.monotonic() < self._off_until:
+            return None
+        try:
+            return call()
+        except self._failed as error:
+            self._off_until = time.monotonic() + TRIED_AGAIN_S
+            _log.warning("Redis does not answer (%s): going on without it for a while", error)
+            return None
+
+
+def open_shared(url: str | None) -> SharedAnswers | None:
+    """The answers in Redis; None: there is none, or its package is not installed."""
+    if url is None:
+        return None
+    try:
+        return SharedAnswers(url)
+    except (ImportError, ValueError) as error:
+        _log.warning("redis_url cannot be used (%s): install the extra `redis`, or mend it", error)
+        return None
+
+
+def forget_shared(store: Store) -> bool:
+    """Delete what Redis keeps of a memory, where there is one; whether that could be done."""
+    shared = open_shared(load_settings().redis_url)
+    return shared is None or shared.forget(store.changefeed.stand()[0])
+
+
+def _prefix(generation: str) -> str:
+    return f"hades:{blake2b(generation.encode(), digest_size=8).hexdigest()}:"
+
+
+def _signed(generation: str, name: str, value: bytes) -> bytes:
+    hashed = blake2b(f"{name}\0".encode(), key=generation.encode(), digest_size=32)
+    hashed.update(value)
+    return hashed.digest()
