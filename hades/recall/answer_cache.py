@@ -184,13 +184,13 @@ class SharedAnswers:
     def get(self, generation: str, key: str) -> bytes | None:
         """What is kept under a key, if it is what one of us put there."""
         name = _prefix(generation) + key
-        value = self._call(lambda: self._redis.get(name))
-        found = None
-        if isinstance(value, bytes) and len(value) <= 4 * BYTES_AT_MOST:
-            found = value[32:] if value[:32] == _signed(generation, name, value[32:]) else None
-            if found is None:
-                self._call(lambda: self._redis.delete(name))
-        return found
+        value = self._call(lambda: self._redis.getrange(name, 0, BYTES_AT_MOST + 32))
+        if not isinstance(value, bytes) or not value:
+            return None
+        if value[:32] == _signed(generation, name, value[32:]):
+            return value[32:]
+        self._call(lambda: self._redis.delete(name))
+        return None
 
     def put(self, generation: str, key: str, value: bytes) -> None:
         """Keep a value for a while."""

@@ -70,6 +70,7 @@ class Archive:
         self._lock = threading.Lock()
         self._kept: dict[str, dict[int, bytes]] = {}
         self._kept_bytes = 0
+        self._opened: tuple[str, Objects] | None = None
         self.uses = {"kept": 0, "read": 0}
         """How often an object was at hand (kept), or had to be read."""
 
@@ -109,7 +110,9 @@ class Archive:
         place = self.place()
         if place is None:
             raise Unavailable(f"This memory does not say where its archive is: {_FIND}.")
-        return open_objects(place)
+        if self._opened is None or self._opened[0] != place:
+            self._opened = place, open_objects(place)  # its connections are used again
+        return self._opened[1]
 
     # Reading
 

@@ -391,3 +391,20 @@ def test_object_storage_that_cannot_be_reached_is_named(
     assert grown.get("plan", version=3).tier == "store"
     with pytest.raises(hades.InvalidInput, match="gs://"):
         grown.archive(older_than="5d", to="ftp://elsewhere/texts")
+
+
+def test_a_server_archives_but_its_callers_choose_no_place(
+    grown: hades.Memory, path: Path, clock: HeldClock, server: Any
+) -> None:
+    before = _all(grown)
+    grown.close()
+    with server.serving(path, clock), hades.open(server.address) as client:
+        with pytest.raises(hades.InvalidInput):
+            client.archive(older_than="5d", to="/somewhere/else")
+        assert client.archive(older_than="5d", keep_versions=3)["states"] == 94
+        assert client.get("plan", version=3).tier == "archive"
+        assert _all(client) == before
+        tiers = {one.name: one for one in client.tiers()}
+        assert tiers["archive"].items == 94
+        assert tiers["archived texts"].bytes <= tiers["archived texts"].bound
+        assert client.archive(restore=True)["states"] == 94
