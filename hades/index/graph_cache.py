@@ -90,7 +90,7 @@ class GraphCache:
                 self._save(graph)
         while len(self._kept) >= KEPT:
             self._kept.pop(next(iter(self._kept)))
-        self._kept[key] = (graph, self.holds_until(valid), None)
+        self._kept[key] = (graph, self._holds_until(valid), None)
         return graph
 
     def _in_proportion(self, graph: GraphView) -> GraphView:
@@ -133,8 +133,7 @@ class GraphCache:
         chunk, topic, ordinal, turn = np.array(rows, np.int64).reshape(-1, 4).T
         return chunk, topic, ordinal, turn.astype(np.bool_)
 
-    def holds_until(self, valid: int) -> int:
-        """The next moment at which an edge begins or ends."""
+    def _holds_until(self, valid: int) -> int:
         edges = self.tables["edges"]
         turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
         later = turns[turns > valid]

@@ -155,11 +155,11 @@ class Indexes(Derived):
         self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
         return mask
 
-    def holds_until(self, space: int, as_of: AsOf) -> int:
-        """The next moment after one that is now at which a chunk comes or goes."""
-        self.visible(space, as_of)
-        kept = self._masks.get((space, 0, 0 if as_of.known is None else self.moment(as_of)[1]))
-        return 0 if kept is None else kept[1]
+    @property
+    def turns(self) -> Ints:
+        """The moments at which chunks come and go."""
+        rows = self._columns["presences"]
+        return np.concatenate([rows["valid_from"], rows["valid_to"]])
 
     def earlier(self, space: int, as_of: AsOf) -> Flags:
         """Chunks of earlier versions of the notes that are there: not what was forgotten.

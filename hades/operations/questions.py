@@ -121,7 +121,7 @@ def recall(
             where, question, budget=budget, mode=mode, plan=plan, on_progress=on_progress
         ),
         ready=lambda: view._ready(question, on_progress, degrades=True),
-        holds_until=lambda: engine.holds_until(where),
+        holds_until=lambda since: engine.holds_until(where, since),
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, parse_time, to_micros
-from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import NUMBER_AT_MOST, TopicGlob
 from hades.store.owed import LOG, REWRITE, owe
@@ -16,6 +16,7 @@ from hades.store.records import Progress
 if TYPE_CHECKING:
     from hades.memory import Memory, View
 
+_AGE = re.compile(r" *([0-9]+) *([dwmy]) *")
 _UNITS = {"d": "days", "w": "weeks", "m": "months", "y": "years"}
 
 
@@ -131,14 +132,8 @@ def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
 
 def _ago(older_than: TimeLike) -> TimeLike:
     """`180d` as `180 days ago`; anything else is a time."""
-    if not isinstance(older_than, str) or not older_than[:-1].strip().isdigit():
-        return older_than
-    unit = _UNITS.get(older_than[-1].lower())
-    if unit is None:
-        if older_than.strip().isdigit() and len(older_than.strip()) == 4:
-            return older_than  # a year
-        raise InvalidInput(f"Say how old: 180d, 12w, 6m or 1y, or a time, not {older_than!r}.")
-    return f"{older_than[:-1].strip()} {unit} ago"
+    age = _AGE.fullmatch(older_than) if isinstance(older_than, str) else None
+    return older_than if age is None else f"{age[1]} {_UNITS[age[2]]} ago"
 
 
 def _set_place() -> str | None:

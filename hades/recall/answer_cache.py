@@ -68,7 +68,7 @@ class AnswerCache:
         make: Callable[[], Recall],
         *,
         ready: Callable[[], object] = lambda: None,
-        holds_until: Callable[[], int],
+        holds_until: Callable[[int], int],
     ) -> Recall:
         """The answer to what was asked: kept, or made and kept.
 
@@ -91,7 +91,7 @@ class AnswerCache:
         # Only where nothing was written meanwhile is it known what it was made of.
         is_whole = not _UNFINISHED & {note.reason for note in made.reasons}
         if made.time is None and is_whole and self._store.changefeed.stand() == stand:
-            until = min(holds_until(), now + KEPT_S * 1_000_000)
+            until = min(holds_until(now), now + KEPT_S * 1_000_000)
             key = self._key(stand, asked)
             if key is not None and until > now:
                 self._keep(stand, key, made, until)

@@ -24,7 +24,7 @@ from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
-from hades.graph.arrays import Floats
+from hades.graph.arrays import Floats, Ints
 from hades.models.encoder import wait_until_loaded
 from hades.recall import answering, beaming, relations, retrieve
 from hades.recall.answer_cache import AnswerCache, open_shared
@@ -67,6 +67,8 @@ class RecallEngine:
         weights = b"".join(one.tobytes() for one in self.ranker.weights.values())
         self.answered_by = (encoder, blake2b(weights, digest_size=8).hexdigest())
         """What an answer depends on beside the memory and the question."""
+        self._turns: tuple[tuple[str, int], Ints] = ("", 0), np.zeros(0, np.int64)
+        """By memory and change: the moments to come at which something begins or ends."""
         settings = load_settings()
         shared = open_shared(settings.redis_url)
         self.answers = AnswerCache(store, settings.answer_cache_mb << 20, shared)
@@ -267,15 +269,22 @@ class RecallEngine:
                 encoder=self.finder.encoder.model,
             )
 
-    def holds_until(self, where: Where) -> int:
-        """Until when an answer that was just given holds, while nothing is written."""
+    def holds_until(self, where: Where, since: int) -> int:
+        """Until when an answer given since then holds, while nothing is written: the next moment
+        at which a passage, a planned state or an edge begins or ends."""
         if where.as_of.valid is not None:
             return FOREVER
         if not {"indexes", "graphs"} <= self.finder.__dict__.keys():
             return 0  # only an excerpt was read
-        indexes, graphs = self.finder.indexes, self.finder.graphs
-        valid, _ = indexes.moment(where.as_of)
-        return min(indexes.holds_until(where.space, where.as_of), graphs.holds_until(valid))
+        stand = self._store.changefeed.stand()
+        if self._turns[0] != stand:
+            edges = self.finder.graphs.tables["edges"]
+            planned = np.array(self._store.topics.planned(since), np.int64)
+            all_turns = [edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned]
+            self._turns = stand, np.unique(np.concatenate([one[one > since] for one in all_turns]))
+        turns = self._turns[1]
+        at = int(np.searchsorted(turns, since, side="right"))
+        return int(turns[at]) if at < len(turns) else FOREVER
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often what is kept was used again; loads nothing. By cache, by outcome."""

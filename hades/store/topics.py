@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from hades.domain.graph import NodeKind
@@ -259,6 +259,14 @@ class Topics:
             *(space, sorted(changes)),
         )
         return {change: (topic, version) for change, topic, version in rows}
+
+    def planned(self, after: int) -> Sequence[int]:
+        """When planned states come true."""
+        return self._database.column(
+            "SELECT DISTINCT s.valid_from FROM topics t JOIN states s ON s.topic = t.id "
+            "WHERE t.planned = 1 AND s.valid_from > ?",
+            after,
+        )
 
     def id(self, space: int, topic: str) -> int:
         """The number of a topic; NotFound when there is none."""

@@ -78,6 +78,12 @@ def test_time_ends_an_answer(billing: hades.Memory, clock: HeldClock) -> None:
     assert "Mira" in str(billing.ask(QUESTION))
     clock.tick(2 * 86_400)
     assert "Ola" in str(billing.ask(QUESTION))
+    billing.remember("billing", "It is run by Ola.", tags=["team"], valid_from="2024-01-05")
+    billing.remember("billing", "It is run by Ola.", tags=["core"], valid_from="2024-01-06")
+    clock.set("2024-01-05")
+    assert billing.recall(QUESTION, tag="team").passages
+    clock.set("2024-01-06")
+    assert billing.recall(QUESTION, tag="team").passages == ()
     made = _uses(billing)["made"]
     billing.recall("What was noted yesterday?")
     billing.recall("What was noted yesterday?")
