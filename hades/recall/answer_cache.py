@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import json
 import logging
-import pickle
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 from hades import __version__
 from hades.domain.answer import Recall, StageReport
@@ -42,20 +41,14 @@ _UNFINISHED = {Reason.TIMEOUT, Reason.ENCODER_FAILED, Reason.ARCHIVE_LOST}
 _log = logging.getLogger(__name__)
 
 
-class _Kept(NamedTuple):
-    packed: bytes
-    until: int
-    """In microseconds, by the memory's clock."""
-
-
 class AnswerCache:
-    """The kept answers of one memory, bounded in bytes."""
+    """The kept answers of one memory, as JSON, bounded in bytes."""
 
     def __init__(self, store: Store, bytes_at_most: int, shared: SharedAnswers | None) -> None:
         self._store, self.bound, self.shared = store, bytes_at_most, shared
         self._lock = threading.Lock()
         self._stand: tuple[str, int] = "", 0
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, bytes] = {}
         self.bytes = 0
         self.uses = {"kept": 0, "shared": 0, "made": 0}
 
@@ -67,20 +60,18 @@ class AnswerCache:
         asked: tuple[Any, ...],
         make: Callable[[], Recall],
         *,
-        ready: Callable[[], object] = lambda: None,
+        ready: Callable[[], object],
         holds_until: Callable[[int], int],
     ) -> Recall:
         """The answer to what was asked: kept, or made and kept.
 
-        `ready` brings the memory up to date before one is made: an answer is only kept where
-        nothing was waiting.
+        `ready` brings the memory up to date before one is made. `holds_until` tells until when
+        one that was made since a moment holds while nothing is written.
         """
         begun = time.perf_counter()
         stand, now = self._store.changefeed.stand(), self._store.now()
         key = self._key(stand, asked)
-        found = None
-        if key is not None:
-            found = self._find(stand, key, now) or self._find_shared(stand, key, now)
+        found = None if key is None else self._find(stand, key, now)
         if found is not None:
             ms = 1000 * (time.perf_counter() - begun)
             return replace(found, ms=ms, telemetry=(StageReport("cache", ms),))
@@ -88,16 +79,16 @@ class AnswerCache:
         stand = self._store.changefeed.stand()
         made = make()
         self.uses["made"] += 1
-        # Only where nothing was written meanwhile is it known what it was made of.
         is_whole = not _UNFINISHED & {note.reason for note in made.reasons}
-        if made.time is None and is_whole and self._store.changefeed.stand() == stand:
+        key = self._key(stand, asked) if is_whole and made.time is None else None
+        # Only where nothing was written meanwhile is it known what it was made of.
+        if key is not None and self._store.changefeed.stand() == stand:
             until = min(holds_until(now), now + KEPT_S * 1_000_000)
-            key = self._key(stand, asked)
-            if key is not None and until > now:
-                self._keep(stand, key, made, until)
+            text = json.dumps({"until": until, "answer": plain(made)}).encode()
+            if until > now and len(text) <= BYTES_AT_MOST:
+                self._keep(stand, key, text)
                 if self.shared is not None:
-                    text = json.dumps({"until": until, "answer": plain(made)})
-                    self.shared.put(stand[0], key, text.encode())
+                    self.shared.put(stand[0], key, text)
         return made
 
     def forget(self) -> None:
@@ -110,29 +101,22 @@ class AnswerCache:
         if not self.bound or self._store.in_transaction:
             return None
         seen = self._store.database.embedded  # a role that sees less has a mark of its own
-        parts = [__version__, *stand, seen, asked]
         try:
-            text = json.dumps(plain(parts), sort_keys=True)
+            text = json.dumps(plain([__version__, *stand, seen, asked]), sort_keys=True)
         except (TypeError, ValueError, RecursionError):
             return None  # whoever answers says what is wrong with it
         return blake2b(text.encode(), digest_size=20).hexdigest()
 
     def _find(self, stand: tuple[str, int], key: str, now: int) -> Recall | None:
+        """What is kept here or in Redis, unless its time is over."""
         with self._lock:
             self._let_go_before(stand)
-            kept = self._kept.pop(key, None)
-            if kept is None:
-                return None
-            if kept.until <= now:
-                self.bytes -= len(kept.packed)
-                return None
-            self._kept[key] = kept  # used last
-        self.uses["kept"] += 1
-        found: Recall = pickle.loads(kept.packed)  # packed by this very process
-        return found
-
-    def _find_shared(self, stand: tuple[str, int], key: str, now: int) -> Recall | None:
-        text = None if self.shared is None else self.shared.get(stand[0], key)
+            text = self._kept.pop(key, None)
+            if text is not None:
+                self._kept[key] = text  # used last
+        tier = "kept"
+        if text is None and self.shared is not None:
+            text, tier = self.shared.get(stand[0], key), "shared"
         if text is None:
             return None
         try:
@@ -141,23 +125,20 @@ class AnswerCache:
                 return None
             found = rebuild(Recall, read["answer"])
         except (HadesError, ValueError, TypeError, KeyError, RecursionError) as error:
-            _log.warning("an answer kept in Redis cannot be read, and is made anew: %s", error)
+            _log.warning("a kept answer cannot be read, and is made anew: %s", error)
             return None
-        self.uses["shared"] += 1
-        self._keep(stand, key, found, int(read["until"]))
+        self.uses[tier] += 1
+        if tier == "shared":
+            self._keep(stand, key, text)
         return found
 
-    def _keep(self, stand: tuple[str, int], key: str, made: Recall, until: int) -> None:
-        packed = pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
-        if len(packed) > min(BYTES_AT_MOST, self.bound):
-            return
+    def _keep(self, stand: tuple[str, int], key: str, text: bytes) -> None:
         with self._lock:
             self._let_go_before(stand)
-            if key not in self._kept:
-                self._kept[key] = _Kept(packed, until)
-                self.bytes += len(packed)
+            self.bytes += len(text) - len(self._kept.pop(key, b""))
+            self._kept[key] = text
             while self.bytes > self.bound:
-                self.bytes -= len(self._kept.pop(next(iter(self._kept))).packed)
+                self.bytes -= len(self._kept.pop(next(iter(self._kept))))
 
     def _let_go_before(self, stand: tuple[str, int]) -> None:
         """What was kept of the memory as it was before is of no use; inside the lock."""
