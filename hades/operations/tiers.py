@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, parse_time, to_micros
+from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import NUMBER_AT_MOST, TopicGlob
 from hades.store.owed import LOG, REWRITE, owe
@@ -63,6 +64,8 @@ def archive(
     if glob is not None:
         clean_name(glob, "pattern")
     memory._require_space()
+    if memory._store.in_transaction:
+        raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
     if restore:
         return _bring_home(memory, glob, dry_run, on_progress)
     before = to_micros(parse_time(_ago(older_than), memory._store.now()))
@@ -122,8 +125,11 @@ def _bring_home(
 
 
 def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
-    """Give back the room in the file, and remove objects nobody needs."""
-    if done["objects"]:
+    """Give back the room in the file, and remove objects nobody needs.
+
+    PostgreSQL uses the room again by itself: to write its tables anew would stop everybody.
+    """
+    if done["objects"] and "://" not in memory._store.database.place:
         with memory._store.transaction():
             owe(memory._store.database, REWRITE, LOG)
     memory._finish_owed()

@@ -24,7 +24,7 @@ from hades.store.database import Database
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack
 from hades.store.faults import digest_of
 from hades.store.objects import Objects, open_objects
-from hades.store.owed import ARCHIVE, ARCHIVE_ID, owe
+from hades.store.owed import ARCHIVE, owe
 from hades.store.records import Problem
 
 if TYPE_CHECKING:
@@ -34,13 +34,14 @@ VERSIONS_AT_MOST, BYTES_AT_MOST = 64, 4 << 20
 """Of one object, before compression: so much is read to see one old version."""
 KEPT_BYTES_AT_MOST = 16 << 20
 """Contents of objects that were read, kept for the next question."""
-_PLACE = "archive"
-OWN_FACTS = (_PLACE, ARCHIVE_ID)
+_PLACE, _ID = OWN_FACTS = ("archive", "archive_id")
 """What a memory notes about its archive; a copy has none."""
 _UNPACKED_AT_MOST = 256 << 20
 _PRESET = 3
 """Of lzma: a dictionary of 4 MiB, so that all versions of an object share what they have."""
 _NAME = re.compile(r"[0-9a-f]{16}/[0-9]+/[0-9]+-[0-9]+-([0-9a-f]{32})\.xz")
+_FOLDER = re.compile(r"[0-9a-f]{16}/[0-9]+/")
+"""Nothing else is ever read or removed, whatever a file from elsewhere says."""
 _FIND = "put it back where it was, or say where it is now: `hades archive --to PLACE`"
 
 
@@ -97,8 +98,8 @@ class Archive:
                     "home first (`hades archive --restore`), or move the objects there."
                 )
             database.set_meta(_PLACE, place)
-        if database.meta(ARCHIVE_ID) is None:
-            database.set_meta(ARCHIVE_ID, secrets.token_hex(8))
+        if database.meta(_ID) is None:
+            database.set_meta(_ID, secrets.token_hex(8))
 
     def _beside(self) -> str | None:
         """Beside a memory that is a file, a folder; it moves along with it."""
@@ -178,7 +179,7 @@ class Archive:
     def size(self) -> int | None:
         """The bytes of all objects; None where nobody can say now."""
         try:
-            return self._objects().size(f"{self._database.meta(ARCHIVE_ID)}/")
+            return self._objects().size(f"{self._database.meta(_ID)}/")
         except Unavailable:
             return None
 
@@ -204,7 +205,7 @@ class Archive:
         """The object of a run, which from now on is owed to be removed until it is needed."""
         data = _packed(run.contents)
         versions = f"{min(run.contents)}-{max(run.contents)}"
-        name = f"{self._database.meta(ARCHIVE_ID)}/{run.topic}/{versions}-{_digest(data)}.xz"
+        name = f"{self._database.meta(_ID)}/{run.topic}/{versions}-{_digest(data)}.xz"
         owe(self._database, ARCHIVE + name)
         return name, data
 
@@ -261,6 +262,8 @@ class Archive:
     def settle(self, what: str) -> bool:
         """Remove what is owed to be removed, unless a state lies in it after all."""
         start, database = what.removeprefix(ARCHIVE), self._database
+        if not _NAME.fullmatch(start) and not _FOLDER.fullmatch(start):
+            return True
         with database.transaction():  # nobody moves anything meanwhile
             if not database.row(
                 "SELECT 1 FROM archived WHERE substr(object, 1, ?) = ? LIMIT 1", len(start), start

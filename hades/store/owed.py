@@ -15,9 +15,8 @@ from hades.errors import HadesError
 from hades.store.database import Database
 
 REWRITE, LOG, INDEXES, LEFTOVERS = "file", "log", "indexes", "leftovers"
-ARCHIVE, ARCHIVE_ID = "archive:", "archive_id"
-"""With the start of their names, that these objects of the archive are to be removed; and the
-key under which the folder of all of them is noted."""
+ARCHIVE = "archive:"
+"""With the start of their names, that these objects of the archive are to be removed."""
 _log = logging.getLogger(__name__)
 
 

@@ -15,7 +15,7 @@ from hades.domain.names import says
 from hades.errors import NotFound
 from hades.store.database import Database
 from hades.store.entities import OTHER_NAME, Entities
-from hades.store.owed import ARCHIVE, ARCHIVE_ID, INDEXES, LEFTOVERS, LOG, REWRITE, owe
+from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owe
 from hades.store.records import Write
 
 _TIED = """
@@ -116,9 +116,10 @@ def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]
         edges += _erase_chunk(database, write, chunk, met)
     for entity in met:
         _erase_orphan(database, write, entity)
-    if archive := database.meta(ARCHIVE_ID):
-        owe(database, f"{ARCHIVE}{archive}/{topic}/")
     states = "SELECT id FROM states WHERE topic = ?1"
+    archived = f"SELECT DISTINCT object FROM archived WHERE state IN ({states})"
+    for folder in {name.rpartition("/")[0] for name in database.column(archived, topic)}:
+        owe(database, f"{ARCHIVE}{folder}/")
     for table in ("pending", "uses", "archived"):
         database.run(f"DELETE FROM {table} WHERE state IN ({states})", topic)
     database.run(f"DELETE FROM originals WHERE state IN ({states}) OR summary IN ({states})", topic)

@@ -106,6 +106,8 @@ def test_a_dry_run_moves_nothing(grown: hades.Memory, path: Path) -> None:
 def test_only_what_is_asked_for_moves(grown: hades.Memory) -> None:
     assert grown.archive(older_than="5d", keep_versions=3, glob="gui*")["states"] == 7
     assert grown.archive(older_than="2y")["states"] == 0
+    with grown.batch(), pytest.raises(hades.InvalidInput, match="batch"):
+        grown.archive()
     for wrong in ({"older_than": "180x"}, {"older_than": ""}, {"keep_versions": 0}):
         with pytest.raises(hades.InvalidInput):
             grown.archive(**wrong)
@@ -408,3 +410,20 @@ def test_a_server_archives_but_its_callers_choose_no_place(
         assert tiers["archive"].items == 94
         assert tiers["archived texts"].bytes <= tiers["archived texts"].bound
         assert client.archive(restore=True)["states"] == 94
+
+
+def test_a_file_from_elsewhere_removes_nothing_of_others(grown: hades.Memory, path: Path) -> None:
+    mine = path.with_name("mine")
+    mine.mkdir()
+    (mine / "letter.txt").write_text("dear")
+    grown.archive(older_than="5d", keep_versions=3)
+    database = grown._store.database
+    with grown._store.transaction():
+        for start in ("../mine/", "../mine/letter.txt", f"{mine}/", "", "/", "."):
+            database.run("INSERT INTO owed VALUES (?, '')", f"archive:{start}")
+        database.run("UPDATE archived SET object = '../mine/letter.txt' WHERE state = 3")
+    with pytest.raises(hades.Corrupt, match="no name of an object"):
+        grown.get("plan", version=3)
+    grown.purge("plan")
+    with hades.open(path):
+        assert (mine / "letter.txt").read_text() == "dear"
