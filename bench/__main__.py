@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 ALL = (
     *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
-    *("working_set", "postgres", "shards", "consolidation"),
+    *("working_set", "postgres", "shards", "consolidation", "tiers"),
 )
 
 
@@ -23,6 +23,7 @@ def main() -> None:
     today = datetime.now(UTC).date()
     machine = f"{platform.machine()}, {os.cpu_count()} cores"
     print(f"{today}, {machine}, Python {platform.python_version()}, {sys.platform}\n")
+    os.environ["HADES_ANSWER_CACHE_MB"] = "0"  # the same questions are asked again and again
     for name in given.names or ALL:
         importlib.import_module(f"bench.{name}").run(small=given.small)
 

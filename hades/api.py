@@ -29,7 +29,6 @@ from hades.domain.answer import (
     WorkingItem,
     WorkingSet,
 )
-from hades.domain.extraction import ExtractedFact, Extraction
 from hades.domain.context import (
     BudgetedContext,
     ContextItem,
@@ -38,6 +37,7 @@ from hades.domain.context import (
     WindowBlock,
     WindowEvent,
 )
+from hades.domain.extraction import ExtractedFact, Extraction
 from hades.domain.graph import (
     Belief,
     Edge,
@@ -63,6 +63,7 @@ from hades.domain.promotion import (
 from hades.domain.proposal import Proposal
 from hades.domain.strength import Strength
 from hades.domain.summaries import Consolidation, SummaryMade
+from hades.domain.tiers import Tier
 from hades.domain.times import AsOf
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.errors import (
@@ -158,6 +159,7 @@ __all__ = [
     "SubgraphNode",
     "Suggestion",
     "SummaryMade",
+    "Tier",
     "TimeKind",
     "TimeWords",
     "Topic",

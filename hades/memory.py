@@ -94,6 +94,7 @@ class View:
     check = op.maintenance.check
     export = op.maintenance.export
     models = op.models.models
+    tiers = op.tiers.tiers
 
     def __init__(
         self,
@@ -350,6 +351,7 @@ class Memory(View):
     import_ = op.maintenance.import_
     backup = op.maintenance.backup
     restore = op.maintenance.restore
+    archive = op.tiers.archive
 
     def __init__(
         self,
@@ -425,6 +427,10 @@ class Memory(View):
 
             forget_opened()
             gone = drop_files(self._store.index_folder)
+        if self._store.index_folder.exists() or "://" in self._store.database.place:
+            from hades.recall.answer_cache import forget_shared
+
+            gone = forget_shared(self._store) and gone
         for engine in self._engines.values():
             engine.forget()
         return gone

@@ -144,6 +144,23 @@ class Settings(BaseModel):
         description="Megabytes of memory one process may hold for the indexes of a memory in "
         "PostgreSQL. Of a larger one it reads the part a question needs, some 60 MB.",
     )
+    archive: str | None = Field(
+        None,
+        description="Where `hades archive` puts old texts, the first time: a folder, s3://…, "
+        "gs://… or az://… (the extra `archive`). Default: a folder beside the memory file.",
+    )
+    answer_cache_mb: int = Field(
+        16,
+        ge=0,
+        le=4096,
+        description="Megabytes of memory one process may hold for answers, so that the same "
+        "question to an unchanged memory is answered at once. 0: none are kept.",
+    )
+    redis_url: str | None = Field(
+        None,
+        description="A Redis in which several server processes share answers: "
+        "redis://host:6379/0, unix:///run/redis.sock (the extra `redis`). Default: none.",
+    )
     cache: Path | None = Field(
         None,
         description="The folder of what can be made again: memories of question sets. "

@@ -14,8 +14,8 @@ from rich.table import Table
 
 from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, WorkingSet
 from hades.domain.compare import commit_of
-from hades.domain.extraction import Extraction
 from hades.domain.context import BudgetedContext, CoreBlock
+from hades.domain.extraction import Extraction
 from hades.domain.graph import (
     Edge,
     Entity,
@@ -30,6 +30,7 @@ from hades.domain.promotion import Promotion, QualityReport, Suggestion
 from hades.domain.proposal import Proposal
 from hades.domain.statement import statement
 from hades.domain.summaries import Consolidation
+from hades.domain.tiers import Tier
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.ingest.summary import Summary
 from hades.models.chat import ModelReport
@@ -199,6 +200,14 @@ core = _listed(
     ("tokens", lambda one: f"{one.tokens} of {one.limit}"),
     ("pinned", lambda one: "yes" if one.pinned else "no"),
     *("description", "text"),
+)
+tiers = _listed(
+    "",
+    *("tier=name", "where"),
+    ("items", lambda one: "" if one.items is None else f"{one.items:,}"),
+    ("bytes", lambda one: "" if one.bytes is None else f"{one.bytes:,}"),
+    ("at most", lambda one: "" if one.bound is None else f"{one.bound:,}"),
+    ("hits", lambda one: "" if one.hit_rate is None else f"{one.hit_rate:.0%}"),
 )
 proposals = _listed(
     "nothing waits for approval",
@@ -445,6 +454,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Neighbour: neighbours,
         ModelReport: models,
         CoreBlock: core,
+        Tier: tiers,
     }
     single: dict[Any, Show] = {
         State: state,

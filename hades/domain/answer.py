@@ -337,6 +337,7 @@ _PLAIN = {
     Reason.NOTHING_NOTED: "{detail}",
     Reason.CUT_QUESTION: "the question was shortened: {detail}",
     Reason.NO_HIERARCHY: "{detail}",
+    Reason.ARCHIVE_LOST: "without what lies in the archive: {detail}",
 }
 """By reason, for users: something is missing or was changed. Other reasons are details."""
 

@@ -234,3 +234,4 @@ class Reason(StrEnum):
     CUT_QUESTION = "cut_question"
     NO_HIERARCHY = "no_hierarchy"
     WORKING_SET = "working_set"
+    ARCHIVE_LOST = "archive_lost"

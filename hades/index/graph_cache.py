@@ -48,6 +48,9 @@ class GraphCache:
         self.uses = {"kept": 0, "repaired": 0, "made": 0}
         """How often a question found its graph kept, had it repaired, had it built anew."""
 
+    def __len__(self) -> int:
+        return len(self._kept)
+
     def catch_up(self, indexes: Indexes, on_progress: Progress | None = None) -> None:
         """Read what was written since."""
         changed = self.tables.catch_up(indexes.chunks["id"], on_progress)

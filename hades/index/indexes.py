@@ -155,6 +155,12 @@ class Indexes(Derived):
         self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
         return mask
 
+    @property
+    def turns(self) -> Ints:
+        """The moments at which chunks come and go."""
+        rows = self._columns["presences"]
+        return np.concatenate([rows["valid_from"], rows["valid_to"]])
+
     def earlier(self, space: int, as_of: AsOf) -> Flags:
         """Chunks of earlier versions of the notes that are there: not what was forgotten.
 

@@ -289,7 +289,7 @@ def _stemmer() -> tantivy.TextAnalyzer:
 
 def searched_texts(store: Store, chunks: Sequence[int]) -> dict[int, str]:
     """What chunks are found by: heading, also in parts, text and tags."""
-    texts, tags = store.chunks.texts(chunks), store.chunks.tags(chunks)
+    texts, tags = store.chunks.texts(chunks, lost_ok=True), store.chunks.tags(chunks)
     found = {}
     for one, heading in store.chunks.headings(chunks).items():
         parts = (heading, *name_parts(heading), "\n", texts.get(one, ""), tags.get(one) or "")

@@ -284,7 +284,7 @@ class Phases:
         few = links.chunks_between(self._space, after, up_to, NAMES_LOOKED_UP_CHUNKS + 1)
         if len(few) > NAMES_LOOKED_UP_CHUNKS:
             return _NameDictionary(links.names(self._space))
-        texts = self._store.chunks.texts(few).values()
+        texts = self._store.chunks.texts(few, lost_ok=True).values()
         keys = {key for text in texts for key in _rows_of_words(text)}
         return _NameDictionary(links.going_by(self._space, sorted(keys)))
 
@@ -321,7 +321,7 @@ class Phases:
 
     def _match_batch(self, names: _NameDictionary, batch: Sequence[int]) -> None:
         links = self._store.mentions
-        texts = self._store.chunks.texts(batch)
+        texts = self._store.chunks.texts(batch, lost_ok=True)
         known = links.positions(batch)
         found = names.mentions(batch, [texts.get(one, "") for one in batch], known)
         with self._store.write(self._actor, "match", self._space) as write:

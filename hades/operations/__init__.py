@@ -20,6 +20,7 @@ from hades.operations import (
     sources,
     states,
     summaries,
+    tiers,
 )
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "sources",
     "states",
     "summaries",
+    "tiers",
 ]

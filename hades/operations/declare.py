@@ -58,6 +58,8 @@ class Param:
     """On the command line it is written as JSON."""
     calls_model: bool = False
     """Where it is given, a language model is called: that takes long and may cost money."""
+    local: bool = False
+    """A server does not take it from its callers: it names a place on the server's machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,15 +115,18 @@ def recall(
     """
     clean_number(budget, "budget", least=50)
     where = view._where(tag, kind, glob, since, until)
-    view._ready(question, on_progress, degrades=True)
-    return view._engine.recall(
-        where,
-        question,
-        budget=budget,
-        mode=mode,
-        plan=plan,
-        on_progress=on_progress,
+    engine = view._engine
+    answered = engine.answers.answer(
+        (where, question, budget, mode, plan, *engine.answered_by),
+        lambda: engine.recall(
+            where, question, budget=budget, mode=mode, plan=plan, on_progress=on_progress
+        ),
+        ready=lambda: view._ready(question, on_progress, degrades=True),
+        holds_until=lambda since: engine.holds_until(where, since),
     )
+    used = ((one.chunk.topic, one.chunk.version, one.recorded_at) for one in answered.passages)
+    view._store.uses.add(view._space_id, used)
+    return answered
 
 
 @operation("POST", "/ask", command="ask", asks=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -19,12 +20,14 @@ import numpy as np
 
 from hades.domain.answer import Intent, Mode, Note, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
-from hades.domain.times import from_micros
+from hades.domain.tiers import Tier
+from hades.domain.times import FOREVER, from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
-from hades.graph.arrays import Floats
+from hades.graph.arrays import Floats, Ints
 from hades.models.encoder import wait_until_loaded
 from hades.recall import answering, beaming, overview, relations, retrieve
+from hades.recall.answer_cache import AnswerCache, open_shared
 from hades.recall.features import FEATURES
 from hades.recall.intent import (
     PLANNING_PASSAGES,
@@ -41,6 +44,8 @@ from hades.recall.run import Clock, Run, Stage
 from hades.recall.search import Finder, Where
 from hades.recall.signals import scaled
 from hades.recall.time_asked import TimeAsked, time_asked
+from hades.settings import load_settings
+from hades.store.archive import LOST
 from hades.store.records import Progress
 from hades.store.store import Store
 
@@ -59,6 +64,14 @@ class RecallEngine:
         self._store = store
         self.finder = Finder(store, encoder)
         self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
+        weights = b"".join(one.tobytes() for one in self.ranker.weights.values())
+        self.answered_by = (encoder, blake2b(weights, digest_size=8).hexdigest())
+        """What an answer depends on beside the memory and the question."""
+        self._turns: tuple[tuple[str, int], Ints] = ("", 0), np.zeros(0, np.int64)
+        """By memory and change: the moments to come at which something begins or ends."""
+        settings = load_settings()
+        shared = open_shared(settings.redis_url)
+        self.answers = AnswerCache(store, settings.answer_cache_mb << 20, shared)
 
     def recall(
         self,
@@ -71,7 +84,25 @@ class RecallEngine:
         on_progress: Progress | None,
         clock: Clock = time.perf_counter,
     ) -> Recall:
-        """The answer object for a question."""
+        """The answer object for a question; without what the archive lost."""
+        asked = (question, budget, mode, plan, on_progress, clock)
+        try:
+            return self._recall(where, *asked)
+        except LOST as error:
+            found = self._recall(replace(where, archived=False), *asked)
+            note = Note(Reason.ARCHIVE_LOST, "open", str(error))
+            return replace(found, reasons=(note, *found.reasons))
+
+    def _recall(
+        self,
+        where: Where,
+        question: str,
+        budget: int | None,
+        mode: str | None,
+        plan: Plan | Mapping[str, Any] | None,
+        on_progress: Progress | None,
+        clock: Clock,
+    ) -> Recall:
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
         intent, evidence = read_intent(asked)
         relation = relations.relation_asked(self._store, where, asked)
@@ -110,12 +141,7 @@ class RecallEngine:
                     query = moment.enter_context(self.query_context(then, on_progress, asked))
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
             related = None if relation is None else relations.lead(run, found, relation)
-            answered = answering.answer(run, found, *said, self.finder.encoder, usual, related)
-        self._store.uses.add(
-            where.space,
-            ((one.chunk.topic, one.chunk.version, one.recorded_at) for one in answered.passages),
-        )
-        return answered
+            return answering.answer(run, found, *said, self.finder.encoder, usual, related)
 
     def rank(
         self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None
@@ -237,20 +263,59 @@ class RecallEngine:
             mask = graph.visible | earlier if earlier.any() else graph.visible
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
+            if not where.archived:
+                gone = self._store.chunks.archived(where.as_of)
+                mask = mask & ~np.isin(indexes.chunks["id"], gone)
             yield QueryContext(
                 *(self._store, where.space, where.as_of, indexes, terms, graph, mask, topics),
                 edges=edges,
                 encoder=self.finder.encoder.model,
             )
 
+    def holds_until(self, where: Where, since: int) -> int:
+        """Until when an answer given since then holds, while nothing is written: the next moment
+        at which a passage, a planned state or an edge begins or ends."""
+        if where.as_of.valid is not None:
+            return FOREVER
+        if not {"indexes", "graphs"} <= self.finder.__dict__.keys():
+            return 0  # only an excerpt was read
+        stand = self._store.changefeed.stand()
+        if self._turns[0] != stand:
+            edges = self.finder.graphs.tables["edges"]
+            planned = np.array(self._store.topics.planned(since), np.int64)
+            all_turns = [edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned]
+            self._turns = stand, np.unique(np.concatenate([one[one > since] for one in all_turns]))
+        turns = self._turns[1]
+        at = int(np.searchsorted(turns, since, side="right"))
+        return int(turns[at]) if at < len(turns) else FOREVER
+
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often what is kept was used again; loads nothing. By cache, by outcome."""
         graphs = self.finder.__dict__.get("graphs")
-        return {"graph": dict(graphs.uses) if graphs else {}, **self._store.cache_uses()}
+        kept = {
+            "graph": dict(graphs.uses) if graphs is not None else {},
+            "answers": dict(self.answers.uses),
+        }
+        return {**kept, **self._store.cache_uses()}
+
+    def tiers(self) -> list[Tier]:
+        """What this process keeps of answers and graphs; loads nothing."""
+        answers, uses = self.answers, self.answers.uses
+        held = (len(answers), answers.bytes, answers.bound)
+        found = [Tier("answers", "memory", *held, uses["kept"], uses["shared"] + uses["made"])]
+        if answers.shared is not None:
+            shared = {"hits": uses["shared"], "misses": uses["made"]}
+            found.append(Tier("shared answers", "redis", **shared))
+        graphs = self.finder.__dict__.get("graphs")
+        if graphs is not None:
+            kept, *others = graphs.uses.values()
+            found.append(Tier("graphs", "memory", len(graphs), hits=kept, misses=sum(others)))
+        return found
 
     def forget(self) -> None:
-        """Let go of the arrays: their files are gone."""
+        """Let go of the arrays: their files are gone. And of answers: something was purged."""
         self.finder.forget()
+        self.answers.forget()
 
 
 UNHURRIED = Plan(

@@ -56,6 +56,8 @@ class Where:
     since: datetime | None = None
     until: datetime | None = None
     """Only what began to hold in this window."""
+    archived: bool = True
+    """Also what lies in the archive."""
 
 
 class Finder:

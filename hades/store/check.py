@@ -13,7 +13,7 @@ from hades.errors import Corrupt
 from hades.store.clocks import follow_clock
 from hades.store.database import Database
 from hades.store.drafts import leftovers
-from hades.store.purge import INDEXES, LEFTOVERS, LOG, REWRITE, owed
+from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owed
 from hades.store.records import Problem, Progress
 from hades.store.topics import Topics
 
@@ -97,7 +97,7 @@ def find_left(database: Database) -> list[Problem]:
     path = database.place
     return [
         *(
-            Problem(f"erased text may still be there: {_OWED.get(one, one)}", path, _REPAIR)
+            Problem(f"erased text may still be there: {_owed_in_words(one)}", path, _REPAIR)
             for one in owed(database)
             if one != LEFTOVERS
         ),
@@ -108,6 +108,11 @@ def find_left(database: Database) -> list[Problem]:
             for one in leftovers(database.files)
         ),
     ]
+
+
+def _owed_in_words(what: str) -> str:
+    start = what.removeprefix(ARCHIVE)
+    return _OWED.get(what, f"the archive's objects {start} are still to be removed")
 
 
 def faulty_records(database: Database) -> list[Problem]:
@@ -187,7 +192,7 @@ def _damaged_states(
             on_progress("checking topics", done, len(rows))
         seen = 0
         try:
-            for state in topics.history(space, name, NOW):
+            for state in topics.history(space, name, NOW, archived=False):
                 seen += 1
                 if state.version != seen:
                     raise Corrupt(f"The version {name}@{seen} is missing.")

@@ -285,10 +285,20 @@ class Chunks:
         rows = self._placed(chunks, *self._database.moment(as_of))
         return {row[0]: _placed_chunk(row, "") for row in rows}
 
-    def texts(self, chunks: Sequence[int]) -> dict[int, str]:
-        """The texts of chunks, whenever they were there."""
+    def texts(self, chunks: Sequence[int], *, lost_ok: bool = False) -> dict[int, str]:
+        """The texts of chunks, whenever they were there; `lost_ok`: but what the archive lost."""
         rows = self._placed(chunks, FOREVER, FOREVER)
-        return {row[0]: text[row[3] : row[4]] for row, text in self._with_contents(rows, 1)}
+        found = self._with_contents(rows, 1, lost_ok=lost_ok)
+        return {row[0]: text[row[3] : row[4]] for row, text in found}
+
+    def archived(self, as_of: AsOf) -> list[int]:
+        """The chunks whose text at a moment lies in the archive."""
+        chunks = self._database.column(
+            "SELECT DISTINCT p.chunk FROM archived a JOIN placements p ON p.state = a.state"
+        )
+        states = set(self._database.column("SELECT state FROM archived"))
+        rows = self._placed(chunks, *self._database.moment(as_of))
+        return [row[0] for row in rows if row[1] in states]
 
     def labels(self, chunks: Iterable[int], valid: int, known: int) -> dict[int, str]:
         """How chunks are cited at a moment: `docs/guide.md@3#0`."""
@@ -299,7 +309,9 @@ class Chunks:
         wanted = list(chunks)
         return self._database.rows(_PLACED, chunks=wanted, valid=valid, known=known)
 
-    def _with_contents(self, rows: Sequence[Any], column: int) -> Iterator[tuple[Any, str]]:
+    def _with_contents(
+        self, rows: Sequence[Any], column: int, *, lost_ok: bool = False
+    ) -> Iterator[tuple[Any, str]]:
         """Rows, each with the content of the state in a column of it.
 
         So many contents as are kept decoded are read in one statement, and held at once.
@@ -315,10 +327,16 @@ class Chunks:
             new = [state for state in states if state not in found]
             self.content_uses["kept"] += len(found)
             self.content_uses["made"] += len(new)
-            found |= self._topics.contents(new) if new else {}
+            found |= self._topics.contents(new, lost_ok=lost_ok) if new else {}
             others = [one for one in kept.items() if one[0] not in found]
             self._kept = dict([*others, *found.items()][-_CONTENTS_KEPT:])
-            yield from ((row, found[state]) for state in states for row in of_state[state])
+            there = (state for state in states if state in found)
+            yield from ((row, found[state]) for state in there for row in of_state[state])
+
+    @property
+    def kept(self) -> list[str]:
+        """The contents that are kept decoded."""
+        return list(self._kept.values())
 
     def forget_contents(self) -> None:
         """Let go of decoded contents: something was purged."""

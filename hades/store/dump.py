@@ -19,14 +19,15 @@ from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_
 from hades.domain.times import DAY_MICROSECONDS, from_micros, iso, to_micros
 from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
+from hades.store.archive import OWN_FACTS
 from hades.store.chunks import encoder_id
 from hades.store.clocks import KNOWN_TIMES, VALID_TIMES
 from hades.store.database import Database, Glob
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
-from hades.store.faults import intact
+from hades.store.faults import digest_of, intact
 from hades.store.records import EMBEDDED, Write
 from hades.store.schema import COLUMNS, COUNTED
-from hades.store.topics import WHOLE_EVERY, Topics, digest_of, unpacked
+from hades.store.topics import WHOLE_EVERY, Topics, unpacked
 
 
 def _all_of(table: str, alias: str = "x") -> str:
@@ -43,7 +44,7 @@ _TABLES = {
     "changes": "SELECT c.number, c.at, a.name AS actor, c.action, c.space, c.subject "
     "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
     "inverses": _in_order("inverses", "relation"),
-    "meta": "SELECT key, value FROM meta WHERE key NOT IN ('generation', 'schema') "
+    "meta": f"SELECT key, value FROM meta WHERE key NOT IN {('generation', 'schema', *OWN_FACTS)} "
     f"AND substr(key, 1, {len(EMBEDDED)}) <> '{EMBEDDED}' ORDER BY key",
     "entities": _in_order("entities", "id"),
     "names": _in_order("names", "id"),
@@ -99,12 +100,12 @@ GROUP BY t.id, t.name HAVING count(s.id) > 0 AND max(s.version) != count(s.id) L
 _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
 
 
-def dump(database: Database) -> Iterator[dict[str, Any]]:
+def dump(database: Database, topics: Topics) -> Iterator[dict[str, Any]]:
     """Every record, in an order in which it can be loaded. Call it in a snapshot."""
     if damaged := database.damage():
         raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was exported.")
     content: bytes | None = None
-    topics: dict[int, str] = {}
+    names_of: dict[int, str] = {}
     for table, sql in _TABLES.items():
         listed = sql.removeprefix("SELECT ").partition(" FROM")[0].split(", ")
         names = [one.rpartition(" ")[2].rpartition(".")[2].strip('"') for one in listed]
@@ -112,9 +113,10 @@ def dump(database: Database) -> Iterator[dict[str, Any]]:
             for row in (row for rows in database.batches(_AT_ONCE, sql) for row in rows):
                 record = {"table": table, **dict(zip(names, row, strict=True))}
                 if table == "topics":
-                    topics[record["id"]] = record["name"]
+                    names_of[record["id"]] = record["name"]
                 if table == "states":
-                    content = _whole(record, topics[record["topic"]], content)
+                    topics.from_archive(record)
+                    content = _whole(record, names_of[record["topic"]], content)
                 yield _readable(record)
 
 
@@ -328,7 +330,12 @@ class Loader:
         if key.startswith("history:"):
             _, space, rest = key.split(":", 2)
             key = f"history:{self._spaces[int(space)]}:{rest}"
-        elif not self._fresh or key == "generation" or "://" in value or key.startswith(EMBEDDED):
+        elif (
+            not self._fresh
+            or key in ("generation", *OWN_FACTS)
+            or "://" in value
+            or key.startswith(EMBEDDED)
+        ):
             return
         self._database.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", key, value)
 

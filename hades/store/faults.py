@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import zlib
+from hashlib import blake2b
 
 from hades.errors import Corrupt, Unavailable
+
+DIGEST_BYTES = 16
 
 
 class Busy(Unavailable):
     """A write only waited too long for another one's end."""
+
+
+def digest_of(topic: str, version: int, content: bytes) -> bytes:
+    """The hash that guards a state: its content, and that it is this topic's version."""
+    guard = blake2b(f"{topic}\0{version}\0".encode(), digest_size=DIGEST_BYTES)
+    guard.update(content)
+    return guard.digest()
 
 
 class intact:

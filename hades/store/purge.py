@@ -1,26 +1,23 @@
 """Erasing for good: a topic, an entity or a space with all that was derived from it.
 
-Deleted bytes are overwritten in the file (secure_delete). What is then still to be done, to
-write the file anew, empty its log and drop what lies beside it, is noted in the same
-transaction as `owed`. So a killed process, a full disk or a reader only puts it off.
+Deleted bytes are overwritten in the file (secure_delete). What is then still to be done is noted
+in the same transaction (see `owed`), so a killed process, a full disk or a reader only puts it off.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-import secrets
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import says
 from hades.domain.summaries import KIND
 from hades.domain.times import NOW
-from hades.errors import HadesError, NotFound
+from hades.errors import NotFound
 from hades.store.database import Database
 from hades.store.entities import OTHER_NAME, Entities
+from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owe
 from hades.store.records import Write
 from hades.store.topics import Topics
 
@@ -37,8 +34,6 @@ UNION ALL SELECT 1 FROM names a JOIN entities e ON e.id = a.entity AND {OTHER_NA
   WHERE a.entity = ?2
 LIMIT 1
 """
-REWRITE, LOG, INDEXES, LEFTOVERS = "file", "log", "indexes", "leftovers"
-_log = logging.getLogger(__name__)
 _IN_A_SPACE = ("edges", "merges", "matched", "proposals", "idempotency", "changes")
 
 
@@ -78,33 +73,6 @@ def erase_space(database: Database, write: Write, space: int) -> None:
     for table in _IN_A_SPACE:
         database.run(f"DELETE FROM {table} WHERE space = ?", space)
     owe(database, REWRITE, LOG, INDEXES, LEFTOVERS)
-
-
-def owe(database: Database, *what: str) -> None:
-    """Note what is to be done once the transaction under way is committed."""
-    for one in what:
-        database.upsert("owed", ("what",), what=one, mark=secrets.token_hex(4))
-
-
-def owed(database: Database) -> list[str]:
-    """What is still to be done."""
-    return database.column("SELECT what FROM owed ORDER BY what")
-
-
-def finish(database: Database, drop_indexes: Callable[[], object]) -> None:
-    """Do what is owed; what cannot be done now stays owed, and the log says why."""
-    ways = {**database.maintain(), INDEXES: drop_indexes}
-    marks = dict(database.rows("SELECT what, mark FROM owed"))
-    for what in (one for one in ways if one in marks):
-        try:
-            if ways[what]():
-                with database.transaction():  # unless it came to be owed once more
-                    database.run("DELETE FROM owed WHERE what = ? AND mark = ?", what, marks[what])
-                continue
-            why = "somebody still reads, or only the owner may do it, who then does"
-        except (HadesError, OSError) as error:
-            why = str(error)
-        _log.warning("Erased text may still be in %s (%s): %s", database.place, what, why)
 
 
 def _erase_kept_texts(database: Database, space: int, names: set[str]) -> Counter[str]:
@@ -175,6 +143,9 @@ def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]
     for entity in met:
         _erase_orphan(database, write, entity)
     states = "SELECT id FROM states WHERE topic = ?1"
+    archived = f"SELECT DISTINCT object FROM archived WHERE state IN ({states})"
+    for folder in {name.rpartition("/")[0] for name in database.column(archived, topic)}:
+        owe(database, f"{ARCHIVE}{folder}/")
     for table in ("pending", "uses", "archived"):
         database.run(f"DELETE FROM {table} WHERE state IN ({states})", topic)
     database.run(f"DELETE FROM originals WHERE state IN ({states}) OR summary IN ({states})", topic)

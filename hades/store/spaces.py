@@ -13,7 +13,7 @@ from hades.store.purge import erase_space
 from hades.store.records import Write
 from hades.store.topics import Topics
 
-UPKEEP = ("cut", "embed", "link", "match")
+UPKEEP = ("cut", "embed", "link", "match", "archive")
 """Actions that index what others wrote."""
 
 

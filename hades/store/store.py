@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, Clock
 from hades.domain.topics import Change
 from hades.errors import Corrupt, Denied, InvalidInput
-from hades.store import check, dump, purge, spaces
+from hades.store import check, dump, owed, purge, spaces
+from hades.store.archive import KEPT_BYTES_AT_MOST, LOST, OWN_FACTS
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
 from hades.store.clocks import clock_problems
@@ -34,6 +37,8 @@ from hades.store.uses import CLOSING_WAITS_S, Uses
 
 if TYPE_CHECKING:
     from hades.store.postgres.pgvector import PgVector
+
+_log = logging.getLogger(__name__)
 
 
 class Store:
@@ -110,29 +115,51 @@ class Store:
         """How often a text that is kept unpacked was read again, or had to be unpacked."""
         return {"texts": self.chunks.content_uses}
 
+    def kept_tiers(self) -> list[Tier]:
+        """Texts that this process keeps unpacked, and of the archive."""
+        texts, archive = self.chunks.kept, self.topics.archive
+        uses = self.chunks.content_uses.values()
+        held = (*archive.kept, KEPT_BYTES_AT_MOST)
+        return [
+            Tier("texts", "memory", len(texts), sum(map(len, texts)), None, *uses),
+            Tier("archived texts", "memory", *held, *archive.uses.values()),
+        ]
+
+    def tiers(self) -> list[Tier]:
+        """The same, then the store itself and its archive."""
+        archived = self.database.value("SELECT count(*) FROM archived")
+        stored = self.database.value("SELECT count(*) FROM states") - archived
+        found = [*self.kept_tiers(), Tier("store", "store", stored, self.database.size())]
+        if archived:
+            archive = self.topics.archive
+            found.append(Tier("archive", archive.place() or "", archived, archive.size()))
+        return found
+
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""
         self.chunks.forget_contents()
+        self.topics.archive.forget()
         return purge.erase(self.database, self.entities, write, space, name)
 
     def owed(self) -> list[str]:
         """What is still to be done after something was erased or restored."""
-        return purge.owed(self.database)
+        return owed.owed(self.database)
 
     def finish_owed(self, drop_indexes: Callable[[], object]) -> None:
         """Do what is owed; what cannot be done now stays owed."""
-        purge.finish(self.database, drop_indexes)
+        owed.finish(self.database, drop_indexes, self.topics.archive.settle)
 
     def repair(self) -> None:
         """Derive again what is derived, and owe what is left of killed processes."""
         with self.database.transaction():
             check.repair(self.database, self.topics)
-            purge.owe(self.database, purge.LEFTOVERS)
+            owed.owe(self.database, owed.LEFTOVERS)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """Everything that is not as it should be."""
         found = self.damage(on_progress) or clock_problems(self.database)
-        return found + check.find_left(self.database) + self.database.risks()
+        left = check.find_left(self.database) + self.topics.archive.problems()
+        return found + left + self.database.risks()
 
     def damage(self, on_progress: Progress | None = None) -> list[Problem]:
         """Everything stored that is not as it was written."""
@@ -147,7 +174,7 @@ class Store:
     def dump(self) -> Generator[dict[str, Any], None, None]:
         """Everything as plain records, all of one moment."""
         with self.database.snapshot():
-            yield from dump.dump(self.database)
+            yield from dump.dump(self.database, self.topics)
 
     def load(
         self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
@@ -162,7 +189,7 @@ class Store:
 
         Where `on_progress` raises, the copy stops and leaves nothing behind.
         """
-        copying.backup(self._file("backed up"), target, on_progress)
+        copying.backup(self._file("backed up"), target, on_progress, self._bring_into)
 
     def restore(self, source: str, actor: str, on_progress: Progress | None = None) -> None:
         """Put back a backup, in one step, under everybody who has the memory open."""
@@ -186,6 +213,23 @@ class Store:
             copying.restore(database, given._file("restored"), actor, on_progress)
         self.uses.forget()
         self.chunks.forget_contents()
+
+    def _bring_into(self, copied: SqliteDatabase) -> None:
+        """Bring what lies in the archive into a copy of this memory, so that it is whole.
+
+        What is lost stays where it was said to be.
+        """
+        archive, topics = self.topics.archive, Topics(copied)
+        with copied.transaction():
+            for name in copied.column("SELECT DISTINCT object FROM archived ORDER BY object"):
+                try:
+                    archive.bring_home(topics, name)
+                except LOST as error:
+                    _log.warning("The backup lacks what is in the archive: %s", error)
+            if copied.row("SELECT 1 FROM archived LIMIT 1"):
+                copied.set_meta("archive", archive.place() or "")
+            else:
+                copied.run("DELETE FROM meta WHERE key = ANY(?)", list(OWN_FACTS))
 
     # A part of a large memory
 

@@ -8,24 +8,27 @@ content lies whole in `heads`, so reading it rebuilds nothing.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import exact_key, name_key
-from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
+from hades.domain.times import FOREVER, NOW, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE, PROMOTION, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
+from hades.store.archive import BYTES_AT_MOST as OBJECT_BYTES_AT_MOST
+from hades.store.archive import LOST, VERSIONS_AT_MOST, Archive, VersionRun
 from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
-from hades.store.faults import intact
+from hades.store.faults import digest_of, intact
 from hades.store.records import Draft, TopicFilter, Write
+
+_log = logging.getLogger(__name__)
 
 WHOLE_EVERY = 64
 """At most so many deltas lie between a version and a whole copy of one."""
 
-DIGEST_BYTES = 16
 OWN_NAME = """
 SELECT id FROM entities WHERE space = ?1 AND key = ?2
 UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?3"""
@@ -103,20 +106,23 @@ SELECT {_STATE}, NULL, 0, h.body FROM states s
 LEFT JOIN topics t ON t.latest = s.id AND t.id = s.topic LEFT JOIN heads h ON h.topic = t.id
 WHERE s.topic = ? AND s.version = ?
 """
-
-
-def digest_of(topic: str, version: int, content: bytes) -> bytes:
-    """The hash that guards a state: its content, and that it is this topic's version."""
-    guard = blake2b(f"{topic}\0{version}\0".encode(), digest_size=DIGEST_BYTES)
-    guard.update(content)
-    return guard.digest()
+_TO_ARCHIVE = f"""
+SELECT t.name, s.version, length(s.body) FROM states s JOIN topics t ON t.id = s.topic
+WHERE t.space = :space AND (t.name GLOB :glob OR :glob IS NULL) AND s.encoding IS NOT NULL
+  AND s.recorded_at < :before AND s.valid_from < :before AND s.version <= t.versions - :keep
+  AND s.id <> t.latest AND (t.planned = 0 OR s.id <> {STATE_THEN})
+  AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.state = s.id)
+  AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.state = s.id)
+ORDER BY t.name, s.version
+"""
 
 
 class Topics:
     """Topics, each an append-only list of states."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = self._database = database
+        self.archive = Archive(database)
 
     # Reading
 
@@ -151,8 +157,13 @@ class Topics:
         content = b"" if row.encoding is None else self._content(topic, row)
         return _state(topic, row, content, self._originals(row))
 
-    def history(self, space: int, topic: str, as_of: AsOf) -> Iterator[State]:
-        """The states of a topic in the order they were recorded."""
+    def history(
+        self, space: int, topic: str, as_of: AsOf, *, archived: bool = True
+    ) -> Iterator[State]:
+        """The states of a topic in the order they were recorded.
+
+        Without `archived`, contents in the archive are not read: those states are empty.
+        """
         known = self._database.moment(as_of)[1]
         topic_id = self.id(space, topic)
         content: bytes | None = None
@@ -160,7 +171,10 @@ class Topics:
             _VERSIONS, topic=topic_id, first=1, last=FOREVER, known=known
         ):
             found = _StateRow._make((*row, 0, None))
-            content = None if found.encoding is None else _checked(topic, found, content)
+            if found.encoding is None or (found.object is not None and not archived):
+                content = None
+            else:
+                content = self._checked(topic, found, content)
             yield _state(topic, found, content or b"", self._originals(found))
 
     def changed(
@@ -237,15 +251,24 @@ class Topics:
         )
         return dict(rows)
 
-    def contents(self, states: Iterable[int]) -> dict[int, str]:
-        """The contents of states by their rows; NotFound when one of them is gone."""
-        found = {}
-        for state, topic, *values in self._database.rows(_BY_ID, wanted := sorted(states)):
+    def contents(self, states: Iterable[int], *, lost_ok: bool = False) -> dict[int, str]:
+        """The contents of states by their rows; NotFound when one of them is gone.
+
+        With `lost_ok`, what the archive lost is left out, and the log says so.
+        """
+        found, wanted = {}, set(states)
+        for state, topic, *values in self._database.rows(_BY_ID, sorted(wanted)):
             row = _StateRow(*values)
-            content = b"" if row.encoding is None else self._content(topic, row)
-            found[state] = content.decode()
-        if len(found) < len(wanted):
-            raise NotFound(f"There is no state {min(set(wanted) - found.keys())}.")
+            wanted.remove(state)
+            try:
+                content = b"" if row.encoding is None else self._content(topic, row)
+                found[state] = content.decode()
+            except LOST as error:
+                if not lost_ok:
+                    raise
+                _log.warning("%s@%d is not indexed: %s", topic, row.version, error)
+        if wanted:
+            raise NotFound(f"There is no state {min(wanted)}.")
         return found
 
     def current_notes(
@@ -282,6 +305,14 @@ class Topics:
             *(space, [*topics]),
         )
         return {name: tuple(stamp) for name, *stamp in rows}
+
+    def planned(self, after: int) -> Sequence[int]:
+        """When planned states come true."""
+        return self._database.column(
+            "SELECT DISTINCT s.valid_from FROM topics t JOIN states s ON s.topic = t.id "
+            "WHERE t.planned = 1 AND s.valid_from > ?",
+            after,
+        )
 
     def id(self, space: int, topic: str) -> int:
         """The number of a topic; NotFound when there is none."""
@@ -325,7 +356,6 @@ class Topics:
         if current is not None and current.encoding is None:
             current = None  # forgotten
         content = None if draft.content is None else draft.content.encode()
-        before = None
         is_latest = latest is None or valid_from >= latest.valid_from
         if content is None:
             # Forgetting now also withdraws what is planned; forgetting as of a day in the
@@ -335,18 +365,15 @@ class Topics:
                 plans, is_latest = self._withdraw_plans(write, topic_id, valid_from), True
             if current is None and not plans:
                 raise self._missing(space, topic)
-        elif current is not None:
-            before = self._content(topic, current)
-            if before == content:
-                state = _state(topic, current, before)
-                if _says_nothing_new(state, draft):
-                    return state, False
+        elif current is not None and current.digest == digest_of(topic, current.version, content):
+            state = _state(topic, current, content)
+            if _says_nothing_new(state, draft):
+                return state, False
         topic_id = topic_id or self._new_topic(space, topic)
         parent = latest
         if latest is not None and latest.version != versions:
             parent = self._row(_PARENT, topic_id, versions)
-        old = before if parent is current else None
-        encoding, depth, body = self._encode(topic, content, parent, old)
+        encoding, depth, body = self._encode(topic, content, parent)
         row = _drafted(draft)._replace(
             topic=topic_id,
             version=versions + 1,
@@ -420,16 +447,91 @@ class Topics:
         return following
 
     def _encode(
-        self, topic: str, content: bytes | None, parent: _StateRow | None, old: bytes | None
+        self, topic: str, content: bytes | None, parent: _StateRow | None
     ) -> tuple[int | None, int, bytes | None]:
-        """How to store a content: (encoding, depth, body). `old` is the parent's, if known."""
+        """How to store a content: (encoding, depth, body)."""
         if content is None:
             return None, 0, None
-        if parent is None or parent.encoding is None or parent.depth + 1 >= WHOLE_EVERY:
+        if parent is None or parent.encoding is None or parent.object is not None:
+            parent = None  # no chain leads through the archive
+        if parent is None or parent.depth + 1 >= WHOLE_EVERY:
             encoding, body = pack(content, None)
             return encoding, 0, body
-        encoding, body = pack(content, self._content(topic, parent) if old is None else old)
+        encoding, body = pack(content, self._content(topic, parent))
         return encoding, parent.depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0, body
+
+    # The archive
+
+    def to_archive(
+        self, space: int, glob: str | None, before: int, keep: int
+    ) -> dict[str, dict[int, int]]:
+        """By topic, the versions that may go: with their length where they are stored now.
+
+        What is latest, current, among the last `keep` versions, or still to be indexed stays.
+        """
+        found: dict[str, dict[int, int]] = {}
+        for topic, version, length in self._database.rows(
+            _TO_ARCHIVE,
+            space=space,
+            glob=None if glob is None else Glob(glob),
+            before=before,
+            keep=keep,
+            valid=self._database.now(),
+            known=FOREVER,
+        ):
+            found.setdefault(topic, {})[version] = length
+        return found
+
+    def archived_objects(self, space: int, glob: str | None) -> dict[str, int]:
+        """The objects of a space's topics, each with how many states lie in it."""
+        rows = self._database.rows(
+            "SELECT a.object, count(*) FROM archived a JOIN states s ON s.id = a.state "
+            "JOIN topics t ON t.id = s.topic WHERE t.space = ?1 "
+            "AND (t.name GLOB ?2 OR ?2 IS NULL) GROUP BY a.object ORDER BY a.object",
+            *(space, None if glob is None else Glob(glob)),
+        )
+        return dict(rows)
+
+    def from_archive(self, record: dict[str, Any]) -> None:
+        """Put the content of a row of `states` where its body was, if it is in the archive."""
+        if record["body"] is None and record["encoding"] is not None:
+            name = self._database.value("SELECT object FROM archived WHERE state = ?", record["id"])
+            if name is not None:
+                record["body"] = self.archive.content(name, record["version"])
+
+    def runs(self, space: int, topic: str, versions: Iterable[int]) -> Iterator[VersionRun]:
+        """The contents of versions, as they go into objects."""
+        wanted, number = set(versions), self.id(space, topic)
+        run = VersionRun(number, {})
+        for state in self.history(space, topic, NOW, archived=False):
+            size = sum(map(len, run.contents.values()))
+            is_full = len(run.contents) == VERSIONS_AT_MOST or size >= OBJECT_BYTES_AT_MOST
+            if run.contents and (is_full or state.version not in wanted):
+                yield run
+                run = VersionRun(number, {})
+            if state.version in wanted:
+                run.contents[state.version] = state.content.encode()
+        if run.contents:
+            yield run
+
+    def make_whole(self, topic: int, version: int) -> None:
+        """Store a version whole, so that it needs none before it; inside a write."""
+        row = self._row(_PARENT, topic, version)
+        if row is None or not row.is_delta:
+            return
+        name = self._database.value("SELECT name FROM topics WHERE id = ?", topic)
+        encoding, body = pack(self._content(name, row), None)
+        self._database.run(
+            "UPDATE states SET encoding = ?, depth = 0, body = ? WHERE id = ?",
+            *(encoding, body, row.id),
+        )
+        self._database.run(
+            "UPDATE states SET depth = version - ?2 WHERE topic = ?1 AND version > ?2 "
+            f"AND version - depth < ?2 AND encoding IN ({DELTA}, {DELTA_ZIPPED})",
+            *(topic, version),
+        )
+        if row.head is not None:
+            self._database.run("DELETE FROM heads WHERE topic = ?", topic)
 
     # Inside
 
@@ -445,9 +547,9 @@ class Topics:
     def _content(self, topic: str, row: _StateRow) -> bytes:
         """The content of a state's row: from the head, or rebuilt from a whole copy on."""
         if row.head is not None:
-            return _checked(topic, row._replace(encoding=WHOLE, body=row.head), None)
+            return self._checked(topic, row._replace(encoding=WHOLE, body=row.head), None)
         if not row.is_delta:
-            return _checked(topic, row, None)
+            return self._checked(topic, row, None)
         content: bytes | None = None
         chain = self._database.rows(
             "SELECT encoding, body FROM states WHERE topic = ? AND version BETWEEN ? AND ? "
@@ -456,7 +558,17 @@ class Topics:
         )
         for encoding, body in chain:
             content = unpacked(topic, row.version, encoding, body, content)
-        return _checked(topic, row, content)
+        return self._checked(topic, row, content)
+
+    def _checked(self, topic: str, row: _StateRow, old: bytes | None) -> bytes:
+        body = row.body if row.object is None else self.archive.content(row.object, row.version)
+        content = unpacked(topic, row.version, row.encoding, body, old)
+        if digest_of(topic, row.version, content) != row.digest:
+            raise Corrupt(
+                f"The content of {topic}@{row.version} does not match its hash: run "
+                "`hades check`, or restore a backup."
+            )
+        return content
 
     def _originals(self, row: _StateRow) -> tuple[str, ...]:
         """What a summary was made of, as states are cited."""
@@ -537,16 +649,6 @@ def unpacked(
         if encoding is None or not isinstance(body, bytes):
             raise ValueError("a version between it and a whole copy is missing")
         return unpack(encoding, body, old)
-
-
-def _checked(topic: str, row: _StateRow, old: bytes | None) -> bytes:
-    content = unpacked(topic, row.version, row.encoding, row.body, old)
-    if digest_of(topic, row.version, content) != row.digest:
-        raise Corrupt(
-            f"The content of {topic}@{row.version} does not match its hash: run `hades check`, "
-            "or restore a backup."
-        )
-    return content
 
 
 def _state(topic: str, row: _StateRow, content: bytes, originals: tuple[str, ...] = ()) -> State:

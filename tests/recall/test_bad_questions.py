@@ -229,7 +229,7 @@ def test_an_encoder_that_fails(
     with hades.open(path, clock=clock) as memory:
         encoder.hears = True
         remember_story(memory)
-        memory.recall(QUESTION)
+        memory.recall("Is approach X viable?")
         encoder.hears = False
         found = memory.recall(QUESTION)
         assert found.passages[0].chunk.topic == "design/approach_x"

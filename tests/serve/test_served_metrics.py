@@ -150,11 +150,15 @@ def test_cache_uses_are_those_of_the_engine(memory: hades.Memory) -> None:
     metrics.registry.register(MemoryMetrics(memory))
     assert not [name for name, _ in samples(metrics) if name == "hades_cache_uses_total"]
     remember_story(memory)
-    for _ in range(3):
-        memory.recall("Why was approach X rejected?")
+    for why in ("Why", "Why really", "Why then", "Why"):
+        memory.recall(f"{why} was approach X rejected?")
     assert value(metrics, "hades_cache_uses_total", cache="graph", outcome="made") == 1
     assert value(metrics, "hades_cache_uses_total", cache="graph", outcome="kept") == 2
     assert value(metrics, "hades_cache_uses_total", cache="texts", outcome="kept") > 0
+    assert value(metrics, "hades_tier_lookups_total", tier="answers", outcome="hit") == 1
+    assert value(metrics, "hades_tier_items", tier="answers") == 3
+    assert 0 < value(metrics, "hades_tier_bytes", tier="answers") < 2**20
+    assert value(metrics, "hades_tier_bound_bytes", tier="answers") == 16 * 2**20
 
 
 def test_a_memory_that_is_gone_takes_only_its_own_numbers_away(path: Path) -> None:

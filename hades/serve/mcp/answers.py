@@ -54,6 +54,7 @@ WHAT_IS_MISSING = {
     Reason.NOT_INDEXED: "not all that was written can be found yet",
     Reason.ENCODER_FAILED: "nothing was found by meaning, only by words and names",
     Reason.CUT_QUESTION: "the question was shortened",
+    Reason.ARCHIVE_LOST: "what lies in the archive could not be read",
     Reason.NOTHING_KNOWN: "nothing is known of that time",
 }
 """The reasons a reader must know, in plain words; the others are for engineers."""

@@ -20,8 +20,9 @@ from hades.serve.rest.calls import (
     Reading,
     SpaceName,
     Writing,
+    json_response,
 )
-from hades.serve.rest.models import Body, Number, Page, whole
+from hades.serve.rest.models import Body, Number, Page, to_json, whole
 from hades.serve.rest.paging import PAGE, Cursor, Limit, after_of, page
 from hades.serve.rest.routes import routes
 from hades.serve.wire import wire_type
@@ -76,7 +77,11 @@ def body_model(operation: Operation) -> type[BaseModel] | None:
     """The body an operation takes; None where it takes none."""
     if not operation.has_body:
         return None
-    own = [one for one in operation.parameters if one.name not in operation.in_path]
+    own = [
+        one
+        for one in operation.parameters
+        if one.name not in operation.in_path and not one.about.local
+    ]
     fields = {one.name: field_of(one) for one in own}
     if operation.timed:
         fields |= {name: (kind, None) for name, kind in _TIMES.items()}
@@ -169,6 +174,15 @@ async def _write(
     key = given.pop("key", None)
     writing = Writing(request, space, None if given.get("model") else key)
     require(operation, writing)
+    if operation.long:
+        made = await writing.executor.work(
+            writing.caller,
+            space,
+            lambda memory, told: run(operation, memory, {**given, "on_progress": told}),
+            lambda *_: None,
+            role=operation.role,
+        )
+        return json_response(to_json(shown(operation, made)))
     return await writing.answer(
         lambda memory: shown(operation, run(operation, memory, given)), role=operation.role
     )

@@ -229,6 +229,7 @@ class MemoryMetrics(Collector):
             sizes = {space: numbers[name] for space, numbers in counted.items() if name in numbers}
             yield _gauges(f"hades_memory_{name}", f"How many {name} a space has.", "space", sizes)
         yield self._caches()
+        yield from self._tiers()
 
     def _fresh(self, change: int) -> dict[str, Mapping[str, int]]:
         with self._counting:
@@ -251,6 +252,25 @@ class MemoryMetrics(Collector):
         if others:
             counted[OTHER] = {"topics": others}
         return counted
+
+    def _tiers(self) -> Iterable[Metric]:
+        """What lies in the memory of this process; what is stored is counted by space."""
+        engines = list(self._memory._engines.values())
+        tiers = [tier for engine in engines for tier in engine.tiers()]
+        tiers += self._memory._store.kept_tiers()
+        bytes_of = {one.name: one.bytes for one in tiers if one.bytes is not None}
+        bounds = {one.name: one.bound for one in tiers if one.bound is not None}
+        yield _gauges("hades_tier_bytes", "Bytes a tier holds.", "tier", bytes_of)
+        yield _gauges("hades_tier_bound_bytes", "Bytes a tier may hold.", "tier", bounds)
+        items = {one.name: one.items for one in tiers if one.items is not None}
+        yield _gauges("hades_tier_items", "What a tier holds.", "tier", items)
+        looked = CounterMetricFamily(
+            "hades_tier_lookups", "Look-ups in a tier, by outcome.", labels=["tier", "outcome"]
+        )
+        for one in tiers:
+            looked.add_metric([one.name, "hit"], one.hits)
+            looked.add_metric([one.name, "miss"], one.misses)
+        yield looked
 
     def _caches(self) -> Metric:
         uses = CounterMetricFamily(

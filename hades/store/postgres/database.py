@@ -29,11 +29,11 @@ from hades.domain.times import Clock
 from hades.errors import HadesError, Unavailable
 from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
+from hades.store.owed import LEFTOVERS, LOG, REWRITE
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.dialect import bound, rewrite
 from hades.store.postgres.faults import FAULTS, translated
 from hades.store.postgres.replica import POSITION, WAIT_S, Pool, Replica
-from hades.store.purge import LEFTOVERS, LOG, REWRITE
 from hades.store.records import EMBEDDED, Problem
 from hades.store.schema import COLUMNS
 

@@ -6,12 +6,14 @@ import os
 import secrets
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from hades.errors import InvalidInput, Unavailable
-from hades.store import purge
+from hades.store.archive import OWN_FACTS
 from hades.store.drafts import draft_of
+from hades.store.owed import ARCHIVE, LEFTOVERS, owe
 from hades.store.records import Progress
 from hades.store.sqlite.database import SqliteDatabase
 from hades.store.sqlite.faults import translated
@@ -21,10 +23,16 @@ _COPIED_PAGES_A_STEP = 64
 """A quarter of a megabyte: after each step progress is reported, and the copy can be stopped."""
 
 
-def backup(database: SqliteDatabase, target: str, on_progress: Progress | None) -> None:
+def backup(
+    database: SqliteDatabase,
+    target: str,
+    on_progress: Progress | None,
+    complete: Callable[[SqliteDatabase], None] | None = None,
+) -> None:
     """Copy the memory, as of one moment, to a new file while others read and write it.
 
-    Where `on_progress` raises, the copy stops and leaves nothing behind.
+    Where `on_progress` raises, the copy stops and leaves nothing behind. `complete` is given
+    the copy before it gets its name, where something of it lies in the archive.
     """
     path = Path(target).expanduser()
     if path.exists():
@@ -35,6 +43,10 @@ def backup(database: SqliteDatabase, target: str, on_progress: Progress | None) 
         with closing(sqlite3.connect(draft)) as copy:
             _copy(database.connection, copy, "copying", on_progress)
             copy.execute("PRAGMA journal_mode=WAL")
+        if complete is not None and database.row("SELECT 1 FROM archived LIMIT 1"):
+            with closing(_opened(draft, database)) as ready:
+                complete(ready)
+                ready.row("PRAGMA wal_checkpoint(TRUNCATE)")
         os.rename(draft, path)
 
 
@@ -43,17 +55,10 @@ def restore(
 ) -> None:
     """Put back a backup, in one step, under everybody who has the memory open."""
     with database.transaction():
-        purge.owe(database, purge.LEFTOVERS)
+        owe(database, LEFTOVERS)
     with translated(database.path), draft_of(database.path) as draft:
         backup(given, str(draft), None)
-        opened = open_file(
-            draft,
-            create=False,
-            read_only=False,
-            busy_timeout_s=database.busy_timeout_s,
-            clock=database.clock,
-        )
-        with closing(opened) as ready:
+        with closing(_opened(draft, database)) as ready:
             _continue_from(database, ready, actor)
             _copy(
                 ready.connection,
@@ -62,6 +67,16 @@ def restore(
                 on_progress,
                 give_up_after_s=database.busy_timeout_s,
             )
+
+
+def _opened(path: Path, like: SqliteDatabase) -> SqliteDatabase:
+    return open_file(
+        path,
+        create=False,
+        read_only=False,
+        busy_timeout_s=like.busy_timeout_s,
+        clock=like.clock,
+    )
 
 
 def _continue_from(old: SqliteDatabase, new: SqliteDatabase, actor: str) -> None:
@@ -77,7 +92,12 @@ def _continue_from(old: SqliteDatabase, new: SqliteDatabase, actor: str) -> None
             "INSERT INTO changes VALUES (?, ?, ?, 'restore', NULL, NULL)",
             *(top, max(old.now(), new.now()) + 1, new.actor_id(actor)),
         )
-        purge.owe(new, purge.LEFTOVERS)
+        owe(new, LEFTOVERS)
+        for key in OWN_FACTS:  # the archive stays where it is; what nobody needs there goes
+            if value := old.meta(key):
+                new.set_meta(key, value)
+        for name in old.column("SELECT DISTINCT object FROM archived"):
+            owe(new, ARCHIVE + name)
         new.run("UPDATE meta SET value = ? WHERE key = 'generation'", secrets.token_hex(8))
 
 

@@ -21,7 +21,7 @@ from hades.domain.times import Clock
 from hades.errors import Unavailable
 from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
-from hades.store.purge import LEFTOVERS, LOG, REWRITE
+from hades.store.owed import LEFTOVERS, LOG, REWRITE
 from hades.store.records import Problem
 from hades.store.sqlite.dialect import bound, rewrite
 from hades.store.sqlite.faults import FAULTS, translate, translated

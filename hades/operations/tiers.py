@@ -1,0 +1,148 @@
+"""Tiers: where what is remembered lies, from memory to the archive."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.rules import clean_name, clean_number
+from hades.domain.tiers import Tier
+from hades.domain.times import TimeLike, parse_time, to_micros
+from hades.errors import InvalidInput
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import NUMBER_AT_MOST, TopicGlob
+from hades.store.owed import LOG, REWRITE, owe
+from hades.store.records import Progress
+
+if TYPE_CHECKING:
+    from hades.memory import Memory, View
+
+_AGE = re.compile(r" *([0-9]+) *([dwmy]) *")
+_UNITS = {"d": "days", "w": "weeks", "m": "months", "y": "years"}
+
+
+@operation("POST", "/archive", role=Role.ADMIN, command="archive", whole_memory=True, long=True)
+def archive(
+    memory: Memory,
+    *,
+    older_than: Annotated[
+        TimeLike,
+        Param(
+            "An age as 180d, 12w, 6m or 1y, or a time: what was recorded and held since before.",
+            flag="--older-than",
+            characters=100,
+        ),
+    ] = "180d",
+    keep_versions: Annotated[
+        int,
+        Param(
+            "The last so many versions of a topic stay.",
+            flag="--keep-versions",
+            least=1,
+            most=NUMBER_AT_MOST,
+        ),
+    ] = 10,
+    glob: TopicGlob = None,
+    to: Annotated[
+        str | None,
+        Param("A folder, s3://…, gs://… or az://…; it is remembered.", flag="--to", local=True),
+    ] = None,
+    restore: Annotated[
+        bool, Param("Bring everything home into the store instead.", flag="--restore")
+    ] = False,
+    dry_run: Annotated[bool, Param("Only count.", flag="--dry-run")] = False,
+    on_progress: Progress | None = None,
+) -> dict[str, int]:
+    """Move the texts of old versions out of the store, compressed; how many states and bytes.
+
+    They come back by themselves whenever somebody reads them. What is latest or current never
+    goes, nor what is still to be indexed (`not_indexed`: run `hades index`). It can be stopped
+    at any moment and called again. The place is `to` or the setting `archive`, else a folder
+    beside the file; the memory remembers it. `restore` brings all home, of topics like `glob`.
+    """
+    clean_number(keep_versions, "keep_versions", least=1)
+    if glob is not None:
+        clean_name(glob, "pattern")
+    memory._require_space()
+    if memory._store.in_transaction:
+        raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
+    if restore:
+        return _bring_home(memory, glob, dry_run, on_progress)
+    before = to_micros(parse_time(_ago(older_than), memory._store.now()))
+    topics, space = memory._store.topics, memory._space_id
+    found = topics.to_archive(space, glob, before, keep_versions)
+    done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0}
+    done["not_indexed"] = memory.pending
+    if dry_run:
+        counted = [length for versions in found.values() for length in versions.values()]
+        return {**done, "states": len(counted), "bytes": sum(counted)}
+    if to is not None or found:
+        with memory._write("archive") as write:
+            write.logged = False
+            topics.archive.use(to or _set_place())
+    for number, (topic, versions) in enumerate(found.items()):
+        if on_progress is not None:
+            on_progress("archiving topics", number, len(found))
+        for run in topics.runs(space, topic, versions):
+            with memory._store.transaction():
+                name, data = topics.archive.note(run)
+            with memory._write("archive") as write:
+                write.subject = run.topic << 3
+                write.cancelled = not topics.archive.move(topics, run, name, data)
+            if not write.cancelled:
+                done["states"] += len(run.contents)
+                done["bytes"] += sum(versions[one] for one in run.contents)
+                done["objects"] += 1
+                done["archived_bytes"] += len(data)
+    return _finished(memory, done)
+
+
+@operation("GET", "/tiers", command="tiers")
+def tiers(view: View) -> list[Tier]:
+    """Where answers and texts lie, from this process's memory to the archive.
+
+    Of each tier its size, its bound, and how often it had what was looked for. Nothing is
+    loaded for it: a process that was asked nothing yet has nothing in memory.
+    """
+    engines = list(view._engines.values())
+    return [*(tier for engine in engines for tier in engine.tiers()), *view._store.tiers()]
+
+
+def _bring_home(
+    memory: Memory, glob: str | None, dry_run: bool, on_progress: Progress | None
+) -> dict[str, int]:
+    topics, done = memory._store.topics, {"states": 0, "objects": 0}
+    objects = topics.archived_objects(memory._space_id, glob)
+    if dry_run:
+        return {"states": sum(objects.values()), "objects": len(objects)}
+    for number, name in enumerate(objects):
+        if on_progress is not None:
+            on_progress("bringing home", number, len(objects))
+        with memory._write("archive"):
+            done["states"] += topics.archive.bring_home(topics, name)
+        done["objects"] += 1
+    return _finished(memory, done)
+
+
+def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
+    """Give back the room in the file, and remove objects nobody needs.
+
+    PostgreSQL uses the room again by itself: to write its tables anew would stop everybody.
+    """
+    if done["objects"] and "://" not in memory._store.database.place:
+        with memory._store.transaction():
+            owe(memory._store.database, REWRITE, LOG)
+    memory._finish_owed()
+    return done
+
+
+def _ago(older_than: TimeLike) -> TimeLike:
+    """`180d` as `180 days ago`; anything else is a time."""
+    age = _AGE.fullmatch(older_than) if isinstance(older_than, str) else None
+    return older_than if age is None else f"{age[1]} {_UNITS[age[2]]} ago"
+
+
+def _set_place() -> str | None:
+    from hades.settings import load_settings
+
+    return load_settings().archive

@@ -1,0 +1,229 @@
+"""Answers that are kept: the same question to the same memory is answered once.
+
+An answer is kept under everything it depends on: the memory, its change number, the space, the
+moment, the question with all that was said to it, the encoder, the ranker, and what the caller's
+role sees. So it is never stale: a write moves the number, and what was kept before is dropped.
+What depends on the clock is kept until the next moment at which something begins or ends, and
+where the question itself has a time in it, not at all.
+
+Answers lie in this process, and where `redis_url` is set also in Redis, for other processes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+from hades import __version__
+from hades.domain.answer import Recall, StageReport
+from hades.domain.graph import Reason
+from hades.domain.plain import plain
+from hades.domain.rebuild import rebuild
+from hades.errors import HadesError
+from hades.settings import load_settings
+from hades.store.store import Store
+
+KEPT_S = 3600
+"""An answer is kept no longer: how fresh or how often used something is may then count anew."""
+BYTES_AT_MOST = 1 << 20
+"""Of one answer; a larger one is not kept."""
+TRIED_AGAIN_S = 30.0
+"""So long a Redis that did not answer is left alone."""
+_TIMEOUT_S = 0.2
+_UNFINISHED = {Reason.TIMEOUT, Reason.ENCODER_FAILED, Reason.ARCHIVE_LOST}
+"""The next time the answer may be a better one."""
+_log = logging.getLogger(__name__)
+
+
+class AnswerCache:
+    """The kept answers of one memory, as JSON, bounded in bytes."""
+
+    def __init__(self, store: Store, bytes_at_most: int, shared: SharedAnswers | None) -> None:
+        self._store, self.bound, self.shared = store, bytes_at_most, shared
+        self._lock = threading.Lock()
+        self._stand: tuple[str, int] = "", 0
+        self._kept: dict[str, bytes] = {}
+        self.bytes = 0
+        self.uses = {"kept": 0, "shared": 0, "made": 0}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def answer(
+        self,
+        asked: tuple[Any, ...],
+        make: Callable[[], Recall],
+        *,
+        ready: Callable[[], object],
+        holds_until: Callable[[int], int],
+    ) -> Recall:
+        """The answer to what was asked: kept, or made and kept.
+
+        `ready` brings the memory up to date before one is made. `holds_until` tells until when
+        one that was made since a moment holds while nothing is written.
+        """
+        begun = time.perf_counter()
+        stand, now = self._store.changefeed.stand(), self._store.now()
+        key = self._key(stand, asked)
+        found = None if key is None else self._find(stand, key, now)
+        if found is not None:
+            ms = 1000 * (time.perf_counter() - begun)
+            return replace(found, ms=ms, telemetry=(StageReport("cache", ms),))
+        ready()
+        stand = self._store.changefeed.stand()
+        made = make()
+        self.uses["made"] += 1
+        is_whole = not _UNFINISHED & {note.reason for note in made.reasons}
+        key = self._key(stand, asked) if is_whole and made.time is None else None
+        # Only where nothing was written meanwhile is it known what it was made of.
+        if key is not None and self._store.changefeed.stand() == stand:
+            until = min(holds_until(now), now + KEPT_S * 1_000_000)
+            text = json.dumps({"until": until, "answer": plain(made)}).encode()
+            if until > now and len(text) <= BYTES_AT_MOST:
+                self._keep(stand, key, text)
+                if self.shared is not None:
+                    self.shared.put(stand[0], key, text)
+        return made
+
+    def forget(self) -> None:
+        """Drop all that is kept here: something was purged."""
+        with self._lock:
+            self._kept, self.bytes = {}, 0
+
+    def _key(self, stand: tuple[str, int], asked: tuple[Any, ...]) -> str | None:
+        """Under what an answer is kept; None: it is not."""
+        if not self.bound or self._store.in_transaction:
+            return None
+        seen = self._store.database.embedded  # a role that sees less has a mark of its own
+        try:
+            text = json.dumps(plain([__version__, *stand, seen, asked]), sort_keys=True)
+        except (TypeError, ValueError, RecursionError):
+            return None  # whoever answers says what is wrong with it
+        return blake2b(text.encode(), digest_size=20).hexdigest()
+
+    def _find(self, stand: tuple[str, int], key: str, now: int) -> Recall | None:
+        """What is kept here or in Redis, unless its time is over."""
+        with self._lock:
+            self._let_go_before(stand)
+            text = self._kept.pop(key, None)
+            if text is not None:
+                self._kept[key] = text  # used last
+        tier = "kept"
+        if text is None and self.shared is not None:
+            text, tier = self.shared.get(stand[0], key), "shared"
+        if text is None:
+            return None
+        try:
+            read = json.loads(text)
+            if read["until"] <= now:
+                return None
+            found = rebuild(Recall, read["answer"])
+        except (HadesError, ValueError, TypeError, KeyError, RecursionError) as error:
+            _log.warning("a kept answer cannot be read, and is made anew: %s", error)
+            return None
+        self.uses[tier] += 1
+        if tier == "shared":
+            self._keep(stand, key, text)
+        return found
+
+    def _keep(self, stand: tuple[str, int], key: str, text: bytes) -> None:
+        with self._lock:
+            self._let_go_before(stand)
+            self.bytes += len(text) - len(self._kept.pop(key, b""))
+            self._kept[key] = text
+            while self.bytes > self.bound:
+                self.bytes -= len(self._kept.pop(next(iter(self._kept))))
+
+    def _let_go_before(self, stand: tuple[str, int]) -> None:
+        """What was kept of the memory as it was before is of no use; inside the lock."""
+        if stand != self._stand:
+            self._stand, self._kept, self.bytes = stand, {}, 0
+
+
+class SharedAnswers:
+    """Answers in Redis, for several processes; without it everything goes on.
+
+    What comes back from there may be anybody's: it is signed with the memory's own number,
+    which only those know who can read the memory, and read as JSON.
+    """
+
+    def __init__(self, url: str) -> None:
+        import redis
+
+        self._failed = (redis.RedisError, OSError)
+        self._redis: Any = redis.Redis.from_url(
+            url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S
+        )
+        self._off_until = 0.0
+
+    def get(self, generation: str, key: str) -> bytes | None:
+        """What is kept under a key, if it is what one of us put there."""
+        name = _prefix(generation) + key
+        value = self._call(lambda: self._redis.getrange(name, 0, BYTES_AT_MOST + 32))
+        if not isinstance(value, bytes) or not value:
+            return None
+        if value[:32] == _signed(generation, name, value[32:]):
+            return value[32:]
+        self._call(lambda: self._redis.delete(name))
+        return None
+
+    def put(self, generation: str, key: str, value: bytes) -> None:
+        """Keep a value for a while."""
+        name = _prefix(generation) + key
+        if len(value) <= BYTES_AT_MOST:
+            signed = _signed(generation, name, value) + value
+            self._call(lambda: self._redis.set(name, signed, ex=KEPT_S))
+
+    def forget(self, generation: str) -> bool:
+        """Delete all that is kept of a memory; whether that could be done."""
+        self._off_until = 0.0  # what was purged has to go
+
+        def delete() -> bool:
+            for name in self._redis.scan_iter(match=_prefix(generation) + "*", count=500):
+                self._redis.delete(name)
+            return True
+
+        return bool(self._call(delete))
+
+    def _call(self, call: Callable[[], Any]) -> Any:
+        if time.monotonic() < self._off_until:
+            return None
+        try:
+            return call()
+        except self._failed as error:
+            self._off_until = time.monotonic() + TRIED_AGAIN_S
+            _log.warning("Redis does not answer (%s): going on without it for a while", error)
+            return None
+
+
+def open_shared(url: str | None) -> SharedAnswers | None:
+    """The answers in Redis; None: there is none, or its package is not installed."""
+    if url is None:
+        return None
+    try:
+        return SharedAnswers(url)
+    except (ImportError, ValueError) as error:
+        _log.warning("redis_url cannot be used (%s): install the extra `redis`, or mend it", error)
+        return None
+
+
+def forget_shared(store: Store) -> bool:
+    """Delete what Redis keeps of a memory, where there is one; whether that could be done."""
+    shared = open_shared(load_settings().redis_url)
+    return shared is None or shared.forget(store.changefeed.stand()[0])
+
+
+def _prefix(generation: str) -> str:
+    return f"hades:{blake2b(generation.encode(), digest_size=8).hexdigest()}:"
+
+
+def _signed(generation: str, name: str, value: bytes) -> bytes:
+    hashed = blake2b(f"{name}\0".encode(), key=generation.encode(), digest_size=32)
+    hashed.update(value)
+    return hashed.digest()

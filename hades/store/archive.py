@@ -1,0 +1,297 @@
+"""The archive: old states' contents, compressed, outside the store.
+
+An object holds a run of versions of one topic, each whole, so it is read without any other. Its
+name tells the archive, the topic's number, the versions, and a hash of its bytes. The version
+after a run is stored whole, so no chain of deltas in the store leads through the archive.
+
+An object is written, read back and compared in the same write that cuts its contents from the
+store. Before that it is noted as owed to be removed, so what a killed process leaves is found.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+import secrets
+import threading
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from hades.errors import Conflict, Corrupt, InvalidInput, Unavailable
+from hades.store.database import Database
+from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack
+from hades.store.faults import digest_of
+from hades.store.objects import Objects, open_objects
+from hades.store.owed import ARCHIVE, owe
+from hades.store.records import Problem
+
+if TYPE_CHECKING:
+    from hades.store.topics import Topics
+
+VERSIONS_AT_MOST, BYTES_AT_MOST = 64, 4 << 20
+"""Of one object, before compression: so much is read to see one old version."""
+KEPT_BYTES_AT_MOST = 16 << 20
+"""Contents of objects that were read, kept for the next question."""
+_PLACE, _ID = OWN_FACTS = ("archive", "archive_id")
+"""What a memory notes about its archive; a copy has none."""
+_UNPACKED_AT_MOST = 256 << 20
+_PRESET = 3
+"""Of lzma: a dictionary of 4 MiB, so that all versions of an object share what they have."""
+_NAME = re.compile(r"[0-9a-f]{16}/[0-9]+/[0-9]+-[0-9]+-([0-9a-f]{32})\.xz")
+_FOLDER = re.compile(r"[0-9a-f]{16}/[0-9]+/")
+"""Nothing else is ever read or removed, whatever a file from elsewhere says."""
+_FIND = "put it back where it was, or say where it is now: `hades archive --to PLACE`"
+
+
+class LostObject(Unavailable):
+    """An object of the archive is not there, or its place cannot be reached."""
+
+
+class DamagedObject(Corrupt):
+    """An object of the archive is not what was written."""
+
+
+LOST = (LostObject, DamagedObject)
+
+
+class VersionRun(NamedTuple):
+    """Consecutive versions of a topic that go into one object."""
+
+    topic: int
+    contents: dict[int, bytes]
+
+
+class Archive:
+    """The archive of one memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._kept: dict[str, dict[int, bytes]] = {}
+        self._kept_bytes = 0
+        self._opened: tuple[str, Objects] | None = None
+        self.uses = {"kept": 0, "read": 0}
+        """How often an object was at hand (kept), or had to be read."""
+
+    # Where it is
+
+    def place(self) -> str | None:
+        """Where the objects lie; None: nowhere yet."""
+        return self._database.meta(_PLACE) or self._beside()
+
+    def use(self, place: str | None) -> None:
+        """Note where objects go from now on; inside a write.
+
+        What lies elsewhere must have been moved there: one object is looked for.
+        """
+        database = self._database
+        if place is None and self.place() is None:
+            raise InvalidInput("Say where the archive is to be: `--to`, or the setting `archive`.")
+        if place is not None and place != database.meta(_PLACE):
+            objects = open_objects(place)
+            one = database.value("SELECT min(object) FROM archived")
+            if one is not None and objects.get(one) is None:
+                raise Conflict(
+                    f"The archive is in {self.place()}, and {one} is not in {place}: bring all "
+                    "home first (`hades archive --restore`), or move the objects there."
+                )
+            database.set_meta(_PLACE, place)
+        if database.meta(_ID) is None:
+            database.set_meta(_ID, secrets.token_hex(8))
+
+    def _beside(self) -> str | None:
+        """Beside a memory that is a file, a folder; it moves along with it."""
+        files = self._database.files
+        is_file = str(files) == self._database.place
+        return str(files.with_name(f"{files.name}.archive")) if is_file else None
+
+    def _objects(self) -> Objects:
+        place = self.place()
+        if place is None:
+            raise Unavailable(f"This memory does not say where its archive is: {_FIND}.")
+        if self._opened is None or self._opened[0] != place:
+            self._opened = place, open_objects(place)  # its connections are used again
+        return self._opened[1]
+
+    # Reading
+
+    def content(self, name: str, version: int) -> bytes:
+        """The content of a version that lies in an object; never another, never none."""
+        try:
+            return self.contents(name)[version]
+        except KeyError:
+            raise DamagedObject(
+                f"The archive's object {name} lacks version {version}: restore a backup."
+            ) from None
+
+    def contents(self, name: str) -> Mapping[int, bytes]:
+        """All versions in an object."""
+        with self._lock:
+            found = self._kept.pop(name, None)
+            if found is not None:
+                self._kept[name] = found  # used last
+                self.uses["kept"] += 1
+                return found
+        found = self._read(name)
+        size = sum(map(len, found.values()))
+        with self._lock:
+            self.uses["read"] += 1
+            if name not in self._kept and size <= KEPT_BYTES_AT_MOST:
+                self._kept[name] = found
+                self._kept_bytes += size
+            while self._kept_bytes > KEPT_BYTES_AT_MOST:
+                self._kept_bytes -= sum(map(len, self._kept.pop(next(iter(self._kept))).values()))
+        return found
+
+    def _read(self, name: str) -> dict[int, bytes]:
+        try:
+            if (known := _NAME.fullmatch(name)) is None:
+                raise ValueError("this is no name of an object")
+            objects = self._objects()
+            data = objects.get(name)
+            if data is None:
+                raise LostObject(
+                    f"The object {name} is missing in the archive {objects.place}: {_FIND}."
+                )
+            if _digest(data) != known[1]:
+                raise ValueError("it is not what was written")
+            return _unpacked(data)
+        except Unavailable as error:
+            raise LostObject(str(error)) from error
+        except (ValueError, TypeError, lzma.LZMAError, EOFError) as error:
+            raise DamagedObject(
+                f"The object {name} of the archive {self.place()} is damaged ({error}): put back "
+                "a copy of it, or restore a backup of the memory."
+            ) from error
+
+    def forget(self) -> None:
+        """Keep nothing of what was read: something was purged."""
+        with self._lock:
+            self._kept, self._kept_bytes = {}, 0
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many objects are kept in memory, and their bytes."""
+        return len(self._kept), self._kept_bytes
+
+    def size(self) -> int | None:
+        """The bytes of all objects; None where nobody can say now."""
+        try:
+            return self._objects().size(f"{self._database.meta(_ID)}/")
+        except Unavailable:
+            return None
+
+    def problems(self) -> list[Problem]:
+        """Every object that is missing or damaged; all of them are read."""
+        found = []
+        rows = self._database.rows(
+            "SELECT object, count(*), min(s.version), max(s.version) FROM archived a "
+            "JOIN states s ON s.id = a.state GROUP BY object ORDER BY object"
+        )
+        for name, count, first, last in rows:
+            try:
+                held = self._read(name).keys()
+                if sum(first <= version <= last for version in held) < count:
+                    raise DamagedObject(f"The object {name} lacks versions.")
+            except LOST as error:
+                found.append(Problem(str(error), name, _FIND))
+        return found
+
+    # Writing; each inside a write of its own
+
+    def note(self, run: VersionRun) -> tuple[str, bytes]:
+        """The object of a run, which from now on is owed to be removed until it is needed."""
+        data = _packed(run.contents)
+        versions = f"{min(run.contents)}-{max(run.contents)}"
+        name = f"{self._database.meta(_ID)}/{run.topic}/{versions}-{_digest(data)}.xz"
+        owe(self._database, ARCHIVE + name)
+        return name, data
+
+    def move(self, topics: Topics, run: VersionRun, name: str, data: bytes) -> bool:
+        """Move a run out of the store; False when it is no longer there as it was."""
+        database, (first, last) = self._database, (min(run.contents), max(run.contents))
+        states = database.column(
+            "SELECT s.id FROM states s JOIN topics t ON t.id = s.topic WHERE s.topic = ? "
+            "AND s.version BETWEEN ? AND ? AND s.encoding IS NOT NULL AND s.id <> t.latest "
+            "AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.state = s.id)",
+            *(run.topic, first, last),
+        )
+        if len(states) != len(run.contents):
+            return False
+        objects = self._objects()
+        objects.put(name, data)
+        if objects.get(name) != data:
+            raise Unavailable(f"The archive {objects.place} does not keep what is written to it.")
+        topics.make_whole(run.topic, last + 1)
+        cut = f"UPDATE states SET body = NULL, encoding = {WHOLE}, depth = 0 WHERE id = ?"
+        database.run_many(cut, [(state,) for state in states])
+        database.run_many("INSERT INTO archived VALUES (?, ?)", [(one, name) for one in states])
+        database.run("DELETE FROM owed WHERE what = ?", ARCHIVE + name)
+        return True
+
+    def bring_home(self, topics: Topics, name: str) -> int:
+        """Put the contents of an object back into the store; how many states. The object is
+        owed to be removed. `topics` may be those of a copy of this memory."""
+        database = topics.database
+        rows = database.rows(
+            "SELECT s.id, t.name, s.version, s.digest FROM archived a JOIN states s "
+            "ON s.id = a.state JOIN topics t ON t.id = s.topic WHERE a.object = ? "
+            "ORDER BY s.version",
+            name,
+        )
+        depth, before, old = 0, 0, None
+        for state, topic, version, digest in rows:
+            content = self.content(name, version)
+            if digest_of(topic, version, content) != digest:
+                raise DamagedObject(f"The object {name} holds another text than {topic}@{version}.")
+            is_next = version == before + 1 and depth + 1 < VERSIONS_AT_MOST
+            encoding, body = pack(content, old if is_next else None)
+            depth = depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0
+            database.run(
+                "UPDATE states SET encoding = ?, depth = ?, body = ? WHERE id = ?",
+                *(encoding, depth, body, state),
+            )
+            before, old = version, content
+        database.run("DELETE FROM archived WHERE object = ?", name)
+        if database is self._database:
+            owe(database, ARCHIVE + name)
+        return len(rows)
+
+    def settle(self, what: str) -> bool:
+        """Remove what is owed to be removed, unless a state lies in it after all."""
+        start, database = what.removeprefix(ARCHIVE), self._database
+        if not _NAME.fullmatch(start) and not _FOLDER.fullmatch(start):
+            return True
+        with database.transaction():  # nobody moves anything meanwhile
+            if not database.row(
+                "SELECT 1 FROM archived WHERE substr(object, 1, ?) = ? LIMIT 1", len(start), start
+            ):
+                self._objects().remove(start)
+        return True
+
+
+def _packed(contents: Mapping[int, bytes]) -> bytes:
+    lengths = {str(version): len(content) for version, content in contents.items()}
+    whole = json.dumps(lengths).encode() + b"\n" + b"".join(contents.values())
+    return lzma.compress(whole, preset=_PRESET)
+
+
+def _unpacked(data: bytes) -> dict[int, bytes]:
+    reader = lzma.LZMADecompressor(memlimit=_UNPACKED_AT_MOST)
+    whole = reader.decompress(data, max_length=_UNPACKED_AT_MOST)
+    if not reader.eof:
+        raise ValueError("it ends too early, or is too large")
+    head, _, rest = whole.partition(b"\n")
+    found, at = {}, 0
+    for version, length in json.loads(head).items():
+        found[int(version)] = rest[at : at + length]
+        at += length
+    if at != len(rest):
+        raise ValueError("its lengths are wrong")
+    return found
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()

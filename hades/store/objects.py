@@ -1,0 +1,154 @@
+"""Objects: whole files of bytes by name, in a folder or in object storage.
+
+Everything here is small on purpose: put, get, and remove what begins with a name. A folder needs
+nothing but the standard library; `s3://`, `gs://` and `az://` need `obstore` (the extra
+`archive`), which takes its keys from the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from hades.errors import InvalidInput, Unavailable
+from hades.store.drafts import draft_of
+
+BUCKETS = ("s3", "gs", "az")
+_ANSWER_S, _CONNECT_S, _RETRIED_S = 20, 5, 30
+"""How long an object store may take to answer, to be reached, and with all that is tried again."""
+
+
+class Objects(Protocol):
+    """A place for objects."""
+
+    place: str
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write an object; when this returns it is there for good."""
+
+    def get(self, name: str) -> bytes | None:
+        """An object; None when there is none of this name. Unavailable: nobody can say."""
+
+    def remove(self, start: str) -> None:
+        """Remove all objects whose names begin so: one, or a folder's with a / at the end."""
+
+    def size(self, start: str) -> int:
+        """The bytes of all objects below a folder."""
+
+
+def open_objects(place: str) -> Objects:
+    """The objects at a place: a folder, `file:///…`, `s3://…`, `gs://…` or `az://…`."""
+    scheme = place.partition("://")[0] if "://" in place else ""
+    if scheme in BUCKETS:
+        return _Bucket(place)
+    if scheme not in ("", "file"):
+        known = ", ".join(f"{one}://…" for one in ("file", *BUCKETS))
+        raise InvalidInput(f"An archive cannot be kept at {place}: give a folder, {known}.")
+    return _Folder(unquote(urlsplit(place).path) if scheme else place)
+
+
+class _Folder:
+    """Objects as files below a folder."""
+
+    def __init__(self, place: str) -> None:
+        self.place, self._root = place, Path(place).expanduser().absolute()
+
+    def put(self, name: str, data: bytes) -> None:
+        path = self._root / name
+        with self._reached():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with draft_of(path) as draft:
+                with draft.open("xb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(draft, path)
+            for folder in (path.parent, *path.parents[1:3]):  # the names themselves, too
+                held = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(held)
+                finally:
+                    os.close(held)
+
+    def get(self, name: str) -> bytes | None:
+        with self._reached(), suppress(FileNotFoundError, NotADirectoryError):
+            return (self._root / name).read_bytes()
+        return None
+
+    def remove(self, start: str) -> None:
+        path = self._root / start
+        with self._reached(), suppress(FileNotFoundError, NotADirectoryError):
+            for left in path.parent.glob(f".{path.name}.*.draft"):  # by a killed process
+                shutil.rmtree(left)
+            shutil.rmtree(path) if start.endswith("/") else path.unlink()
+
+    def size(self, start: str) -> int:
+        with self._reached():
+            return sum(one.stat().st_size for one in (self._root / start).rglob("*.xz"))
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise Unavailable(f"The archive {self.place} cannot be used: {error}.") from error
+
+
+class _Bucket:
+    """Objects in object storage."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        try:
+            import obstore
+            from obstore.exceptions import BaseError, NotFoundError
+            from obstore.store import from_url
+        except ImportError as error:
+            raise Unavailable(
+                f"The archive {place} needs obstore: pip install 'hades-memory[archive]'."
+            ) from error
+        self._obstore, self._missing, self._failed = obstore, NotFoundError, BaseError
+        limits: Any = {"timeout": f"{_ANSWER_S}s", "connect_timeout": f"{_CONNECT_S}s"}
+        if os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true":
+            limits["allow_http"] = True
+        retries: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=_RETRIED_S)}
+        with self._reached():
+            self._store: Any = from_url(place, client_options=limits, retry_config=retries)
+
+    def put(self, name: str, data: bytes) -> None:
+        with self._reached():
+            self._obstore.put(self._store, name, data)
+
+    def get(self, name: str) -> bytes | None:
+        with self._reached(), suppress(self._missing):
+            return bytes(self._obstore.get(self._store, name).bytes())
+        return None
+
+    def remove(self, start: str) -> None:
+        with self._reached(), suppress(self._missing):
+            if not start.endswith("/"):
+                self._obstore.delete(self._store, start)
+                return
+            for page in self._obstore.list(self._store, prefix=start):
+                self._obstore.delete(self._store, [one["path"] for one in page])
+
+    def size(self, start: str) -> int:
+        with self._reached():
+            pages = self._obstore.list(self._store, prefix=start)
+            return sum(one["size"] for page in pages for one in page)
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        try:
+            yield
+        except self._missing:
+            raise
+        except (self._failed, OSError, ValueError) as error:
+            said = str(error).partition("\n")[0]
+            raise Unavailable(f"The archive {self.place} cannot be used: {said}.") from error
