@@ -215,6 +215,8 @@ class _Endpoint:
     def __init__(self, setting: ModelSetting) -> None:
         self._setting = setting
         self._key = setting.read_key()
+        if self._key and not (self._key.isascii() and self._key.isprintable()):
+            raise Denied(f"The key of the model {setting.name} has characters that no key has.")
 
     def ask(
         self, instructions: str, texts: Sequence[str], max_tokens: int, **more: Any
