@@ -38,7 +38,7 @@ QUOTED_CHARACTERS = 200
 MESSAGE_TOKENS = 8
 """Marks that a chat template puts around a message, about."""
 OUR_TOKENS = 0.75
-"""Of our tokens to a model's, at least: SmolLM2 has 1.2 for one of ours in English."""
+"""Of our tokens to a model's, at least: SmolLM2 has 1.1 to 1.2 for one of ours in English."""
 DEFAULT = "default"
 
 
