@@ -29,6 +29,8 @@ from hades.errors import Denied, InvalidInput, Unavailable
 
 PREFIX = "HADES_"
 KEY_CHARACTERS_AT_MOST = 10_000
+_URL = r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[^#\s]*)?"
+"""Of a server, without a user or a password in it."""
 
 
 class ModelSetting(BaseModel):
@@ -37,7 +39,7 @@ class ModelSetting(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(min_length=1, max_length=100)
-    url: str = Field(pattern=r"^https?://[^/@\s]+(/\S*)?$")
+    url: str = Field(pattern=rf"^{_URL}$")
     model: str = Field(min_length=1)
     key_variable: str | None = None
     """The environment variable that holds its key."""
@@ -52,10 +54,8 @@ class ModelSetting(BaseModel):
 
     def read_key(self) -> str | None:
         """Its key, where it has one."""
-        if self.key_variable is not None:
-            return os.environ.get(self.key_variable)
-        if self.key_file is None:
-            return None
+        if self.key_variable is not None or self.key_file is None:
+            return os.environ.get(self.key_variable or "", "").strip() or None
         path = self.key_file.expanduser()
         try:
             with path.open(encoding="utf-8") as file:
@@ -96,7 +96,7 @@ class Settings(BaseModel):
     )
     model: str | None = Field(
         None,
-        pattern=r"^openai:https?://[^/@#\s]+(/[^#\s]*)?#\S{1,100}$",
+        pattern=rf"^openai:{_URL}#\S{{1,100}}$",
         description="The language model that `--model default` asks, in short: "
         "openai:http://127.0.0.1:8080/v1#MODEL; its key is in HADES_MODEL_KEY. None is asked "
         "without `--model`.",

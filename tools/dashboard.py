@@ -63,6 +63,13 @@ SECTIONS: list[tuple[str, list[tuple[str, str, Queries]]]] = [
              [*_now("hades_pool_waiting", "pool"), *_now("hades_pool_running", "pool")]),
             ("Turned away a second", "reqps", _rate("hades_refused_total", "pool")),
             ("Jobs", "short", _now("hades_jobs", "status")),
+            ("Language models: calls and failures a second", "reqps",
+             [*_rate("hades_model_calls_total", "model"),
+              *_rate("hades_model_failures_total", "model")]),
+            ("Language models: tokens a second", "short",
+             [*_rate("hades_model_prompt_tokens_total", "model"),
+              *_rate("hades_model_completion_tokens_total", "model")]),
+            ("Language models: cost a second", "short", _rate("hades_model_cost_total", "model")),
         ],
     ),
     (

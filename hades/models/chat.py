@@ -38,7 +38,7 @@ QUOTED_CHARACTERS = 200
 MESSAGE_TOKENS = 8
 """Marks that a chat template puts around a message, about."""
 OUR_TOKENS = 0.75
-"""Of our tokens to a model's, at least: SmolLM2 has 1.2 for one of ours in English."""
+"""Of our tokens to a model's, at least: SmolLM2 has 1.1 to 1.2 for one of ours in English."""
 DEFAULT = "default"
 
 
@@ -215,6 +215,8 @@ class _Endpoint:
     def __init__(self, setting: ModelSetting) -> None:
         self._setting = setting
         self._key = setting.read_key()
+        if self._key and not (self._key.isascii() and self._key.isprintable()):
+            raise Denied(f"The key of the model {setting.name} has characters that no key has.")
 
     def ask(
         self, instructions: str, texts: Sequence[str], max_tokens: int, **more: Any

@@ -53,7 +53,9 @@ def answer_by_model(
     unsupported = [one for one in checked if not one.supported]
     tried = replace(extracted, usage=reply.usage, unsupported=len(unsupported))
     if not held:
-        why = f"{unsupported[0].why}." if unsupported else "it found no answer in the context."
+        why = "it found no answer in the context."
+        if unsupported:
+            why = f"none of its sentences holds; of the first: {unsupported[0].why}."
         return _fallback(tried, why)
     shown = [one for one in checked if one in held or (keep and not one.supported)]
     sentences = tuple(_sentence(one, recall) for one in shown)

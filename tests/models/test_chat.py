@@ -168,6 +168,21 @@ def test_the_key_is_sent_and_never_shown(
     assert KEY not in f"{caught.value!r} {caplog.text} {load_settings()!r}"
 
 
+def test_what_is_no_key_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-1\nX-Evil: 1")
+    with scripted("Hello.") as server:
+        use(monkeypatch, server, key_variable="MY_KEY")
+        with pytest.raises(hades.Denied, match="key of the model a"):
+            open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
+        assert not server.requests
+
+
+def test_a_server_that_writes_too_much_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted("word " * 10_000) as server:
+        use(monkeypatch, server)
+        assert len(open_chat_model("a").complete("x", "y", max_tokens=8).text) <= 8 * 32
+
+
 def test_a_key_file_is_private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text(f"{KEY}\n")

@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import hades
 from hades.domain.graph import Reason
+from hades.models.chat import model_reports
 from hades.serve.executor import Executor
 from hades.serve.telemetry import Telemetry
 
@@ -61,6 +62,10 @@ def exposed(path: Path) -> dict[str, set[str]]:
     telemetry.observe_recall(asked, "default")
     telemetry.metrics.count("stage_stopped", "walk")
     telemetry.metrics.observe_call("recall", "RO", 200, 0.01)
+    with pytest.MonkeyPatch.context() as environment:
+        nobody = {"name": "a", "url": "http://127.0.0.1:1/v1", "model": "m", "retries": 0}
+        environment.setenv("HADES_MODELS", json.dumps([nobody]))
+        assert model_reports(check=True)[0].answers is False
     executor.memory.search("anything")
     shown = telemetry.metrics.render().decode()
     executor.close()
