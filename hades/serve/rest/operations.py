@@ -164,7 +164,9 @@ async def _read(
 async def _write(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
-    writing = Writing(request, space, given.pop("key", None))
+    # Long work makes many commits, and goes on when it is sent again: no key makes it one.
+    key = given.pop("key", None)
+    writing = Writing(request, space, None if operation.long else key)
     require(operation, writing)
     return await writing.answer(
         lambda memory: shown(operation, run(operation, memory, given)), role=operation.role
