@@ -163,7 +163,7 @@ _ROLES = (
     r"|coordinator|supervisor|assistant|intern|member)"
 )
 _ROLE = re.compile(
-    r" (?:the |an? |our |its |their )?((?:(?!(?:of|not|better|good|great|real|true|full)\b)"
+    r" (?:the |an? |our |its |their )?((?:(?!(?:of|not|better|good|great|real|most)\b)"
     rf"[\w-]{{1,20}} ){{0,3}}?{_ROLES})\b(?P<of> (?:of|for|at) )?",
     re.IGNORECASE,
 )
