@@ -298,8 +298,12 @@ class _Sentence:
             if closed:
                 break
             closed = joined and name is not None
-        if not closed or not self._may_follow(names[-1].after, verb.relation):
-            names, closed = names[:1], False
+        if closed and not self._may_follow(names[-1].after, verb.relation):
+            at_verb = self.tokens[names[-1].after - 1].end
+            if not any(one.pattern.match(self.text, at_verb) for one in patterns.VERBS):
+                return [], at  # Kent and Essex counties
+            closed = False
+        names = names if closed else names[:1]
         # Marks and Spencer is one; nobody lives in two places at a time.
         if not names or (closed and verb.exclusive):
             return [], at

@@ -163,7 +163,7 @@ _ROLES = (
     r"|coordinator|supervisor|assistant|intern|member)"
 )
 _ROLE = re.compile(
-    r" (?:the |an? |our |its |their )?((?:(?!(?:of|not|better|good|great|real|true|full)\b)"
+    r" (?:the |an? |our |its |their )?((?:(?!(?:of|not|better|good|great|real|most)\b)"
     rf"[\w-]{{1,20}} ){{0,3}}?{_ROLES})\b(?P<of> (?:of|for|at) )?",
     re.IGNORECASE,
 )
@@ -250,7 +250,7 @@ PARTICLES = _words("de van von der den la le del da di du dos bin ibn al el ter 
 APPOSITION = _words("a an the our my his her their who which formerly previously now")
 OF_PEOPLE = _words("works_at lives_in studies_at married_to born_in")
 TITLE = re.compile(rf"(?:Dr|Mr|Mrs|Ms|Prof|Sir|{_ROLES})\.?", re.IGNORECASE)
-PLURAL = re.compile(r"\w+(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
+PLURAL = re.compile(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
 """A first word that means many of a kind: Users left."""
 NUMBERED = re.compile(r"[a-z][a-z_.-]{0,30}\d[\w.-]*")
 NO_PERSON = re.compile(r"\d|\b\w$")

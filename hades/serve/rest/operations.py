@@ -170,9 +170,9 @@ async def _read(
 async def _write(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
-    # Nobody waits for a model inside a transaction, and what asks one can be sent again.
+    # Long work makes many commits, and nobody waits for a model inside one: both can be sent again.
     key = given.pop("key", None)
-    writing = Writing(request, space, None if given.get("model") else key)
+    writing = Writing(request, space, None if operation.long or given.get("model") else key)
     require(operation, writing)
     if operation.long:
         made = await writing.executor.work(
