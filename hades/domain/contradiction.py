@@ -8,6 +8,7 @@ plans, conditions, quotes, the past and lists are not compared.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -39,6 +40,7 @@ _TOKENS = re.compile(
     re.VERBOSE,
 )
 _MARKS = {"€": "euro", "$": "dollar", "£": "pound", "%": "percent"}
+_SPELT = frozenset((*_MARKS.values(), "minus"))
 _SIGNS = re.compile(r"[€$£%]|(?<![\w.])[-−](?=\d)")
 _UNSTATED = re.compile(
     r"[?“”\"«»„]|\b(?:if|would|could|might|should|may(?!\s+\d)|maybe|perhaps|probably|possibly|plans?"
@@ -157,14 +159,25 @@ def says(old: str, new: str) -> bool:
     return one.said <= other.said and _is_within(one.row, other.row)
 
 
-def frames(sentence: str) -> tuple[frozenset[str], ...]:
-    """Its subject's words, and all its words: of two that contradict each other, one is the same.
+def is_statement(sentence: str) -> bool:
+    """Whether a sentence can contradict another: it states something plainly."""
+    return len(sentence) <= SENTENCE_CHARACTERS_AT_MOST and _read(sentence).states
 
-    Empty where a sentence states nothing that could be compared.
-    """
-    if len(sentence) > SENTENCE_CHARACTERS_AT_MOST or not (read := _read(sentence)).states:
+
+def needed(sentence: str) -> tuple[frozenset[str], ...]:
+    """The beginnings of words of which another sentence has all of a set, if it contradicts this
+    one, or says the same; so most texts need not be read."""
+    if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
         return ()
-    return read.subject, read.content
+    read = _read(sentence)
+    spelt = frozenset(word for word in read.said if word not in _SPELT)
+    return (spelt, read.subject) if read.states else (spelt,)
+
+
+def has_needed(text: str, sets: Iterable[frozenset[str]]) -> bool:
+    """Whether a text has all of one set of what `needed` gave."""
+    low = text.casefold()
+    return any(all(word in low for word in one) for one in sets)
 
 
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hades.domain.contradiction import has_needed, needed
 from hades.domain.sentences import note_sentences
 from hades.domain.settled import NOTE_CHARACTERS_AT_MOST
 from hades.domain.times import FOREVER
@@ -54,8 +55,9 @@ def similar_notes(store: Store, space: int, sentences: Sequence[str]) -> list[Cu
         for sentence in sentences[:SENTENCES_AT_MOST]:
             chunks |= {chunk for chunk, _ in words.best(sentence, *moment, PASSAGES_AT_MOST)}
     states = store.topics.current_notes(space, sorted(chunks), since, RECENT_AT_MOST)
-    contents = store.topics.contents(states)
+    wanted = {one for sentence in sentences for one in needed(sentence)}
     return [
-        CurrentNote(topic, version, sentences_of(contents[state]))
-        for state, (topic, version) in states.items()
+        CurrentNote(*states[state], sentences_of(content))
+        for state, content in store.topics.contents(states).items()
+        if has_needed(content, wanted)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.compare import compare
-from hades.domain.contradiction import frames
+from hades.domain.contradiction import is_statement
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rules import (
     clean_content,
@@ -212,7 +212,7 @@ def remember(
 
 def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list[CurrentNote]:
     """The notes that a new one is compared with; none where it states nothing to compare."""
-    said = [one for one in sentences_of(content) if gate or frames(one)]
+    said = [one for one in sentences_of(content) if gate or is_statement(one)]
     if not said or memory._store.topics.kind(memory._space_id, topic) not in (None, "note"):
         return []
     return similar_notes(memory._store, memory._space_id, said)
