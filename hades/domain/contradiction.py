@@ -57,6 +57,7 @@ _TAIL = re.compile(r"[;(–—]|,?\s\b(?:because|since|after|due to|so that|whic
 _PRONOUNS = frozenset(
     """it he she they this that these those his her its their there here""".split()  # noqa: SIM905
 )
+_EMPTY = STOP_WORDS - _PRONOUNS
 _STATES = frozenset(
     """is are costs cost takes take lasts weighs measures starts start begins ends end closes opens
     expires runs run listens allows allow permits supports support has have holds keeps needs
@@ -164,20 +165,19 @@ def is_statement(sentence: str) -> bool:
     return len(sentence) <= SENTENCE_CHARACTERS_AT_MOST and _read(sentence).states
 
 
-def needed(sentence: str) -> tuple[frozenset[str], ...]:
-    """The beginnings of words of which another sentence has all of a set, if it contradicts this
-    one, or says the same; so most texts need not be read."""
+def needed(sentence: str) -> tuple[str, ...]:
+    """The beginnings of words that another sentence has, if it contradicts this one or says the
+    same; so most texts need not be read. The longest, which are rare, come first."""
     if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
-        return ()
+        return (sentence.casefold(),)
     read = _read(sentence)
-    spelt = frozenset(word for word in read.said if word not in _SPELT)
-    return (spelt, read.subject) if read.states else (spelt,)
+    return tuple(sorted(read.subject if read.states else read.said - _SPELT, key=len)[::-1])
 
 
-def has_needed(text: str, sets: Iterable[frozenset[str]]) -> bool:
-    """Whether a text has all of one set of what `needed` gave."""
+def has_needed(text: str, wanted: Iterable[tuple[str, ...]]) -> bool:
+    """Whether a text has all words of one of what `needed` gave."""
     low = text.casefold()
-    return any(all(word in low for word in one) for one in sets)
+    return any(one[0] in low and all(word in low for word in one) for one in wanted if one)
 
 
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
@@ -291,7 +291,7 @@ def _read(sentence: str) -> _Compared:
 
 
 def _content(token: str, low: str) -> list[str]:
-    if low in STOP_WORDS - _PRONOUNS or (not token[0].isalnum() and len(low) == 1):
+    if low in _EMPTY or (not token[0].isalnum() and len(low) == 1):
         return []
     return [_stem(low)]
 

@@ -17,8 +17,8 @@ from hades.store.store import Store
 
 SENTENCES_AT_MOST = 8
 """Sentences of a new text that are looked for."""
-PASSAGES_AT_MOST = 12
-"""Passages of the index that are compared with each."""
+PASSAGES_AT_MOST = 32
+"""Passages of the index that are compared with them."""
 RECENT_AT_MOST = 64
 """States written since the index was, that are compared: newest first."""
 
@@ -52,10 +52,10 @@ def similar_notes(store: Store, space: int, sentences: Sequence[str]) -> list[Cu
 
         words, since = words_on_disk(store, space)
         moment = store.now(), FOREVER - 1
-        for sentence in sentences[:SENTENCES_AT_MOST]:
-            chunks |= {chunk for chunk, _ in words.best(sentence, *moment, PASSAGES_AT_MOST)}
+        text = " ".join(sentences[:SENTENCES_AT_MOST])
+        chunks = {chunk for chunk, _ in words.best(text, *moment, PASSAGES_AT_MOST)}
     states = store.topics.current_notes(space, sorted(chunks), since, RECENT_AT_MOST)
-    wanted = {one for sentence in sentences for one in needed(sentence)}
+    wanted = {needed(sentence) for sentence in sentences}
     return [
         CurrentNote(*states[state], sentences_of(content))
         for state, content in store.topics.contents(states).items()
