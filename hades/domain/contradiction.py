@@ -57,7 +57,6 @@ _TAIL = re.compile(r"[;(–—]|,?\s\b(?:because|since|after|due to|so that|whic
 _PRONOUNS = frozenset(
     """it he she they this that these those his her its their there here""".split()  # noqa: SIM905
 )
-_EMPTY = STOP_WORDS - _PRONOUNS
 _STATES = frozenset(
     """is are costs cost takes take lasts weighs measures starts start begins ends end closes opens
     expires runs run listens allows allow permits supports support has have holds keeps needs
@@ -79,6 +78,7 @@ _FILLERS = frozenset(
     """a an the is are be am do does has have now currently s please just so that which there any
     new current of to""".split()  # noqa: SIM905
 )
+_EMPTY = (STOP_WORDS | _FILLERS) - _PRONOUNS
 
 
 class Said(StrEnum):
