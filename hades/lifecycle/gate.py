@@ -21,8 +21,8 @@ _TALK = frozenset(
     goodbye see later soon cheers please got it understood noted will do sounds that s is this the
     i ll let me know no problem worries np morning afternoon evening night day have how are today
     again there for your the help helping haha lol hmm mhm wow oh ah um well then appreciate much
-    appreciated glad happy to anytime of course absolutely definitely agreed makes sense roger re thing
-    everyone team folks friend take care talk speak catch nothing add else""".split()  # noqa: SIM905
+    appreciated glad happy to anytime of course absolutely definitely agreed makes sense roger
+    re thing everyone team folks friend take care talk speak catch nothing add else""".split()  # noqa: SIM905
 )
 """Words of greetings, thanks and acknowledgements. `yes` and `done` are answers, not talk."""
 _NO_TALK = re.compile(r"\b(?:not|never|no(?! (?:problem|worries)))\b|n['’]t\b", re.IGNORECASE)

@@ -222,6 +222,9 @@ def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[Curren
     """Refused when a text says nothing new. What is said of it (tags, since when) is news."""
     names = ("tags", "metadata", "importance", "confidence", "valid_from")
     said = {name: getattr(draft, name) for name in names if getattr(draft, name) is not None}
+    same = [one for one in similar if one.topic == topic]
+    if any(one.sentences == sentences_of(draft.content or "") for one in same):
+        return  # the very same again makes no version anyway
     if said:
         similar = [one for one in similar if one.topic != topic]
     if not (why := nothing_new(topic, draft.content or "", similar)):
