@@ -135,6 +135,7 @@ def test_the_gate_lets_in_what_is_new(memory: hades.Memory, text: str) -> None:
 
 def test_a_new_version_is_refused_only_if_it_leaves_nothing_out(memory: hades.Memory) -> None:
     memory.remember("a", "The Ulm office has 40 desks. It is red.")
+    assert memory.remember("a", memory.get("a").content, gate=True).version == 1
     with pytest.raises(hades.Refused):
         memory.remember("a", "It is red. The Ulm office has 40 desks", gate=True)
     memory.remember("a", "It is red. The Ulm office has 40 desks", gate=True, tags=["office"])

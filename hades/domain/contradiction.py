@@ -8,6 +8,7 @@ plans, conditions, quotes, the past and lists are not compared.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -39,6 +40,7 @@ _TOKENS = re.compile(
     re.VERBOSE,
 )
 _MARKS = {"€": "euro", "$": "dollar", "£": "pound", "%": "percent"}
+_SPELT = frozenset((*_MARKS.values(), "minus"))
 _SIGNS = re.compile(r"[€$£%]|(?<![\w.])[-−](?=\d)")
 _UNSTATED = re.compile(
     r"[?“”\"«»„]|\b(?:if|would|could|might|should|may(?!\s+\d)|maybe|perhaps|probably|possibly|plans?"
@@ -76,6 +78,7 @@ _FILLERS = frozenset(
     """a an the is are be am do does has have now currently s please just so that which there any
     new current of to""".split()  # noqa: SIM905
 )
+_EMPTY = (STOP_WORDS | _FILLERS) - _PRONOUNS
 
 
 class Said(StrEnum):
@@ -157,14 +160,24 @@ def says(old: str, new: str) -> bool:
     return one.said <= other.said and _is_within(one.row, other.row)
 
 
-def frames(sentence: str) -> tuple[frozenset[str], ...]:
-    """Its subject's words, and all its words: of two that contradict each other, one is the same.
+def is_statement(sentence: str) -> bool:
+    """Whether a sentence can contradict another: it states something plainly."""
+    return len(sentence) <= SENTENCE_CHARACTERS_AT_MOST and _read(sentence).states
 
-    Empty where a sentence states nothing that could be compared.
-    """
-    if len(sentence) > SENTENCE_CHARACTERS_AT_MOST or not (read := _read(sentence)).states:
-        return ()
-    return read.subject, read.content
+
+def needed(sentence: str) -> tuple[str, ...]:
+    """The beginnings of words that another sentence has, if it contradicts this one or says the
+    same; so most texts need not be read. The longest, which are rare, come first."""
+    if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
+        return (sentence.casefold(),)
+    read = _read(sentence)
+    return tuple(sorted(read.subject if read.states else read.said - _SPELT, key=len)[::-1])
+
+
+def has_needed(text: str, wanted: Iterable[tuple[str, ...]]) -> bool:
+    """Whether a text has all words of one of what `needed` gave."""
+    low = text.casefold()
+    return any(one[0] in low and all(word in low for word in one) for one in wanted if one)
 
 
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
@@ -278,7 +291,7 @@ def _read(sentence: str) -> _Compared:
 
 
 def _content(token: str, low: str) -> list[str]:
-    if low in STOP_WORDS - _PRONOUNS or (not token[0].isalnum() and len(low) == 1):
+    if low in _EMPTY or (not token[0].isalnum() and len(low) == 1):
         return []
     return [_stem(low)]
 

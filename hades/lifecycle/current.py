@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hades.domain.contradiction import has_needed, needed
 from hades.domain.sentences import note_sentences
 from hades.domain.settled import NOTE_CHARACTERS_AT_MOST
 from hades.domain.times import FOREVER
@@ -16,8 +17,8 @@ from hades.store.store import Store
 
 SENTENCES_AT_MOST = 8
 """Sentences of a new text that are looked for."""
-PASSAGES_AT_MOST = 12
-"""Passages of the index that are compared with each."""
+PASSAGES_AT_MOST = 32
+"""Passages of the index that are compared with them."""
 RECENT_AT_MOST = 64
 """States written since the index was, that are compared: newest first."""
 
@@ -51,11 +52,12 @@ def similar_notes(store: Store, space: int, sentences: Sequence[str]) -> list[Cu
 
         words, since = words_on_disk(store, space)
         moment = store.now(), FOREVER - 1
-        for sentence in sentences[:SENTENCES_AT_MOST]:
-            chunks |= {chunk for chunk, _ in words.best(sentence, *moment, PASSAGES_AT_MOST)}
+        text = " ".join(sentences[:SENTENCES_AT_MOST])
+        chunks = {chunk for chunk, _ in words.best(text, *moment, PASSAGES_AT_MOST)}
     states = store.topics.current_notes(space, sorted(chunks), since, RECENT_AT_MOST)
-    contents = store.topics.contents(states)
+    wanted = {needed(sentence) for sentence in sentences}
     return [
-        CurrentNote(topic, version, sentences_of(contents[state]))
-        for state, (topic, version) in states.items()
+        CurrentNote(*states[state], sentences_of(content))
+        for state, content in store.topics.contents(states).items()
+        if has_needed(content, wanted)
     ]

@@ -22,7 +22,7 @@ _TALK = frozenset(
     i ll let me know no problem worries np morning afternoon evening night day have how are today
     again there for your the help helping haha lol hmm mhm wow oh ah um well then appreciate much
     appreciated glad happy to anytime of course absolutely definitely agreed makes sense roger
-    everyone team folks friend take care talk speak catch nothing add else""".split()  # noqa: SIM905
+    re thing everyone team folks friend take care talk speak catch nothing add else""".split()  # noqa: SIM905
 )
 """Words of greetings, thanks and acknowledgements. `yes` and `done` are answers, not talk."""
 _NO_TALK = re.compile(r"\b(?:not|never|no(?! (?:problem|worries)))\b|n['’]t\b", re.IGNORECASE)
@@ -56,11 +56,13 @@ def is_talk(text: str) -> bool:
 
 def is_context(text: str) -> bool:
     """Whether every line is one that HADES writes into a context: a head, a title, or indented."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    heads = sum(_HEAD.match(line) is not None for line in lines)
-    return heads > 0 and all(
-        line[0] == " " or line.startswith(_TITLES) or _HEAD.match(line) for line in lines
-    )
+    heads = 0
+    for line in text.splitlines():
+        if _HEAD.match(line):
+            heads += 1
+        elif line.strip() and line[0] != " " and not line.startswith(_TITLES):
+            return False
+    return heads > 0
 
 
 def _says(note: CurrentNote, topic: str, sentence: str, own: Sequence[str]) -> bool:

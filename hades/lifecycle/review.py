@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from hades.domain.contradiction import Comparison, Said, compare, frames, says
+from hades.domain.contradiction import (
+    Comparison,
+    Said,
+    compare,
+    has_needed,
+    is_statement,
+    needed,
+    says,
+)
 from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
 from hades.domain.proposal import DEFAULT_THRESHOLD
@@ -158,11 +166,11 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
 def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_Finding]:
     """The other notes of which a sentence is said otherwise, each once."""
     own = sentences_of(state.content)
-    known = {frame for new in own for frame in frames(new)}
+    wanted = {needed(new) for new in own if is_statement(new)}
     for note in similar:
-        alike = [old for old in note.sentences if not known.isdisjoint(frames(old))]
-        pairs = ((new, old) for new in own for old in alike) if note.topic != state.topic else ()
-        for new, old in pairs:
+        alike = [old for old in note.sentences if has_needed(old, wanted)]
+        pairs = ((new, old) for new in own for old in alike)
+        for new, old in pairs if note.topic != state.topic else ():
             found = compare(new, old, state.topic, note.topic)
             if found.said not in (Said.VALUE, Said.NEGATED) or any(says(one, old) for one in own):
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.compare import compare
-from hades.domain.contradiction import frames
+from hades.domain.contradiction import is_statement
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rules import (
     clean_content,
@@ -218,7 +218,7 @@ def remember(
 
 def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list[CurrentNote]:
     """The notes that a new one is compared with; none where it states nothing to compare."""
-    said = [one for one in sentences_of(content) if gate or frames(one)]
+    said = [one for one in sentences_of(content) if gate or is_statement(one)]
     if not said or memory._store.topics.kind(memory._space_id, topic) not in (None, "note"):
         return []
     return similar_notes(memory._store, memory._space_id, said)
@@ -228,6 +228,9 @@ def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[Curren
     """Refused when a text says nothing new. What is said of it (tags, since when) is news."""
     names = ("tags", "metadata", "importance", "confidence", "valid_from")
     said = {name: getattr(draft, name) for name in names if getattr(draft, name) is not None}
+    same = [one for one in similar if one.topic == topic]
+    if any(one.sentences == sentences_of(draft.content or "") for one in same):
+        return  # the very same again makes no version anyway
     if said:
         similar = [one for one in similar if one.topic != topic]
     if not (why := nothing_new(topic, draft.content or "", similar)):

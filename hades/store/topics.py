@@ -276,14 +276,16 @@ class Topics:
     ) -> dict[int, tuple[str, int]]:
         """By state the topic and version of notes as they are now: those with one of these
         chunks, and those among the `recent` last states that came after a change."""
-        rows = self._database.rows(
-            "SELECT s.id, t.name, s.version FROM states s "
-            "JOIN topics t ON t.id = s.topic AND t.latest = s.id WHERE s.id IN ("
+        found = self._database.rows(
             "SELECT state FROM placements WHERE chunk = ANY(?1) UNION SELECT id FROM "
-            "(SELECT id, change FROM states ORDER BY id DESC LIMIT ?2) l WHERE l.change > ?3) "
-            "AND t.space = ?4 AND t.kind = 'note' AND t.planned = 0 AND s.level = 0 "
-            "AND s.encoding IS NOT NULL ORDER BY s.id",
-            *(chunks, recent, since, space),
+            "(SELECT id, change FROM states ORDER BY id DESC LIMIT ?2) l WHERE l.change > ?3",
+            *(chunks, recent, since),
+        )
+        rows = self._database.rows(
+            "SELECT s.id, t.name, s.version FROM states s JOIN topics t ON t.id = s.topic "
+            "WHERE s.id = ANY(?1) AND t.latest = s.id AND +t.space = ?2 AND t.kind = 'note' "
+            "AND t.planned = 0 AND s.level = 0 AND s.encoding IS NOT NULL ORDER BY s.id",
+            *([state for (state,) in found], space),
         )
         return {state: (topic, version) for state, topic, version in rows}
 
