@@ -331,7 +331,10 @@ def test_without_a_server_nothing_is_written(
     assert story.change == change
 
 
-def test_a_real_small_model_is_checked(story: hades.Memory, chat_server: str) -> None:
+def test_a_real_small_model_is_checked(
+    story: hades.Memory, chat_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hades.lifecycle.model_text.REPLY_TOKENS_AT_MOST", 40)
     done = story.promote(X, reason=WHY, model="default")
     assert done.changed
     assert done.usage["completion_tokens"] > 0

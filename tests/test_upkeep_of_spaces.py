@@ -60,6 +60,8 @@ def test_a_report_names_orphans_duplicates_and_contradictions(memory: hades.Memo
     memory.remember("project/atlas", "The Atlas release is due on 3 June.")
     memory.remember("plans/spring", "The Atlas release is due on 10 June.")
     memory.remember("odd", "Zebras sleep.")
+    for week in (4, 7):
+        memory.remember(f"rota/w{week}", f"Rota of week {week}: Ann Mon, Bob Tue, Cyd all days.")
     memory.relate("people/mira", "lives_in", "Rome")
     memory.relate("people/mira", "lives_in", "Oslo")
     memory.search("soup")

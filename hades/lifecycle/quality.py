@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from hades.domain.graph import Edge
+from hades.domain.names import DIGITS
 from hades.domain.promotion import Disagreement, QualityFinding, QualityReport
 from hades.domain.statement import statement
 from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros, to_micros
@@ -127,9 +128,12 @@ def _stale(pairs: TopicPairs, since: int) -> list[str]:
 
 
 def _duplicates(pairs: TopicPairs) -> list[str]:
-    return [
-        f"{pairs.topics[one].name} = {pairs.topics[other].name}"
-        for (one, other), cosine in pairs.cosine.items()
-        if cosine >= SAME_COSINE
-        and share_words(pairs.texts.get(one, ""), pairs.texts.get(other, "")) >= SAME_TEXT
-    ]
+    """Notes with nearly the same words; with other numbers they are two of a kind: rotas, bills."""
+    found = []
+    for (one, other), cosine in pairs.cosine.items():
+        texts = [pairs.texts.get(at, "") for at in (one, other)]
+        numbers = [sorted(DIGITS.findall(text)) for text in texts]
+        same = cosine >= SAME_COSINE and numbers[0] == numbers[1]
+        if same and share_words(*texts) >= SAME_TEXT:
+            found.append(f"{pairs.topics[one].name} = {pairs.topics[other].name}")
+    return found

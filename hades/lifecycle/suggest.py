@@ -35,7 +35,7 @@ CITED_AT_MOST = 12
 """What is joined with more topics than this says nothing of any two."""
 NAME_CHARACTERS_AT_LEAST, NAME_WORDS_AT_MOST = 4, 4
 EVIDENCE_AT_MOST = 5
-_BLOCK_ROWS = 1_024
+_BLOCK_ROWS = 512
 
 Pair = tuple[int, int]
 

@@ -9,6 +9,8 @@ from hades.domain.times import AsOf
 from hades.store.database import Database, believed, holds
 from hades.store.topics import STATE_THEN
 
+ROWS_AT_MOST, PASSAGES_AT_MOST = 500_000, 100_000
+"""So many mentions and edges, and vectors of passages, are read: of large documents not all."""
 _THERE = f"{holds('p', ':valid')} AND {believed('p', ':known')}"
 _TOPICS = f"""
 SELECT t.id, t.name, t.kind, t.entity, s.id, s.version, s.valid_from, s.confidence,
@@ -19,12 +21,14 @@ WHERE t.space = :space AND s.encoding IS NOT NULL ORDER BY s.id DESC LIMIT :limi
 _MENTIONS = f"""
 SELECT DISTINCT c.topic, m.entity FROM mentions m JOIN chunks c ON c.id = m.chunk
 JOIN presences p ON p.chunk = c.id WHERE c.topic = ANY(:topics) AND {_THERE}
+ORDER BY c.topic DESC, m.entity LIMIT {ROWS_AT_MOST}
 """
 _EDGES = f"""
 SELECT e.source, e.target FROM edges e WHERE e.space = :space AND {holds("e", ":valid")}
   AND {believed("e", ":known")}
 UNION SELECT d.source, d.target FROM derived_edges d JOIN chunks c ON c.id = d.chunk
 JOIN presences p ON p.chunk = c.id WHERE c.topic = ANY(:topics) AND {_THERE}
+LIMIT {ROWS_AT_MOST}
 """
 _VECTORS = f"""
 SELECT c.topic, substr(v.vector, 1, CAST(:bytes AS INT)) FROM chunks c
@@ -32,6 +36,7 @@ JOIN embeddings v ON v.node = c.id << 3 | {NodeKind.CHUNK}
 JOIN encoders n ON n.id = v.encoder AND n.name = :encoder
 WHERE c.topic = ANY(:topics)
   AND EXISTS (SELECT 1 FROM presences p WHERE p.chunk = c.id AND {_THERE})
+ORDER BY c.topic DESC, c.id LIMIT {PASSAGES_AT_MOST}
 """
 _GONE = f"""
 WITH held AS (

@@ -129,12 +129,9 @@ def unrelate(call: AgentCall, ended: list[Edge]) -> CallToolResult:
     return answers.facts((ended, None), call.space, "")
 
 
-@operation_tool("topic model", reason="What happened.")
+@operation_tool("topic reason")
 def promote(call: AgentCall, done: Promotion) -> CallToolResult:
-    """Write a topic anew from its versions, facts and related notes: what holds, changed, why.
-
-    For a topic whose versions or surroundings changed much.
-    """
+    """Write a topic anew from its versions and facts: what holds, what changed, why."""
     news = f"Promoted to {one_line(done.state.id)}, {done.by}." if done.changed else "No news."
     waiting = f" {len(done.proposed)} changes wait for approval." if done.proposed else ""
     text = f"{news}{waiting}\n{indented(done.state.content)}"
