@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import HeldClock
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hades
@@ -274,10 +274,12 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
 
 
 @given(NAMES, st.integers(1, 10**6), st.text(max_size=30))
+@example("a [b@1]; c", 2, "as [x@1] says [edge 7]")
+@example('"', 1, "- [")
 def test_a_line_is_read_as_it_was_written(topic: str, version: int, text: str) -> None:
     flat = " ".join(text.split())
     assert read_lines(f"- {flat} {cite((topic, version))}") == [(flat, (topic, version))]
-    assert read_lines(f"- {flat} {cite(('', version))}") == [(flat, ("", version))]
+    assert read_lines(f"- {flat} {cite(('', version), (topic, 1))}") == [(flat, ("", version))]
 
 
 @given(st.integers(0, 40_000), st.integers(1, 3))

@@ -70,7 +70,7 @@ class Line:
     """What else it was read in."""
 
     def __str__(self) -> str:
-        return f"- {self.text} {' '.join(map(cite, (self.cited, *self.also)))}"
+        return f"- {self.text} {cite(self.cited, *self.also)}"
 
 
 def lines_of(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 
 from hades.context.pack import pack
@@ -21,6 +22,7 @@ from hades.domain.statement import day
 from hades.domain.summaries import Cited, read_lines
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
+from hades.errors import NotFound
 from hades.recall import answering, belief
 from hades.recall.plan import PASSAGES_AT_MOST
 from hades.recall.run import Run
@@ -170,13 +172,14 @@ def _read(
     """The lines as passages that cite their originals, and as facts."""
     passages, facts = list[Passage](), list[Fact]()
     for at, (text, (topic, number)) in enumerate(lines):
-        if topic:
-            state = store.topics.version(where.space, topic, number, where.as_of)
-            passages.append(_passage(store, where, state, text, round(1 - at / len(lines), 6)))
-        else:
-            edge = store.edges.get(where.space, number)
-            sure = belief.interval(belief.of_edge(edge.belief))
-            facts.append(Fact(edge, text, sure.mean, sure))
+        with suppress(NotFound):  # it was not known at the time asked about
+            if topic:
+                state = store.topics.version(where.space, topic, number, where.as_of)
+                passages.append(_passage(store, where, state, text, round(1 - at / len(lines), 6)))
+            else:
+                edge = store.edges.get(where.space, number)
+                sure = belief.interval(belief.of_edge(edge.belief))
+                facts.append(Fact(edge, text, sure.mean, sure))
     return passages, facts
 
 
