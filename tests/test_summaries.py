@@ -133,6 +133,13 @@ def test_a_month_without_weeks_is_made_of_its_states(
     assert len(memory.get("summary/2024-03").consolidated_from) == 10
 
 
+def test_the_first_day_there_is(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set("2024-04-10")
+    for number in range(3):
+        memory.remember(f"old/{number}", f"It began, {number}.", valid_from="0001-01-01")
+    assert _made(memory.consolidate(**FEW)) == ["0001-01-01", "0001-01"]
+
+
 def test_purging_a_topic_erases_the_summaries_made_of_it(
     memory: hades.Memory, clock: HeldClock
 ) -> None:
