@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import HeldClock
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hades
@@ -131,6 +131,13 @@ def test_a_month_without_weeks_is_made_of_its_states(
     _week(memory, clock)
     memory.consolidate()
     assert len(memory.get("summary/2024-03").consolidated_from) == 10
+
+
+def test_the_first_day_there_is(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set("2024-04-10")
+    for number in range(3):
+        memory.remember(f"old/{number}", f"It began, {number}.", valid_from="0001-01-01")
+    assert _made(memory.consolidate(**FEW)) == ["0001-01-01", "0001-01"]
 
 
 def test_purging_a_topic_erases_the_summaries_made_of_it(
@@ -274,10 +281,12 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
 
 
 @given(NAMES, st.integers(1, 10**6), st.text(max_size=30))
+@example("a [b@1]; c", 2, "as [x@1] says [edge 7]")
+@example('"', 1, "- [")
 def test_a_line_is_read_as_it_was_written(topic: str, version: int, text: str) -> None:
     flat = " ".join(text.split())
     assert read_lines(f"- {flat} {cite((topic, version))}") == [(flat, (topic, version))]
-    assert read_lines(f"- {flat} {cite(('', version))}") == [(flat, ("", version))]
+    assert read_lines(f"- {flat} {cite(('', version), (topic, 1))}") == [(flat, ("", version))]
 
 
 @given(st.integers(0, 40_000), st.integers(1, 3))

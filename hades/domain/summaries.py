@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -60,31 +61,36 @@ def day_of(micros: int) -> int:
     return micros // DAY_MICROSECONDS
 
 
-_PLAIN_NAME = re.compile(r'[^\s\[\]"@,]+(?: [^\s\[\]"@,]+)*')
-_CITED = r'\[(?:edge (\d{1,18})|("(?:[^"\\]|\\.)*"|[^\[\]"@]+)@(\d{1,18}))\]'
-_LINE = re.compile(rf"- (.*?)((?: {_CITED})+)")
-_CITATION = re.compile(_CITED)
+_PLAIN_NAME = re.compile(r'[^\s\[\]"@;]+(?: [^\s\[\]"@;]+)*')
 Cited = tuple[str, int]
 """A topic and a version; of an edge no topic, and its number."""
 
 
-def cite(cited: Cited) -> str:
-    """How a line says what it was read in; a name that could pass for more is quoted."""
-    topic, number = cited
-    if not topic:
-        return f"[edge {number}]"
-    name = topic if _PLAIN_NAME.fullmatch(topic) else json.dumps(topic, ensure_ascii=False)
-    return f"[{name}@{number}]"
+def cite(*cited: Cited) -> str:
+    """What a line was read in, as it stands at its end: `[price@2; edge 7]`.
+
+    A name that could pass for more is quoted, without the brackets and marks that stand around it.
+    """
+    parts = []
+    for topic, number in cited:
+        name = topic
+        if not _PLAIN_NAME.fullmatch(topic):
+            name = json.dumps(topic).replace("[", "\\u005b").replace(";", "\\u003b")
+        parts.append(f"{name}@{number}" if topic else f"edge {number}")
+    return f"[{'; '.join(parts)}]"
 
 
 def read_lines(content: str) -> list[tuple[str, Cited]]:
     """The lines of a summary, each with what it was read in first."""
     found = []
     for line in content.splitlines():
-        if read := _LINE.fullmatch(line):
-            edge, topic, version = _CITATION.findall(read[2])[0]
-            name = json.loads(topic) if topic.startswith('"') else topic
-            found.append((read[1], ("", int(edge)) if edge else (name, int(version))))
+        text, _, cited = line.rpartition(" [")
+        name, at, number = cited.removesuffix("]").split("; ")[0].rpartition("@")
+        with suppress(ValueError):  # no line of ours
+            version = int(number if at else number.removeprefix("edge "))
+            if line.startswith("- "):
+                topic = json.loads(name) if name.startswith('"') else name
+                found.append((text[2:], (topic, version)))
     return found
 
 

@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -44,6 +44,9 @@ others is what is noted every day: of facts that no word marks, in 9 months of g
 stay in 150 tokens when that speaks for a line, 51 % when it does not count, 67 % when it speaks
 against it; by vectors instead of words 0, 28 and 52 %."""
 _DIMS = 256
+_MOMENT = timedelta(microseconds=1)
+_SECOND_MOMENT = datetime.min.replace(tzinfo=UTC) + _MOMENT
+"""There is none before the first."""
 
 _DECISION = re.compile(
     r"\b(?:deci(?:ded?|sion)|agreed|approved|rejected|chose|chosen|signed|cancell?ed|postponed"
@@ -70,7 +73,7 @@ class Line:
     """What else it was read in."""
 
     def __str__(self) -> str:
-        return f"- {self.text} {' '.join(map(cite, (self.cited, *self.also)))}"
+        return f"- {self.text} {cite(self.cited, *self.also)}"
 
 
 def lines_of(
@@ -81,7 +84,7 @@ def lines_of(
     edges: Iterable[Edge],
 ) -> list[Line]:
     """What the states and edges of a period tell."""
-    then = AsOf(period.since - timedelta(microseconds=1))
+    then = AsOf(max(period.since, _SECOND_MOMENT) - _MOMENT)
     by_topic = sorted((one for one in states if one.kind != "code"), key=lambda one: one.topic)
     found: list[Line] = []
     for topic, own in groupby(by_topic, key=lambda one: one.topic):

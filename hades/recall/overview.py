@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 
 from hades.context.pack import pack
 from hades.context.tokens import count
-from hades.domain.answer import Fact, Intent, Mode, Passage, Recall, TimeKind, TimeWords, Wants
+from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
 from hades.domain.summaries import Cited, read_lines
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
+from hades.errors import NotFound
 from hades.recall import answering, belief
-from hades.recall.intent import CHARACTERS_READ
-from hades.recall.periods import QuestionWords, read_period, split_words
 from hades.recall.plan import PASSAGES_AT_MOST
 from hades.recall.run import Run
 from hades.recall.search import Where
@@ -40,7 +40,8 @@ COVERED_AT_LEAST = 0.5
 LIKELY = 0.9
 
 _OVERVIEW = re.compile(
-    r"\b(?:summar(?:y|ies|i[sz]e|i[sz]ing)|overview|recap|gist|big picture|high[- ]level)\b",
+    r".{0,100}?\b(?:summar(?:y|ies|i[sz]e|i[sz]ing)|overview|recap|gist|big picture)\b"
+    r"(?: of| for)?",
     re.IGNORECASE,
 )
 _ABOUT_NOTHING = frozenset(
@@ -68,18 +69,13 @@ def overview(
     if not there and wanted is None:
         return None
     valid = store.moment(where.as_of)[0]
-    asks = time_asked(
-        question,
-        store.now(),
-        valid,
-        since=where.since,
-        until=where.until,
-        read=run.plan.retriever.time_words and where.as_of.valid is None,
-    )
-    if asks.words is None and asks.kind is None and _OVERVIEW.search(question):
-        asks = _named_period(question, asks)
-    topical = _topical(question, asks)
-    level = _level(question, asks, topical) if wanted is None else wanted
+    general = _OVERVIEW.match(question)
+    # The time that is to be summed up has no preposition: `Summarise March`.
+    asked = f"What happened in{question[general.end() :]}" if general else question
+    read = run.plan.retriever.time_words and where.as_of.valid is None
+    asks = time_asked(asked, store.now(), valid, since=where.since, until=where.until, read=read)
+    topical = _topical(asked, asks)
+    level = _level(asks, topical, general=bool(general)) if wanted is None else wanted
     if not level:
         return None
     with run.stage(STAGE) as stage, store.snapshot():
@@ -124,22 +120,6 @@ def overview(
     )
 
 
-def _named_period(question: str, asks: TimeAsked) -> TimeAsked:
-    """The period that is to be summed up, which no preposition leads to: `Summarise March`."""
-    now, tokens = from_micros(asks.until), split_words(question[:CHARACTERS_READ])
-    asked = QuestionWords(tuple(word for word, _, _ in tokens), now)
-    for at in range(len(tokens)):
-        period = read_period(asked, at)
-        if period is not None and period.since < now:
-            words = question[tokens[at][1] : tokens[period.end - 1][2]]
-            told = TimeWords(TimeKind.DURING, words, period.since, period.until)
-            until = min(to_micros(period.until) - 1, asks.until)
-            return TimeAsked(
-                to_micros(period.since), until, told.kind, Wants.HAPPENINGS, words=told
-            )
-    return asks
-
-
 def _topical(question: str, asks: TimeAsked) -> frozenset[str]:
     """What a question is about, beside the time; nothing: about all that happened."""
     asked = question.replace(asks.words.said, " ") if asks.words else question
@@ -147,13 +127,12 @@ def _topical(question: str, asks: TimeAsked) -> frozenset[str]:
     return frozenset(plain - _ABOUT_NOTHING)
 
 
-def _level(question: str, asks: TimeAsked, topical: frozenset[str]) -> int:
+def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
     """How coarse the summaries are that a question wants; 0: none.
 
     A question for a summary may be about something; one for what happened is answered from the
     summaries only where it asks for all of it.
     """
-    general = _OVERVIEW.search(question) is not None
     if not general and (topical or not asks.wants_happenings):
         return 0
     if asks.kind is None:
@@ -193,13 +172,14 @@ def _read(
     """The lines as passages that cite their originals, and as facts."""
     passages, facts = list[Passage](), list[Fact]()
     for at, (text, (topic, number)) in enumerate(lines):
-        if topic:
-            state = store.topics.version(where.space, topic, number, where.as_of)
-            passages.append(_passage(store, where, state, text, round(1 - at / len(lines), 6)))
-        else:
-            edge = store.edges.get(where.space, number)
-            sure = belief.interval(belief.of_edge(edge.belief))
-            facts.append(Fact(edge, text, sure.mean, sure))
+        with suppress(NotFound):  # it was not known at the time asked about
+            if topic:
+                state = store.topics.version(where.space, topic, number, where.as_of)
+                passages.append(_passage(store, where, state, text, round(1 - at / len(lines), 6)))
+            else:
+                edge = store.edges.get(where.space, number)
+                sure = belief.interval(belief.of_edge(edge.belief))
+                facts.append(Fact(edge, text, sure.mean, sure))
     return passages, facts
 
 
