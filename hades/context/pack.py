@@ -39,7 +39,7 @@ HEAD_CHARACTERS_AT_MOST = 160
 
 _MORE_THAN_A_NAME = re.compile(r"[@,·\[\]\"]")
 """What stands around a name in the head of a passage."""
-CITED = re.compile(r"(.+)@(\d{1,18})(?:#(\d{1,18}))?", re.DOTALL)
+_CITED = re.compile(r"(.+)@(\d{1,18})(?:#(\d{1,18}))?", re.DOTALL)
 """How a version or a passage is cited: the topic, the version, and which passage it is."""
 _QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passages:"
 
@@ -252,8 +252,16 @@ def shown_name(name: str) -> str:
 
 def shown_cite(cite: str) -> str:
     """What to cite, `topic@2` or `topic@2#0`, on one line, its topic as a name is shown."""
-    cited = CITED.fullmatch(cite)
-    return shown_name(cited[1]) + cite[cited.end(1) :] if cited else shown_name(cite)
+    topic, *_ = read_cite(cite)
+    return shown_name(topic) + cite[len(topic) :]
+
+
+def read_cite(cite: str) -> tuple[str, int | None, int | None]:
+    """The topic of what is cited, its version and which passage it is, as far as they are said."""
+    cited = _CITED.fullmatch(cite)
+    if cited is None:
+        return cite, None, None
+    return cited[1], int(cited[2]), None if cited[3] is None else int(cited[3])
 
 
 def _lines(first: int, last: int) -> str:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hades.context.pack import CITED, both_ends, indented, shown_cite
+from hades.context.pack import both_ends, indented, read_cite, shown_cite
 from hades.context.tokens import TokenFamily, token_family
 from hades.domain.answer import Fact, Recall
 from hades.domain.context import CORE_PREFIX, CoreBlock, WindowBlock, WindowEvent
@@ -174,16 +174,14 @@ class ContextWindow:
 
     def page_in(self, cite: str) -> None:
         """Bring back what went: a topic, a version `topic@2` or a passage `topic@2#0`."""
-        cited = CITED.fullmatch(cite)
-        topic, number, ordinal = cited.groups() if cited else (cite, None, None)
-        version = int(number) if number else None
+        topic, version, ordinal = read_cite(cite)
         state = self._memory.get(topic, version)
         text = state.content
         if ordinal is not None:
             passages = {one.ordinal: one.text for one in self._memory.chunks(topic, version)}
-            if int(ordinal) not in passages:
+            if ordinal not in passages:
                 raise NotFound(f"{topic}@{version} has no passage {ordinal}.")
-            text = passages[int(ordinal)]
+            text = passages[ordinal]
         source = state.id if ordinal is None else cite
         self._set(WindowBlock("working", cite, text, 0, source=source))
 

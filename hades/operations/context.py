@@ -5,7 +5,7 @@ Core blocks are topics `core/NAME`, so they have versions, times and erasure lik
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.context.tokens import count, token_family
@@ -116,7 +116,9 @@ def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) ->
     return _edited(memory, name, replaced)
 
 
-def _edited(memory: Memory, name: str, edit: Any, *, makes: bool = False) -> CoreBlock:
+def _edited(
+    memory: Memory, name: str, edit: Callable[[str], str], *, makes: bool = False
+) -> CoreBlock:
     """A block after an edit. Reading and writing are one transaction: no edit is lost."""
     topic = _topic(name)
     with memory.batch():
