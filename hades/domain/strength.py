@@ -21,6 +21,8 @@ HALF_USES = 8
 """After so many uses a state is half-way from its importance to 1: a judgement."""
 HALF_LIFE = timedelta(days=30)
 HALF_LIFE_AT_MOST = timedelta(days=3_650)
+DIGITS = 4
+"""So it is the same in answers a few seconds apart."""
 
 
 class Ageing(Protocol):
@@ -59,10 +61,10 @@ def strength_of(state: Ageing, now: datetime) -> Strength:
     half_life = min(HALF_LIFE * min(1 + uses, 1_000), HALF_LIFE_AT_MOST)
     decay = 2.0 ** -(age / half_life)
     return Strength(
-        value=level * decay,
+        value=round(level * decay, DIGITS),
         importance=state.importance,
         uses=uses,
         last_used=state.last_used,
-        decay=decay,
-        gain=(level - DEFAULT_IMPORTANCE) * decay,
+        decay=round(decay, DIGITS),
+        gain=round((level - DEFAULT_IMPORTANCE) * decay, DIGITS),
     )

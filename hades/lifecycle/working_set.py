@@ -23,7 +23,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache, lru_cache
 from heapq import nlargest
 from typing import Any
@@ -102,6 +102,8 @@ class Focus:
         self._topics: OrderedDict[str, _Loaded] = OrderedDict()
         """By name, the one that was used last at the end."""
         self._stand = store.changefeed.stand()
+        self._without_edges = set[str]()
+        """Topics that never had an edge, as of the last change."""
         self.bytes = 0
         self.answered = {HERE: 0, "memory": 0}
         """How many answers came from the set, and how many from the memory."""
@@ -180,7 +182,7 @@ class Focus:
         """
         if not isinstance(question, str) or len(question) > QUESTION_CHARACTERS_AT_MOST:
             return []
-        if not _is_plain(question, now := from_micros(self._store.now())):
+        if not _is_plain(question):
             return []
         asked = frozenset(terms_of(question).weights)
         with self._lock:
@@ -192,6 +194,7 @@ class Focus:
             if len(meant) != 1 or not asked <= meant[0].said or not (state := meant[0].latest):
                 return []
             self._topics.move_to_end(state.topic)
+        now = from_micros(self._store.now())
         chunks = self._store.chunks.chunks(self._space[0], state.topic, state.version)
         shares = [len(asked & said(f"{one.heading} {one.text}")) / len(asked) for one in chunks]
         found = [
@@ -203,8 +206,13 @@ class Focus:
 
     def _facts(self, topic: str) -> list[Fact] | None:
         """What edges tell of a topic now; None where they are too many for an answer."""
-        node = self._store.entities.node(self._space[0], topic, NOW)
-        edges = self._store.edges.find(self._space[0], EdgeFilter(node=node), NOW)
+        store, space = self._store, self._space[0]
+        if topic in self._without_edges:
+            return []
+        node = store.entities.node(space, topic, NOW)
+        edges = store.edges.find(space, EdgeFilter(node=node), NOW)
+        if not edges and not store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW):
+            self._without_edges.add(topic)
         if len(edges) > _plan(Intent.LOOKUP).facts:
             return None
         return [
@@ -233,7 +241,7 @@ class Focus:
         if stand != self._stand:
             stamps = self._store.topics.stamps(self._space[0], self._topics)
             is_other = stand[0] != self._stand[0]
-            self._stand = stand
+            self._stand, self._without_edges = stand, set()
             gone = [n for n, o in self._topics.items() if is_other or stamps.get(n) != o.stamp]
             for name in gone:
                 self._drop(name)
@@ -289,13 +297,15 @@ def _bytes_of(state: State) -> int:
     return sys.getsizeof(state.content) + STATE_BYTES
 
 
-def _is_plain(question: str, now: datetime) -> bool:
+@lru_cache(maxsize=1_024)
+def _is_plain(question: str) -> bool:
     """Whether a question asks how one thing is now."""
+    any_day = datetime(2000, 1, 1, tzinfo=UTC)
     return (
         _intent(question)[0] in (Intent.LOOKUP, Intent.STATUS)
         and not is_past_tense(question)
         and not asks_for_list(question)
-        and read_time(question, now) is None
+        and read_time(question, any_day) is None
     )
 
 
