@@ -7,6 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 FACTS_LISTED = 1_000
+PATTERNS = "patterns"
+"""What read a fact that no model did."""
+
+
+def extraction_metadata(by: str, source: str, start: int, end: int) -> dict[str, object]:
+    """What an edge says of the text it was read in; a purge of that erases the edge by it."""
+    return {"extracted_by": by, "extracted_from": source, "span": [start, end]}
 
 
 @dataclass(frozen=True, slots=True)

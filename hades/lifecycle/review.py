@@ -22,6 +22,7 @@ from hades.domain.contradiction import (
     needed,
     says,
 )
+from hades.domain.extraction import PATTERNS, extraction_metadata
 from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
 from hades.domain.proposal import DEFAULT_THRESHOLD
@@ -32,6 +33,7 @@ from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.lifecycle import facts
 from hades.lifecycle.current import CurrentNote, sentences_of
+from hades.recall.periods import said_moment
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
 
@@ -57,6 +59,8 @@ class _Finding:
     fields: Mapping[str, Any]
     confidence: float
     why: str
+    at: datetime
+    """Since when."""
     changed: str = ""
 
 
@@ -91,7 +95,7 @@ def review(
             threshold=threshold,
             why=one.why + _listed(affected(store, space, one.changed)),
         )
-        if one.confidence >= threshold and _written(*(store, write, space, one, state.valid_from)):
+        if one.confidence >= threshold and _written(store, write, space, one):
             store.proposals.decide(write, number, "applied", actor, one.why)
 
 
@@ -140,12 +144,16 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
             continue
         if (node := store.entities.node(space, fact.subject)) is None:
             continue
+        begins = said_moment(fact.valid_from, state.valid_from)
+        if begins is None and fact.valid_from is not None:
+            continue
+        begins = begins or state.valid_from
         wanted = EdgeFilter(node=node, direction="out", relation=fact.relation)
         why = f"{state.id} says “{state.content[fact.start : fact.end]}”"
         held = [
             edge
             for edge in store.edges.find(space, wanted, NOW)
-            if edge.valid_from < state.valid_from
+            if edge.valid_from < begins
             and (name_key(edge.target.name) == name_key(fact.object)) == fact.negated
         ]
         for edge in held if fact.negated else held[:1]:
@@ -157,10 +165,11 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
                 "target": fact.object,
                 "exclusive": True,
                 "evidence": state.content[fact.start : fact.end],
-                "valid_from": iso(state.valid_from),
+                "valid_from": iso(begins),
+                "metadata": extraction_metadata(PATTERNS, state.id, fact.start, fact.end),
             }
             before = f", not {edge.target.name}"
-            yield _Finding("relate", fields, fact.confidence, why + before, fact.subject)
+            yield _Finding("relate", fields, fact.confidence, why + before, begins, fact.subject)
 
 
 def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_Finding]:
@@ -183,7 +192,7 @@ def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_F
                 "valid_from": iso(state.valid_from),
             }
             why = f"{state.id} says “{new}”, {note.id} “{old}”: {_difference(found)}"
-            yield _Finding("relate", fields, OTHERWISE, why, note.topic)
+            yield _Finding("relate", fields, OTHERWISE, why, state.valid_from, note.topic)
             break
 
 
@@ -199,7 +208,7 @@ def _ends_of(edge: Edge) -> dict[str, str]:
 
 def _end(edge: Edge, state: State, sure: float, why: str, changed: str = "") -> _Finding:
     fields = {**_ends_of(edge), "at": iso(state.valid_from)}
-    return _Finding("unrelate", fields, sure, why, changed)
+    return _Finding("unrelate", fields, sure, why, state.valid_from, changed)
 
 
 def _listed(edges: Sequence[Edge]) -> str:
@@ -209,7 +218,7 @@ def _listed(edges: Sequence[Edge]) -> str:
     return f"; look also at {some}{more}" if edges else ""
 
 
-def _written(store: Store, write: Write, space: int, found: _Finding, at: datetime) -> bool:
+def _written(store: Store, write: Write, space: int, found: _Finding) -> bool:
     """Write what was found; not where it began at the very moment of what it replaces."""
     fields, node = found.fields, store.entities.ensure
     source, target = (node(write, space, fields[end], "concept") for end in ("source", "target"))
@@ -218,10 +227,10 @@ def _written(store: Store, write: Write, space: int, found: _Finding, at: dateti
             wanted = EdgeFilter(node=source, direction="out", relation=fields["relation"])
             for edge in store.edges.find(space, wanted, NOW):
                 if edge.target.name == fields["target"]:
-                    facts.unrelate(store, write, edge, at, mistake=False)
+                    facts.unrelate(store, write, edge, found.at, mistake=False)
         else:
             said = {name: fields[name] for name in ("evidence", "metadata") if name in fields}
-            draft = EdgeDraft(source, fields["relation"], target, valid_from=at, **said)
+            draft = EdgeDraft(source, fields["relation"], target, valid_from=found.at, **said)
             exclusive = bool(fields.get("exclusive"))
             facts.relate(store, write, space, draft, exclusive=exclusive)
     except InvalidInput:

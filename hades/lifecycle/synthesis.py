@@ -25,7 +25,7 @@ QUOTED_CHARACTERS = 300
 SAME_WORDS = 0.6
 """Two sentences that share so much of their words say the same of one thing: a judgement."""
 _MARGIN = re.compile(r"^(?:[-*•#>]+\s+|\d{1,4}[.)]\s)+")
-_CITED = re.compile(r"\s*\[[^\[\]\n]{1,300}\]\.?$")
+_CITED = re.compile(r" ?\[[^\[\]\n]{1,300}\]\.?$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,17 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hades.domain.extraction import FACTS_LISTED, ExtractedFact, Extraction
+from hades.domain.extraction import (
+    FACTS_LISTED,
+    PATTERNS,
+    ExtractedFact,
+    Extraction,
+    extraction_metadata,
+)
 from hades.domain.graph import Edge
 from hades.domain.names import name_key
 from hades.domain.rules import clean_name, clean_share
-from hades.domain.times import NOW, parse_time, to_micros
+from hades.domain.times import NOW
 from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
@@ -25,7 +31,6 @@ if TYPE_CHECKING:
     from hades.lifecycle.model_facts import ModelReader
     from hades.memory import Memory
 
-PATTERNS = "patterns"
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 """The start of what is only known to have ended."""
 
@@ -158,10 +163,14 @@ class _Run:
 
     def _placed(self, fact: ProseFact, state: State) -> ExtractedFact:
         """A fact with the names and times it is stored under."""
+        from hades.recall.periods import said_moment
+
         # `Maya` is people/maya in its own notes.
         own = {name_key(state.topic), name_key(state.topic.rpartition("/")[2])}
         subject = state.topic if name_key(fact.subject) in own else fact.subject
-        since, until = (_moment(words, state) for words in (fact.valid_from, fact.valid_to))
+        since, until = (
+            said_moment(words, state.valid_from) for words in (fact.valid_from, fact.valid_to)
+        )
         unread = (fact.valid_from and not since) or (fact.valid_to and not until)
         begins = since or (_EARLIEST if until and not fact.negated else state.valid_from)
         return ExtractedFact(
@@ -197,11 +206,7 @@ class _Run:
             "valid_from": fact.valid_from,
             "valid_to": fact.valid_to,
             "exclusive": fact.exclusive and fact.valid_to is None,
-            "metadata": {
-                "extracted_by": fact.by,
-                "extracted_from": fact.source,
-                "span": [fact.start, fact.end],
-            },
+            "metadata": extraction_metadata(fact.by, fact.source, fact.start, fact.end),
         }
         if not sure:
             memory.propose(*ends, confidence=fact.confidence, threshold=1.0, **named)
@@ -231,17 +236,3 @@ def _covers(edge: Edge, fact: ExtractedFact) -> bool:
     """Whether an edge says all that a fact does; one told by hand is never touched."""
     ends = edge.valid_to is None or (fact.valid_to is not None and fact.valid_to <= edge.valid_to)
     return ends and (edge.valid_from <= fact.valid_from or "extracted_by" not in edge.metadata)
-
-
-def _moment(words: str | None, state: State) -> datetime | None:
-    """The time that words of a note mean, seen from the time of the note."""
-    if words is None:
-        return None
-    from hades.recall.periods import QuestionWords, read_period, split_words
-
-    said = words.removeprefix("from ")
-    with suppress(InvalidInput):
-        return parse_time(said, to_micros(state.valid_from))
-    parts = tuple(word for word, _, _ in split_words(said))
-    period = read_period(QuestionWords(parts, state.valid_from, ahead=said != words), 0)
-    return period.since if period else None

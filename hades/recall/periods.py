@@ -15,7 +15,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from hades.domain.names import STOP_WORDS
-from hades.domain.times import COUNTS, MONTHS, MONTHS_IN, WEEKDAYS, shift
+from hades.domain.times import COUNTS, MONTHS, MONTHS_IN, WEEKDAYS, parse_time, shift, to_micros
+from hades.errors import InvalidInput
 
 Span = tuple[datetime, datetime]
 """From the first, up to and without the second."""
@@ -306,3 +307,15 @@ _RULES = tuple(
         ("weekend", _weekend),
     )
 )
+
+
+def said_moment(words: str | None, at: datetime) -> datetime | None:
+    """The time that words of a note mean, seen from the time of the note: "last March"."""
+    if words is None:
+        return None
+    said = words.removeprefix("from ")
+    with suppress(InvalidInput):
+        return parse_time(said, to_micros(at))
+    parts = tuple(word for word, _, _ in split_words(said))
+    period = read_period(QuestionWords(parts, at, ahead=said != words), 0)
+    return period.since if period else None

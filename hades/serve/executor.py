@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.errors import Refused, Unavailable
-from hades.index.indexes import usable
 from hades.ingest.turn import turn
 from hades.memory import Memory, View
 from hades.memory import open as open_memory
@@ -250,6 +249,8 @@ class Executor:
         One process does it at a time: another waits, and finds nothing left.
         """
         writing, told = self._written(), self._stopping(lambda *_: None)
+        from hades.index.indexes import usable  # with numpy, which a start does without
+
         folder = usable(writing._store.index_folder)
         with writing._patient(WORK_WAITS_S), turn(folder, "consolidating", told):
             spaces = [writing.in_space(one.name, actor="hades") for one in writing.spaces()]

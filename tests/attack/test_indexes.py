@@ -95,9 +95,13 @@ def build(folder: Path) -> Path:
     return folder
 
 
+NO_USES = UNHURRIED | {"reranker": {"timeout_ms": 60_000, "strength": 0}}
+"""A plan by which what was asked before changes nothing."""
+
+
 def told(memory: hades.View) -> list[Any]:
     hits = [memory.search(QUESTION, retriever=one) for one in (None, "meaning", "words", "names")]
-    passages = memory.recall(QUESTION, plan=UNHURRIED).passages
+    passages = memory.recall(QUESTION, plan=NO_USES).passages
     return [hits, [(one.chunk.id, one.score) for one in passages], memory.neighbours("notes/1")]
 
 

@@ -369,7 +369,7 @@ def test_a_question_whose_statement_runs_away_is_given_up(own: OwnServer) -> Non
         own.run("CREATE VIEW runaway.placements AS SELECT k.* FROM runaway.kept k, pg_sleep(60)")
         memory._store.chunks.forget_contents()
         with pytest.raises(hades.Unavailable, match="took too long"):
-            memory.recall("Where does the tram stop?")
+            memory.recall("Where does the tram stop now?")
 
 
 def test_an_address_may_limit_every_statement(own: OwnServer) -> None:
