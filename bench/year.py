@@ -27,6 +27,7 @@ DAYS, DAYS_SMALL = 365, 120
 ASKED, ASKED_SMALL = 200, 40
 LOGS_A_DAY, JUNK_A_DAY, INCIDENTS_A_MONTH = 6, 1.4, 6
 CHANGE_EVERY_DAYS = 75.0
+VALUES_AT_MOST, INDEXED_EVERY_NOTES = 20, 50
 
 NAMES = """
     Alder Basalt Cinder Dorsal Ember Fathom Girder Hollow Ingot Juniper Kelp Lumen Mortar
@@ -45,7 +46,10 @@ CITIES = """
     Nantes Odense Porto Rostock Split Tartu Utrecht Vigo Wels Ystad Zadar
 """.split()  # noqa: SIM905
 KINDS = ("fact", "log", "incident", "junk")
-TEAMS = ["Falcon", "Heron", "Kestrel", "Merlin", "Plover", "Rook", "Siskin", "Tern"]
+TEAMS = """
+    Avocet Bittern Curlew Dunlin Eider Falcon Godwit Heron Ibis Jackdaw Kestrel Linnet Merlin
+    Nuthatch Ouzel Plover Quail Rook Siskin Tern Veery Wagtail Whimbrel Yaffle
+""".split()  # noqa: SIM905
 
 
 @dataclass(frozen=True)
@@ -232,7 +236,7 @@ def _live(year: Year, attribute: Attribute, subject: str, days: int, dice: rando
     """The values an attribute of a subject passes through."""
     topic = f"{attribute.kind}/{subject.lower().replace(' ', '_')}"
     at, values = BEGIN + timedelta(days=dice.random() * 10), list[tuple[datetime, str]]()
-    while at < BEGIN + timedelta(days=days):
+    while at < BEGIN + timedelta(days=days) and len(values) < VALUES_AT_MOST:
         told = {value for _, value in values}
         value = next(v for v in iter(lambda: attribute.value(dice), None) if v not in told)
         text = dice.choice(attribute.changed) if values else attribute.first
@@ -263,6 +267,8 @@ def write(memory: hades.Memory, clock: Clock, year: Year, *, gate: bool) -> dict
         clock.at = at
         _remember(memory, topic, text, kind, counts, gate=gate)
         written.append(text)
+        if number % INDEXED_EVERY_NOTES == 0:
+            memory.index()  # as questions do
         note(f"writing {number} of {len(year.notes)}")
     return counts
 
@@ -369,10 +375,7 @@ def run(*, small: bool = False) -> None:
     ):
         counts = write(memory, clock, year, gate=True)
         clock.at = BEGIN + timedelta(days=days)
-        rows = [
-            (kind, counts[kind], counts[f"{kind} refused"])
-            for kind in ("fact", "log", "incident", "junk")
-        ]
+        rows = [(kind, counts[kind], counts[f"{kind} refused"]) for kind in KINDS]
         show(f"{sum(counts.values()):,} notes in {days} days", ("", "stored", "refused"), rows)
         took = seconds(memory.index)
         answers = ask(memory, year, asked)
