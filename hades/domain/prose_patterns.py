@@ -9,7 +9,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hades.domain.names import STOP_WORDS
 from hades.domain.times import COUNTS, MONTHS, WEEKDAYS
+
+NAME = "\ue000"
+"""The sign that stands for a name, with its article and title; texts do not use it."""
 
 # The table of verbs
 
@@ -70,7 +74,6 @@ _ADVERB = (
     "|directly|subsequently|both|mainly|partly|since|jointly|formally|remotely|full-time|part-time"
     "|again|primarily|heavily))?"
 )
-_FROM = r"(?:from (?:the )?[A-Z][\w-]{0,30}(?: [A-Z][\w-]{0,30})? )?"
 _STATE = (
     r" (?:(?P<one>{s}|is{a} {ing}|has{a} (?:been {ing}|{ed}))"
     r"|(?P<many>{b}|are{a} {ing}|have{a} (?:been {ing}|{ed}))"
@@ -106,7 +109,7 @@ def _verb(shape: str, line: str) -> Verb:
     elif shape is _BEING:
         forms["p"] = " ".join((first, *rest))
     else:
-        forms["ed"] = " ".join(rest).replace("<FROM>", _FROM)
+        forms["ed"] = " ".join(rest).replace("<FROM>", f"(?:from {NAME} )?")
     said = shape.format(a=_ADVERB, **forms)
     return Verb(relation, exclusive == "!", takes, re.compile(f"{_ADVERB}(?:{said}){after}(?= )"))
 
@@ -164,7 +167,7 @@ _ROLES = (
 )
 _ROLE = re.compile(
     r" (?:the |an? |our |its |their )?((?:(?!(?:of|not|better|good|great|real|most)\b)"
-    rf"[\w-]{{1,20}} ){{0,3}}?{_ROLES})\b(?P<of> (?:of|for|at) )?",
+    rf"(?:{NAME}|[\w-]{{1,20}}) ){{0,3}}?{_ROLES})\b(?: (?:of|for|at) {NAME}|(?! (?:of|for)\b))",
     re.IGNORECASE,
 )
 _STATUS = re.compile(
@@ -173,48 +176,55 @@ _STATUS = re.compile(
     r"|retired|approved|rejected|obsolete|frozen|merged|fixed|resolved|unsupported"
     r"|in (?:production|progress|review|beta)))(?![\w-])"
 )
-OBJECTS = {"amount": _AMOUNT, "role": _ROLE, "status": _STATUS}
+_NAMES = rf"(?P<first>{NAME})(?:(?:, {NAME}){{0,9}},? (?:and|&) {NAME})?"
+OBJECTS = {"name": re.compile(f" {_NAMES}"), "amount": _AMOUNT, "role": _ROLE, "status": _STATUS}
 
-# Words
+# Clauses
 
-TROUBLE = re.compile(
-    r"\b(?:if|unless|whether|would|could|might|should|maybe|perhaps|probably|possibly|presumably"
-    r"|apparently|allegedly|supposedly|reportedly|seemingly|hypothetical\w*|likely|unlikely|say|says"
-    r"|said|saying|tells?|told|claim\w*|think\w*|thought|believ\w+|hears?|heard|rumou?r\w*|gossip"
-    r"|according|suppos\w+|assum\w+|suspect\w*|imagin\w+|pretend\w*|dream\w*|wish\w*|hope\w*|hoping"
-    r"|guess\w*|doubt\w*|den(?:y|ies|ied)|untrue|false\w*|wrong\w*|incorrect\w*|mistaken\w*|myth"
-    r"|lie|lies|lied|fiction\w*|novel|story|film|movie|episode|joke\w*|kidding|propos\w+|idea|option"
-    r"|todo|draft|scenario|example|instance|neither|nor|none|nobody|no one|except|expect\w*|want\w*"
-    r"|plans? to|planned|planning|intend\w*|consider\w*|suggest\w*|insist\w*|argu\w+|predict\w*"
-    r"|fear\w*|worr\w+|wonder\w*|ask\w*|quot\w+|wrote|writes|announc\w+|it seems|seems|unclear"
-    r"|not (?:true|sure|certain|clear|the case)|ensure|make sure|almost|nearly|as though|will|shall"
-    r"|won['’]t|ought|must|game|contrary|misconception|speculat\w+|unconfirmed|fake|template|or"
-    r"|as far as|afaik|in theory|on paper|tentative\w*|pending|as soon as|in case|provided|pope"
-    r"|otherwise|jok\w+|sarcas\w+|either|half|part-owner)\b|\?|let['’]s|I['’]d|^[>|]|\[ \]"
-    r"|^(?:is|are|does|do|did|was|were|has|have|had|can|may|what|where|who|which|why|how|whose)\b",
+SUBJECT = re.compile(_NAMES)
+BETWEEN = (
+    re.compile("(?= )"),
+    re.compile(", (?:who|which)(?= )"),
+    re.compile(r", (?:an?|the|our|my|his|her|their|who|which|formerly|now) [^,]{1,80},"),
+    re.compile(r" \([^()]{1,80}\)"),
+)
+"""What may stand between a subject and its verb."""
+JOINED = re.compile(rf"(?<={NAME})(?:,? (?:and|&)|,) $")
+RELATIVE = re.compile(r"\b(?:who|that|which|whose|whom) .")
+MAY_PRECEDE = re.compile(
+    r"(?:^|[,;:(*•#\]+–—-]|\b(?:and|but|while|whereas|because|although|though|then|now|so|that"
+    r"|meanwhile|also|when|after|before|since|currently|recently|finally|eventually|originally"
+    rf"|only|both|later|where|still|(?:my|our) [a-z]{{1,20}}|{_WHEN})) ?$",
     re.IGNORECASE,
 )
-"""What makes a sentence a question, a guess, a wish, a plan, or the word of somebody else."""
+"""A clause may begin after these; after another word a name is part of a phrase."""
+GOES_ON = re.compile(
+    rf"(?: (?:(?:in|on|since|until) )?{_WHEN})?,? (?:and|but|then)(?: then| later)?"
+)
+TIME_NEXT = re.compile(rf" {_WHEN}")
+LEFT_OUT = re.compile(
+    r"(?P<pronoun>(?:He|She|It) )|(?P<being>(?:Based|Owned|Led|Managed|Maintained|Hosted|Located"
+    r"|Responsible|Married|Blocked) (?:in|by|on|for|to) )|(?:No longer [a-z]+s|Works|Lives|Reports"
+    r"|Owns|Leads|Depends|Runs|Uses|Costs|Joined|Left|Moved|Became|Is now|Belongs|Studies) "
+)
+"""A sentence whose subject is left out, as notes do, or is a pronoun."""
+SPACE = re.compile(rf"[\s{NAME}]")
+TOKEN = re.compile(
+    rf"(?P<time>\b{_WHEN})|(?P<code>`[^`\n]{{1,80}}`)"
+    r"|(?P<word>(?:Dr|Mr|Mrs|Ms|Prof|St|[A-Z])\.(?=\s)|[^\W_](?:\w|[-'’.&/](?=\w))*)|(?P<sign>\S)"
+)
+
+# Words
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-MAY_PRECEDE = _words(
-    "and but while whereas because although though then now so that today meanwhile also when "
-    "after before since yesterday currently recently finally eventually originally officially "
-    "only both later afterwards where still nowadays"
-)
-"""A clause may begin after these; after another word a name is part of a phrase."""
-DETERMINERS = _words("my our his her their the a an")
-RELATIVE = _words("who that which whose whom")
-MAY_FOLLOW = _words(
-    "and but as since from until till in on at with where which who because so after before for "
-    "to again too now then instead together though although via over under last this full-time "
-    "today part-time remotely alongside directly through near between effective starting by "
-    "yesterday"
-)
+ARTICLES = _words("the our my")
+MAY_FOLLOW = STOP_WORDS - _words(
+    "a an when while during more my his her their is was has"
+) | _words("till full-time part-time remotely directly alongside starting effective yesterday")
 """What may stand after an object; before another noun a name is only a part of it."""
 NOT_AFTER = {
     "joined": _words("at for on with over by"),
@@ -229,42 +239,15 @@ HEADS = _words(
     "factory package printer rack committee squad"
 )
 """Nouns that make a name of what stands before them: the billing service."""
-VAGUE = _words(
-    "new old whole same other entire current former main only best big small local own right "
-    "wrong first second third next last previous original final single different good latest"
-)
+VAGUE = STOP_WORDS | _words("old whole entire current main best big small local original different")
 NOT_NAMES = _words(
-    "currently recently finally eventually originally officially unfortunately sadly luckily "
-    "update afterwards meanwhile nowadays fyi updated note btw congrats news people everything "
-    "everybody someone somebody anybody anything something nothing others success progress "
-    "management timing pricing life staff ps correction reminder info status everyone anyone "
-    "whoever starting"
+    "currently unfortunately sadly luckily update afterwards nowadays fyi updated note btw news "
+    "success people everything everybody someone somebody anybody anything something management "
+    "staff correction reminder info status everyone anyone whoever starting"
 )
-OF = _words(
-    "bank committee center centre university ministry department house institute school museum "
-    "city church republic college office bureau board council court academy port isle bay society "
-    "kingdom county state chamber"
-)
-"""What is called by `of` and another name: the Bank of England."""
-PARTICLES = _words("de van von der den la le del da di du dos bin ibn al el ter zu &")
-APPOSITION = _words("a an the our my his her their who which formerly previously now")
+PARTICLES = _words("of de van von der den la le del da di du dos bin ibn al el ter zu &")
 OF_PEOPLE = _words("works_at lives_in studies_at married_to born_in")
-TITLE = re.compile(rf"(?:Dr|Mr|Mrs|Ms|Prof|Sir|{_ROLES})\.?", re.IGNORECASE)
+TITLE = re.compile(rf"(?=[A-Z])(?i:Dr|Mr|Mrs|Ms|Prof|Sir|{_ROLES})\.?")
 PLURAL = re.compile(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
 """A first word that means many of a kind: Users left."""
 NUMBERED = re.compile(r"[a-z][a-z_.-]{0,30}\d[\w.-]*")
-NO_PERSON = re.compile(r"\d|\b\w$")
-GOES_ON = re.compile(
-    rf"(?: (?:(?:in|on|since|until) )?{_WHEN})?,? (?:and|but|then)(?: then| later)?"
-)
-SPACE = re.compile(r"\s")
-LEFT_OUT = re.compile(
-    r"(?P<pronoun>(?:He|She|It) )|(?P<being>(?:Based|Owned|Led|Managed|Maintained|Hosted|Located"
-    r"|Responsible|Married|Blocked) (?:in|by|on|for|to) )|(?:No longer [a-z]+s|Works|Lives|Reports"
-    r"|Owns|Leads|Depends|Runs|Uses|Costs|Joined|Left|Moved|Became|Is now|Belongs|Studies) "
-)
-"""A sentence whose subject is left out, as notes do, or is a pronoun."""
-TOKEN = re.compile(
-    rf"(?P<time>\b{_WHEN})|(?P<code>`[^`\n]{{1,80}}`)"
-    r"|(?P<word>(?:Dr|Mr|Mrs|Ms|Prof|St|[A-Z])\.(?=\s)|[^\W_](?:\w|[-'’.&/](?=\w))*)|(?P<sign>\S)"
-)
