@@ -202,7 +202,7 @@ _OPPOSITES = [
 def _read(sentence: str) -> _Said:
     text = _THOUSANDS.sub("", _ORDINAL.sub("", _NOT.sub(" not", sentence)))
     text = _ISO.sub(lambda one: f"{one[1]} {_MONTHS[int(one[2]) - 1]} {one[3] or ''}", text)
-    values = {_plain_number(one) for one in _VALUE.findall(text)}
+    values = {one.lstrip("0") or "0" for one in _VALUE.findall(text)}
     roots: dict[str, set[bool]] = {}
     names: set[str] = set()
     plain: set[str] = set()
@@ -231,11 +231,3 @@ def _read(sentence: str) -> _Said:
             first, before = False, lower
     kept = {root: frozenset(how) for root, how in roots.items()}
     return _Said(kept, frozenset(values), frozenset(names), frozenset(plain), frozenset(beside))
-
-
-def _plain_number(text: str) -> str:
-    """`007` and `7`, `1.50` and `1.5` are one number."""
-    whole, point, part = text.partition(".")
-    if not point or not part.isdigit():
-        return text.lstrip("0") or "0"
-    return f"{whole.lstrip('0') or '0'}.{part.rstrip('0')}".removesuffix(".")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hades.domain import prose_patterns as patterns
-from hades.domain.names import STOP_WORDS, is_identifier, name_key, spoken
+from hades.domain.names import name_key
 from hades.domain.prose_patterns import NAME
 from hades.domain.sentences import spans
 from hades.domain.statements import SUPPOSED
@@ -64,7 +64,8 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
     [('Ana', 'works_at', 'Acme')]
     """
     found: dict[tuple[str, str, str, bool], ProseFact] = {}
-    own = {name_key(one) for one in (topic, spoken(topic), topic.rpartition("/")[2]) if one}
+    last = topic.rpartition("/")[2]
+    own = {name_key(one) for one in (topic, last) if one}
     named_others = False
     for start, end in spans(text[:TEXT_CHARACTERS_AT_MOST]):
         said = patterns.SPACE.sub(" ", text[start:end])
@@ -77,7 +78,9 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
             said = f"`{topic}` {being}{said[0].lower()}{said[1:]}"
         elif left_out and not named_others:
             said = f"`{topic}` {said[left_out.end() :]}"
-        sentence = _Sentence(said, own)
+        elif topic and said.startswith(f"{last} "):
+            said = f"`{last}`{said.removeprefix(last)}"
+        sentence = _Sentence(said)
         named_others |= any(name_key(one.text) not in own for one in sentence.names)
         for fact in () if supposed else sentence.facts():
             key = (name_key(fact.subject), fact.relation, name_key(fact.object), fact.negated)
@@ -96,80 +99,19 @@ class _Name(NamedTuple):
 class _Sentence:
     """One sentence, in which a sign stands for every name."""
 
-    def __init__(self, text: str, own: set[str]) -> None:
-        self.own = own
-        """Keys of the names of its topic, which may be written small."""
-        self.tokens = list(patterns.TOKEN.finditer(text))
+    def __init__(self, text: str) -> None:
         self.names: list[_Name] = []
-        self.text = self._signed(text)
+        self.text = patterns.PHRASE.sub(self._sign, text)
         self.objects: set[int] = set()
         """Where the object of a fact ends."""
 
-    # Names
-
-    def _signed(self, text: str) -> str:
-        parts, done, at = [], 0, 0
-        opening = next((n for n, one in enumerate(self.tokens) if one["word"]), 0)
-        while at < len(self.tokens):
-            begins = at
-            while at < len(self.tokens) and patterns.TITLE.fullmatch(self.tokens[at][0]):
-                at += 1
-            common = not self._is_named(at)
-            after = self._end_of_nouns(at) if common else self._end_of_name(at)
-            if after == at:
-                at = begins + 1
-                continue
-            said = text[self.tokens[at].start() : self.tokens[after - 1].end()].strip("`")
-            many = at == opening and after == at + 1 and patterns.PLURAL.fullmatch(said)
-            if not many and "'s " not in said.replace("’", "'"):
-                begins -= self._word(begins - 1) in patterns.ARTICLES
-                start, end = self.tokens[begins].start(), self.tokens[after - 1].end()
-                parts += [text[done:start], NAME]
-                self.names.append(_Name(said, text[start:end], common))
-                done = end
-            at = after
-        return "".join((*parts, text[done:]))
-
-    def _word(self, at: int) -> str:
-        return self.tokens[at][0].lower() if 0 <= at < len(self.tokens) else ""
-
-    def _is_named(self, at: int) -> bool:
-        """Whether a token may begin a name or go on with one."""
-        if at >= len(self.tokens) or self.tokens[at].lastgroup != "word":
-            return at < len(self.tokens) and self.tokens[at].lastgroup == "code"
-        word, lower = self.tokens[at][0], self._word(at)
-        if lower in patterns.NOT_NAMES or patterns.TITLE.fullmatch(word):
-            return False
-        if word[0].isupper():
-            new = word == "New" and self._is_named(at + 1)
-            return new or lower not in STOP_WORDS or word == "US"
-        numbered = patterns.NUMBERED.fullmatch(word) or is_identifier(word)
-        head = word.rpartition("-")[2] in patterns.HEADS - {word}
-        return bool(numbered) or head or name_key(word) in self.own
-
-    def _end_of_name(self, at: int) -> int:
-        """The token after a name: capitals, with `of`, `van` or a number between or behind."""
-        after = at + 1
-        while True:
-            word = self._word(after)
-            the = word == "of" and self._word(after + 1) == "the"
-            if self._is_named(after):
-                after += 1
-            elif word in patterns.PARTICLES and self._is_named(after + 1 + the):
-                after += 2 + the
-            else:
-                return after + (word in patterns.HEADS or (word.isdigit() and len(word) <= 4))
-
-    def _end_of_nouns(self, at: int) -> int:
-        """The token after `billing service` in `the billing service`, or where it began."""
-        if self._word(at - 1) in patterns.ARTICLES and self._word(at) not in patterns.VAGUE:
-            for after in (at + 4, at + 3, at + 2):
-                plain = all(one.lastgroup == "word" for one in self.tokens[at:after])
-                if plain and self._word(after - 1) in patterns.HEADS:
-                    return after
-        return at
-
-    # Clauses
+    def _sign(self, found: re.Match[str]) -> str:
+        said = found["name"] or found["nouns"] or ""
+        many = found.start("name") == 0 and patterns.PLURAL.fullmatch(said)
+        if not said or many or "'s " in said.replace("’", "'"):
+            return found[0]
+        self.names.append(_Name(said.strip("`"), found[0], not found["name"]))
+        return NAME
 
     def facts(self) -> Iterator[ProseFact]:
         """What each name that is a subject is said to do, clause by clause."""
@@ -233,12 +175,13 @@ class _Sentence:
 
     def _may_follow(self, end: int, relation: str) -> bool:
         """Whether an object is whole where it ends: before a noun it is only a part of it."""
-        follows = patterns.TOKEN.search(self.text, end)
-        if follows is None or follows.lastgroup == "time":
+        follows = patterns.NEXT.match(self.text, end)
+        if follows is None or follows["time"]:
             return True
-        word = follows[0].lower()
+        word = follows["word"].lower()
         if word in patterns.NOT_AFTER.get(relation, ()):
-            return bool(patterns.TIME_NEXT.match(self.text, follows.end()))
+            then = patterns.NEXT.match(self.text, follows.end())
+            return then is not None and then["time"] is not None
         return word in patterns.MAY_FOLLOW or word in ".,;:!)(–—-…"
 
     def _said(

@@ -70,9 +70,7 @@ is_now          ! status be (?:is|are) now
 """Relation, `!` where a subject has one at a time, what follows the verb, and the verb."""
 
 _ADVERB = (
-    "(?: (?:currently|now|still|also|already|recently|then|later|just|officially|finally|eventually"
-    "|directly|subsequently|both|mainly|partly|since|jointly|formally|remotely|full-time|part-time"
-    "|again|primarily|heavily))?"
+    "(?: (?:[a-z]{2,12}ly|now|still|also|already|then|later|just|both|since|again|full-time))?"
 )
 _STATE = (
     r" (?:(?P<one>{s}|is{a} {ing}|has{a} (?:been {ing}|{ed}))"
@@ -201,7 +199,6 @@ MAY_PRECEDE = re.compile(
 GOES_ON = re.compile(
     rf"(?: (?:(?:in|on|since|until) )?{_WHEN})?,? (?:and|but|then)(?: then| later)?"
 )
-TIME_NEXT = re.compile(rf" {_WHEN}")
 LEFT_OUT = re.compile(
     r"(?P<pronoun>(?:He|She|It) )|(?P<being>(?:Based|Owned|Led|Managed|Maintained|Hosted|Located"
     r"|Responsible|Married|Blocked) (?:in|by|on|for|to) )|(?:No longer [a-z]+s|Works|Lives|Reports"
@@ -209,10 +206,7 @@ LEFT_OUT = re.compile(
 )
 """A sentence whose subject is left out, as notes do, or is a pronoun."""
 SPACE = re.compile(rf"[\s{NAME}]")
-TOKEN = re.compile(
-    rf"(?P<time>\b{_WHEN})|(?P<code>`[^`\n]{{1,80}}`)"
-    r"|(?P<word>(?:Dr|Mr|Mrs|Ms|Prof|St|[A-Z])\.(?=\s)|[^\W_](?:\w|[-'’.&/](?=\w))*)|(?P<sign>\S)"
-)
+NEXT = re.compile(rf" ?(?:(?P<time>{_WHEN})|(?P<word>[^\W_][\w-]*|\S))")
 
 # Words
 
@@ -221,10 +215,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-ARTICLES = _words("the our my")
 MAY_FOLLOW = STOP_WORDS - _words(
     "a an when while during more my his her their is was has"
-) | _words("till full-time part-time remotely directly alongside starting effective yesterday")
+) | _words(
+    "till anymore full-time part-time remotely directly alongside starting effective yesterday"
+)
 """What may stand after an object; before another noun a name is only a part of it."""
 NOT_AFTER = {
     "joined": _words("at for on with over by"),
@@ -232,22 +227,42 @@ NOT_AFTER = {
     "replaced": _words("with by in on"),
 }
 """Unless a time follows, such an object is another thing: joined Ben for lunch."""
-HEADS = _words(
-    "service server team project app api database gateway cluster queue pipeline site office "
-    "website library module repository repo platform system dashboard department division worker "
-    "backend frontend portal budget subscription plan licence license warehouse lab clinic studio "
-    "factory package printer rack committee squad"
+OF_PEOPLE = _words("works_at lives_in studies_at married_to born_in")
+PLURAL = re.compile(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
+"""A first word that means many of a kind: Users left."""
+
+# Names
+
+_HEADS = _one_of(
+    """service server team project app api database gateway cluster queue pipeline site office
+    website library module repository repo platform system dashboard department division worker
+    backend frontend portal budget subscription plan licence license warehouse lab clinic studio
+    factory package printer rack committee squad""".split()  # noqa: SIM905
 )
 """Nouns that make a name of what stands before them: the billing service."""
-VAGUE = STOP_WORDS | _words("old whole entire current main best big small local original different")
-NOT_NAMES = _words(
+_NO_NAMES = _words(
     "currently unfortunately sadly luckily update afterwards nowadays fyi updated note btw news "
     "success people everything everybody someone somebody anybody anything something management "
     "staff correction reminder info status everyone anyone whoever starting"
 )
-PARTICLES = _words("of de van von der den la le del da di du dos bin ibn al el ter zu &")
-OF_PEOPLE = _words("works_at lives_in studies_at married_to born_in")
-TITLE = re.compile(rf"(?=[A-Z])(?i:Dr|Mr|Mrs|Ms|Prof|Sir|{_ROLES})\.?")
-PLURAL = re.compile(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
-"""A first word that means many of a kind: Users left."""
-NUMBERED = re.compile(r"[a-z][a-z_.-]{0,30}\d[\w.-]*")
+_VAGUE = _words("old whole entire current main best big small local original different")
+_ANY_CASE = _one_of([*(STOP_WORDS | _NO_NAMES) - {"new", "us"}])
+_TITLE = rf"(?=[A-Z])(?i:Dr|Mr|Mrs|Ms|Prof|Sir|{_ROLES})\b\.?"
+_CAPITAL = (
+    rf"(?!(?i:{_ANY_CASE})(?![\w&/'’-])|New [^A-Z]|{_TITLE}|Us\b)"
+    r"(?:(?:St|[A-Z])\.(?= )|[^\W\d_a-z](?:\w|[-'’.&/](?=\w)){0,60})"
+)
+_CODED = (
+    r"[a-z][a-z_.-]{0,30}\d(?:\w|[.-](?=\w)){0,30}|[a-z]{1,30}_\w{1,30}|[a-z]{1,30}[A-Z]\w{0,30}"
+    rf"|(?:[a-z]{{1,30}}-){{1,3}}{_HEADS}\b"
+)
+_PARTICLE = "(?:of(?: the)?|de|van|von|der|den|la|le|del|da|di|du|dos|bin|ibn|al|el|ter|zu|&)"
+PHRASE = re.compile(
+    rf"(?P<time>\b{_WHEN})|(?<![\w`])(?:(?:[Tt]he|[Oo]ur|[Mm]y) )?(?:{_TITLE} ){{0,3}}"
+    rf"(?P<name>`[^`\n]{{1,80}}`|(?:{_CAPITAL}|{_CODED})"
+    rf"(?: (?:{_PARTICLE} )?(?!{_WHEN})(?:{_CAPITAL}|{_CODED}))*"
+    rf"(?: (?:{_HEADS}|\d{{1,4}})\b(?!\.\d))?)"
+    rf"|\b(?:[Tt]he|[Oo]ur) (?P<nouns>(?!(?:{_one_of([*STOP_WORDS | _VAGUE])})\b)"
+    rf"(?:[a-z][\w-]{{0,30}} ){{1,3}}?{_HEADS})\b"
+)
+"""A time, or a name with its article and title: CTO Ana Ruiz, the Bank of England, the app."""

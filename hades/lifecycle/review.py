@@ -11,17 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import product
 from typing import Any
 
-from hades.domain.contradiction import (
-    Comparison,
-    Said,
-    compare,
-    has_needed,
-    is_statement,
-    needed,
-    says,
-)
+from hades.domain.contradiction import Said, compare, says
 from hades.domain.extraction import PATTERNS, extraction_metadata
 from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
@@ -175,11 +168,9 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
 def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_Finding]:
     """The other notes of which a sentence is said otherwise, each once."""
     own = sentences_of(state.content)
-    wanted = {needed(new) for new in own if is_statement(new)}
     for note in similar:
-        alike = [old for old in note.sentences if has_needed(old, wanted)]
-        pairs = ((new, old) for new in own for old in alike)
-        for new, old in pairs if note.topic != state.topic else ():
+        pairs = product(own, note.sentences) if note.topic != state.topic else ()
+        for new, old in pairs:
             found = compare(new, old, state.topic, note.topic)
             if found.said not in (Said.VALUE, Said.NEGATED) or any(says(one, old) for one in own):
                 continue
@@ -191,15 +182,10 @@ def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_F
                 "metadata": {"says": new, "said": old},
                 "valid_from": iso(state.valid_from),
             }
-            why = f"{state.id} says “{new}”, {note.id} “{old}”: {_difference(found)}"
+            unlike = f"{found.after}, not {found.before}" if found.after else "one denies the other"
+            why = f"{state.id} says “{new}”, {note.id} “{old}”: {unlike}"
             yield _Finding("relate", fields, OTHERWISE, why, state.valid_from, note.topic)
             break
-
-
-def _difference(found: Comparison) -> str:
-    if found.said is Said.NEGATED:
-        return "one denies the other"
-    return f"{found.after}, not {found.before}"
 
 
 def _ends_of(edge: Edge) -> dict[str, str]:
