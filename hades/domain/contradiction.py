@@ -137,7 +137,7 @@ def compare(new: str, old: str, new_topic: str = "", old_topic: str = "") -> Com
         found = Comparison(Said.NEGATED) if one.content == other.content else OTHER
     else:
         found = _other_value(one, other)
-    return found if found is OTHER or _is_one_thing(one, new_topic, old_topic) else OTHER
+    return found if is_about_one_thing(new, new_topic, old_topic) else OTHER
 
 
 def says(old: str, new: str) -> bool:
@@ -169,13 +169,9 @@ def has_needed(text: str, wanted: Iterable[tuple[str, ...]]) -> bool:
 
 
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
-    """Whether a sentence that stands in two topics is about the same thing in both."""
-    return _is_one_thing(_read(sentence), new_topic, old_topic)
-
-
-def _is_one_thing(said: _Compared, new_topic: str, old_topic: str) -> bool:
-    """Whether the same subject is the same thing in two topics: it has a name, or more than a
-    word and the topics are not two of a kind, or it is what one of them is called."""
+    """Whether the subject of a sentence is the same thing in two topics: it has a name, or more
+    than a word and the topics are not two of a kind, or it is what one of them is called."""
+    said = _read(sentence)
     if said.named:
         return True
     parents = [topic.rpartition("/")[0] for topic in (new_topic, old_topic)]
@@ -202,16 +198,10 @@ def _other_value(one: _Compared, other: _Compared) -> Comparison:
     many = [sum(value.kind == kind for value in said.values) for said in (one, other)]
     if many[0] > least or many[1] > 1:
         return OTHER
-    if kind == "name" and not _is_one_name(one, new[0]):
+    several = ("a", "an", "of", "and", "like", *(("with", "on") if one.verb == "works" else ()))
+    if kind == "name" and (one.verb not in _ONE_NAME or new[0].led_by in several):
         return OTHER
     return Comparison(Said.VALUE, old[0].text, new[0].text)
-
-
-def _is_one_name(one: _Compared, value: _Value) -> bool:
-    """Whether a subject has only one such name at a time."""
-    if one.verb not in _ONE_NAME or (one.verb == "works" and value.led_by not in ("at", "for")):
-        return False
-    return value.led_by not in ("a", "an", "of", "and", "like")
 
 
 @lru_cache(maxsize=16_384)

@@ -77,12 +77,8 @@ _STATE = (
     r"|(?P<many>{b}|are{a} {ing}|have{a} (?:been {ing}|{ed}))"
     r"|(?P<ended>(?:has |have )?(?:stopped|quit) {ing}|no longer (?:{s}|{b})"
     r"|(?:is|are) no longer {ing}|used to {b}|(?:formerly|previously|once) {ed})"
-    r"|(?P<not>(?:does|do|did)(?: not|n['’]t) {b}|(?:has )?never {ed})|(?P<past>{ed})){a}"
-)
-_BEING = (
-    r" (?:(?P<one>is{a} {p}|has{a} been{a} {p})|(?P<many>are{a} {p}|have{a} been{a} {p})"
-    r"|(?P<ended>(?:is|are) no longer {p}|used to be {p}|(?:was|were) (?:formerly|previously) {p})"
-    r"|(?P<not>(?:is|are)(?: not|n['’]t) {p}|(?:was|were) never {p})|(?P<past>(?:was|were) {p}))"
+    r"|(?P<not>(?:does|do|did)(?: not|n['’]t) {b}|(?:has )?never {ed}"
+    r"|(?:is|are|was|were)(?: not|n['’]t| never) {ing})|(?P<past>{ed})){a}"
 )
 _EVENT = (
     r" (?:(?:(?P<one>has)|(?P<many>have)){a} |(?P<not>never |(?:has|have)(?: not|n['’]t| never) ))?"
@@ -98,23 +94,25 @@ class Verb(NamedTuple):
     pattern: re.Pattern[str]
 
 
-def _verb(shape: str, line: str) -> Verb:
+def _verb(kind: str, line: str) -> Verb:
     relation, exclusive, takes, first, *rest = line.split()
-    forms = dict(zip(("s", "ed", "ing"), rest, strict=False)) | {"b": first, "p": first}
-    after = ""
-    if shape is _STATE:
+    shape, after, phrase = _STATE, "", " ".join((first, *rest))
+    if kind == "state":
+        forms = dict(zip(("b", "s", "ed", "ing"), (first, *rest), strict=False))
         after = " ".join(("", *rest[3:]))
-    elif shape is _BEING:
-        forms["p"] = " ".join((first, *rest))
+    elif kind == "being":
+        forms = {"b": f"be {phrase}", "s": f"is {phrase}", "ing": phrase}
+        forms["ed"] = f"(?:was|were) {phrase}"
     else:
-        forms["ed"] = " ".join(rest).replace("<FROM>", f"(?:from {NAME} )?")
+        shape = _EVENT
+        forms = {"b": first, "ed": " ".join(rest).replace("<FROM>", f"(?:from {NAME} )?")}
     said = shape.format(a=_ADVERB, **forms)
     return Verb(relation, exclusive == "!", takes, re.compile(f"{_ADVERB}(?:{said}){after}(?= )"))
 
 
 VERBS = tuple(
-    _verb(shape, line)
-    for shape, lines in ((_STATE, _STATES), (_BEING, _BEINGS), (_EVENT, _EVENTS))
+    _verb(kind, line)
+    for kind, lines in (("state", _STATES), ("being", _BEINGS), ("event", _EVENTS))
     for line in lines.strip().splitlines()
 )
 
