@@ -88,7 +88,7 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
     return list(found.values())
 
 
-class _Name(NamedTuple):
+class _SignedName(NamedTuple):
     text: str
     written: str
     """With its article and title."""
@@ -100,7 +100,7 @@ class _Sentence:
     """One sentence, in which a sign stands for every name."""
 
     def __init__(self, text: str) -> None:
-        self.names: list[_Name] = []
+        self.names: list[_SignedName] = []
         self.text = patterns.PHRASE.sub(self._sign, text)
         self.objects: set[int] = set()
         """Where the object of a fact ends."""
@@ -110,7 +110,7 @@ class _Sentence:
         many = found.start("name") == 0 and patterns.PLURAL.fullmatch(said)
         if not said or many or "'s " in said.replace("’", "'"):
             return found[0]
-        self.names.append(_Name(said.strip("`"), found[0], not found["name"]))
+        self.names.append(_SignedName(said.strip("`"), found[0], not found["name"]))
         return NAME
 
     def facts(self) -> Iterator[ProseFact]:
@@ -122,7 +122,7 @@ class _Sentence:
                     if said := between.match(self.text, subject.end()):
                         yield from self._clauses(subject, said.end())
 
-    def _names_in(self, start: int, end: int) -> list[_Name]:
+    def _names_in(self, start: int, end: int) -> list[_SignedName]:
         first = self.text.count(NAME, 0, start)
         return self.names[first : first + self.text.count(NAME, start, end)]
 

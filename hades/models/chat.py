@@ -222,7 +222,14 @@ class _Endpoint:
             ) from None
         try:
             with self._client() as client:
-                done = self._send(client, body, max_tokens, more)
+                send: Any = client.chat.completions.create
+                try:
+                    done = send(**body, **more, max_tokens=max_tokens, temperature=0)
+                except (openai.BadRequestError, openai.UnprocessableEntityError):
+                    if more:
+                        raise
+                    # Models that think take neither.
+                    done = send(**body, max_completion_tokens=max_tokens)
         # Errors of the client quote what a server sent, and servers quote keys.
         except openai.APIStatusError as error:
             raise self._refused(error) from None
@@ -233,13 +240,6 @@ class _Endpoint:
             raise UnusableReply(f"{self._address} answered something else than JSON.") from None
         text = _text_of(done)[: max_tokens * TOKEN_CHARACTERS_AT_MOST]
         usage = self._used(done, [instructions, *texts], text, time.monotonic() - begun)
-        _count(
-            self._setting.name,
-            calls=1,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cost=usage.cost or 0.0,
-        )
         if not text.strip():
             raise UnusableReply(f"{self._address} answered nothing that can be read.")
         return text, usage
@@ -291,20 +291,6 @@ class _Endpoint:
         client.organization = client.project = None
         return client
 
-    def _send(
-        self, client: openai.OpenAI, body: dict[str, Any], max_tokens: int, more: dict[str, Any]
-    ) -> Any:
-        import openai
-
-        send: Any = client.chat.completions.create
-        try:
-            return send(**body, **more, max_tokens=max_tokens, temperature=0)
-        except (openai.BadRequestError, openai.UnprocessableEntityError):
-            if more:
-                raise
-            # Models that think take neither.
-            return send(**body, max_completion_tokens=max_tokens)
-
     def _refused(self, error: openai.APIStatusError) -> HadesError:
         said = str(error)
         if self._key:
@@ -317,13 +303,17 @@ class _Endpoint:
         return InvalidInput(f"{self._address} refused the request: {trouble}")
 
     def _used(self, done: Any, sent: Sequence[str], text: str, seconds: float) -> Usage:
-        """The tokens as the server counted them, else as they are counted here."""
+        """Count the tokens as the server did, else as they are counted here."""
         told = getattr(done, "usage", None)
         prompt = getattr(told, "prompt_tokens", None)
         completion = getattr(told, "completion_tokens", None)
         if not isinstance(prompt, int) or not isinstance(completion, int):
             prompt, completion = sum(count(sent)), count([text])[0]
-        return _usage(self._setting, max(prompt, 0), max(completion, 0), seconds)
+        prompt, completion = max(prompt, 0), max(completion, 0)
+        usage = _usage(self._setting, prompt, completion, seconds)
+        used = {"prompt_tokens": prompt, "completion_tokens": completion}
+        _count(self._setting.name, calls=1, cost=usage.cost or 0.0, **used)
+        return usage
 
 
 def _text_of(done: Any) -> str:
