@@ -25,10 +25,9 @@ from pydantic import (
 )
 
 from hades.domain.address import is_address, is_server
-from hades.errors import Denied, InvalidInput, Unavailable
+from hades.errors import InvalidInput, Unavailable
 
 PREFIX = "HADES_"
-KEY_CHARACTERS_AT_MOST = 10_000
 _URL = r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[^#\s]*)?"
 """Of a server, without a user or a password in it."""
 
@@ -43,8 +42,6 @@ class ModelSetting(BaseModel):
     model: str = Field(min_length=1)
     key_variable: str | None = None
     """The environment variable that holds its key."""
-    key_file: Path | None = None
-    """Or a file with nothing else in it, which others may not read."""
     input_price: float | None = Field(None, ge=0)
     """Of a million tokens it reads; of a million it writes:"""
     output_price: float | None = Field(None, ge=0)
@@ -54,16 +51,7 @@ class ModelSetting(BaseModel):
 
     def read_key(self) -> str | None:
         """Its key, where it has one."""
-        if self.key_variable is not None or self.key_file is None:
-            return os.environ.get(self.key_variable or "", "").strip() or None
-        path = self.key_file.expanduser()
-        try:
-            with path.open(encoding="utf-8") as file:
-                if os.fstat(file.fileno()).st_mode & 0o077:
-                    raise Denied(f"Others may read {path}: run `chmod 600 {path}`.")
-                return file.read(KEY_CHARACTERS_AT_MOST).strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise Unavailable(f"The key file {path} cannot be read: check it.") from error
+        return os.environ.get(self.key_variable or "", "").strip() or None
 
 
 class Settings(BaseModel):
@@ -104,9 +92,9 @@ class Settings(BaseModel):
     models: tuple[ModelSetting, ...] = Field(
         (),
         description="Language models, each with name, url, model, and where they matter "
-        "key_variable or key_file, input_price and output_price (of a million tokens), "
-        "timeout_s, retries, context_tokens; in the environment as JSON. Later ones take the "
-        "place of earlier ones that fail.",
+        "key_variable, input_price and output_price (of a million tokens), timeout_s, retries, "
+        "context_tokens; in the environment as JSON. Later ones take the place of earlier ones "
+        "that fail.",
     )
     model_role: Literal["reader", "writer"] = Field(
         "writer",

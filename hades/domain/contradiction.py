@@ -15,25 +15,24 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hades.domain.names import STOP_WORDS, numberless, words
+from hades.domain.statements import NEGATION, SUPPOSED
+from hades.domain.times import COUNTS, MONTHS, WEEKDAYS
 
 SENTENCE_CHARACTERS_AT_MOST = 400
 """A longer sentence says too much for one value of it to be compared."""
 _SAME_LENGTH = 0.8
 """So much of a sentence another must say, in its order, to say the same: a judgement."""
 
-_MONTH = (
-    r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
-_COUNT = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred"
+_MONTH = f"(?i:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
+_DAY = f"(?i:(?:{'|'.join(WEEKDAYS)})s?|today|tomorrow|yesterday)"
+_COUNT = f"(?i:{'|'.join(list(COUNTS)[3:])}|twenty|thirty|hundred)"
 _TOKENS = re.compile(
     rf"""(?P<date>\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}})?
       |(?:\d{{1,2}}(?:st|nd|rd|th|\.)?[ ])?\b{_MONTH}\b
         (?:[ ]\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?[ ]\d{{4}}\b)?)
-    |(?P<day>\b(?i:{_DAY})\b|\b(?i:today|tomorrow|yesterday)\b)
+    |(?P<day>\b{_DAY}\b)
     |(?P<time>\b\d{{1,2}}(?:[:.]\d\d)?[ ]?[ap]m\b|\b\d{{1,2}}:\d\d\b)
-    |(?P<number>\b\d[\d.,']*(?:[ ]\d+)*(?![\w-])|\b(?i:{_COUNT})\b)
+    |(?P<number>\b\d[\d.,']*(?:[ ]\d+)*(?![\w-])|\b{_COUNT}\b)
     |(?P<code>\b(?=[\w.-]*\d)\w+(?:[.-]\w+)*)
     |(?P<word>[^\W\d_]+(?:['’_-][^\W\d_]+)*)
     |(?P<mark>[€$£%,;:()–—])""",
@@ -42,17 +41,11 @@ _TOKENS = re.compile(
 _MARKS = {"€": "euro", "$": "dollar", "£": "pound", "%": "percent"}
 _SPELT = frozenset((*_MARKS.values(), "minus"))
 _SIGNS = re.compile(r"[€$£%]|(?<![\w.])[-−](?=\d)")
-_UNSTATED = re.compile(
-    r"[?“”\"«»„]|\b(?:if|would|could|might|should|may(?!\s+\d)|maybe|perhaps|probably|possibly|plans?"
-    r"|planned|propos\w+|suggest\w*|hop(?:es?|ing)|wants?|wish\w*|goals?|targets?|aims?|estimat\w+"
-    r"|forecast\w*|expect\w*|unless|whether|sa(?:id|ys?)|thinks?|thought|claims?|used to|previously"
-    r"|formerly|originally|for example|e\.g|will|also|too|another|additional(?:ly)?|as well|either"
-    r"|or|guess\w*|rumou?rs?|draft|joked?|until|every other|sometimes|usually|about|around"
-    r"|approx\w*|ago|last|each)\b",
+_NOT_NOW_AND_ALONE = re.compile(
+    r"\b(?:used to|previously|formerly|originally|also|too|another|additional(?:ly)?|as well|until"
+    r"|every other|sometimes|usually|about|around|approx\w*|ago|last|each)\b",
     re.IGNORECASE,
 )
-"""What makes a sentence no plain statement of what holds now and alone."""
-_NEGATION = re.compile(r"\b(?:not|no longer|never|cannot|without|neither|nor|no)\b|n['’]t\b", re.I)
 _TAIL = re.compile(r"[;(–—]|,?\s\b(?:because|since|after|due to|so that|which|as of|following)\b")
 _PRONOUNS = frozenset(
     """it he she they this that these those his her its their there here""".split()  # noqa: SIM905
@@ -112,19 +105,18 @@ class _Value(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Compared:
     row: tuple[str, ...]
-    """Its words in order, without fillers; `said`: in any order."""
-    said: frozenset[str]
-    content: frozenset[str]
-    subject: frozenset[str]
-    rest: frozenset[str]
-    verb: str
-    values: tuple[_Value, ...]
-    named: bool
-    """Whether its subject has a name in it, or two words."""
-    negated: bool
-    plain: bool
+    """Its words in order, without fillers."""
+    content: frozenset[str] = frozenset()
+    subject: frozenset[str] = frozenset()
+    rest: frozenset[str] = frozenset()
+    verb: str = ""
+    values: tuple[_Value, ...] = ()
+    named: bool = False
+    """Whether its subject has a name in it."""
+    negated: bool = False
+    plain: bool = False
     """No question, plan, condition or quote, as far as words tell."""
-    states: bool
+    states: bool = False
 
 
 OTHER = Comparison(Said.OTHER)
@@ -138,8 +130,6 @@ def compare(new: str, old: str, new_topic: str = "", old_topic: str = "") -> Com
     """
     if says(old, new):
         return Comparison(Said.SAME)
-    if max(len(new), len(old)) > SENTENCE_CHARACTERS_AT_MOST:
-        return OTHER
     one, other = _read(new), _read(old)
     if not (one.states and other.states):
         return OTHER
@@ -147,31 +137,29 @@ def compare(new: str, old: str, new_topic: str = "", old_topic: str = "") -> Com
         found = Comparison(Said.NEGATED) if one.content == other.content else OTHER
     else:
         found = _other_value(one, other)
-    return found if found is OTHER or _is_one_thing(one, new_topic, old_topic) else OTHER
+    return found if is_about_one_thing(new, new_topic, old_topic) else OTHER
 
 
 def says(old: str, new: str) -> bool:
     """Whether a sentence says all that another one says: each of its words, in its order."""
-    if max(len(new), len(old)) > SENTENCE_CHARACTERS_AT_MOST:
-        return new == old
     one, other = _read(new), _read(old)
     if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
         return False
-    return one.said <= other.said and _is_within(one.row, other.row)
+    left = iter(other.row)
+    return len(one.row) >= _SAME_LENGTH * len(other.row) and all(word in left for word in one.row)
 
 
 def is_statement(sentence: str) -> bool:
     """Whether a sentence can contradict another: it states something plainly."""
-    return len(sentence) <= SENTENCE_CHARACTERS_AT_MOST and _read(sentence).states
+    return _read(sentence).states
 
 
 def needed(sentence: str) -> tuple[str, ...]:
     """The beginnings of words that another sentence has, if it contradicts this one or says the
     same; so most texts need not be read. The longest, which are rare, come first."""
-    if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
-        return (sentence.casefold(),)
     read = _read(sentence)
-    return tuple(sorted(read.subject if read.states else read.said - _SPELT, key=len)[::-1])
+    wanted = read.subject if read.states else frozenset(read.row) - _SPELT
+    return tuple(sorted(wanted, key=len)[::-1])
 
 
 def has_needed(text: str, wanted: Iterable[tuple[str, ...]]) -> bool:
@@ -181,13 +169,9 @@ def has_needed(text: str, wanted: Iterable[tuple[str, ...]]) -> bool:
 
 
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
-    """Whether a sentence that stands in two topics is about the same thing in both."""
-    return _is_one_thing(_read(sentence), new_topic, old_topic)
-
-
-def _is_one_thing(said: _Compared, new_topic: str, old_topic: str) -> bool:
-    """Whether the same subject is the same thing in two topics: it has a name, or more than a
-    word and the topics are not two of a kind, or it is what one of them is called."""
+    """Whether the subject of a sentence is the same thing in two topics: it has a name, or more
+    than a word and the topics are not two of a kind, or it is what one of them is called."""
+    said = _read(sentence)
     if said.named:
         return True
     parents = [topic.rpartition("/")[0] for topic in (new_topic, old_topic)]
@@ -214,32 +198,22 @@ def _other_value(one: _Compared, other: _Compared) -> Comparison:
     many = [sum(value.kind == kind for value in said.values) for said in (one, other)]
     if many[0] > least or many[1] > 1:
         return OTHER
-    if kind == "name" and not _is_one_name(one, new[0]):
+    several = ("a", "an", "of", "and", "like", *(("with", "on") if one.verb == "works" else ()))
+    if kind == "name" and (one.verb not in _ONE_NAME or new[0].led_by in several):
         return OTHER
     return Comparison(Said.VALUE, old[0].text, new[0].text)
 
 
-def _is_one_name(one: _Compared, value: _Value) -> bool:
-    """Whether a subject has only one such name at a time."""
-    if one.verb not in _ONE_NAME or (one.verb == "works" and value.led_by not in ("at", "for")):
-        return False
-    return value.led_by not in ("a", "an", "of", "and", "like")
-
-
-def _is_within(new: tuple[str, ...], old: tuple[str, ...]) -> bool:
-    """Whether a row of words is nearly all of another, in its order."""
-    left = iter(old)
-    return len(new) >= _SAME_LENGTH * len(old) and all(word in left for word in new)
-
-
 @lru_cache(maxsize=16_384)
 def _read(sentence: str) -> _Compared:
-    """A sentence cut at its verb, its values apart."""
+    """A sentence cut at its verb, its values apart; a long one is only compared as a whole."""
+    if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
+        return _Compared((sentence.casefold(),))
     spelt = _SIGNS.sub(lambda sign: f" {_MARKS.get(sign[0], 'minus')} ", sentence.casefold())
     row = tuple(_stem(word) for word in words(spelt) if word not in _FILLERS)
-    plain = _UNSTATED.search(sentence) is None
-    negated = len(_NEGATION.findall(sentence)) % 2 == 1
-    text = _NEGATION.sub(" ", sentence)
+    plain = not (SUPPOSED.search(sentence) or _NOT_NOW_AND_ALONE.search(sentence))
+    negated = len(NEGATION.findall(sentence)) % 2 == 1
+    text = NEGATION.sub(" ", sentence)
     if tail := _TAIL.search(text, 12):
         text = text[: tail.start()]
     changed = _CHANGED.search(text)
@@ -277,7 +251,6 @@ def _read(sentence: str) -> _Compared:
     content |= {value.key for value in values if value.kind != "name"}
     return _Compared(
         row=row,
-        said=frozenset(row),
         content=frozenset(content),
         subject=frozenset(subject),
         rest=frozenset(rest),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.sentences import sentences
+from hades.domain.times import COUNTS, MONTHS, WEEKDAYS
 
 COVERAGE_AT_LEAST = 0.75
 """The share of its words that must stand in the source."""
@@ -33,7 +34,7 @@ _BEHIND_THE_END = re.compile(rf"([.!?…][\"”’')]?)((?:[^\S\n]{{0,3}}{_LABEL
 _NOT = re.compile(r"n['’]t\b|(?<=can)not\b")
 _CLAUSES = re.compile(r"[,;:()—]|\b(?:but|because|although|though|while|and)\b")
 _VALUE = re.compile(r"\d+(?:[.,:]\d+)*")
-_ISO_MONTH = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?(?!\d)")
+_ISO = re.compile(r"\b(\d{4})-(0[1-9]|1[0-2])(?:-(\d\d))?(?!\d)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _NOTHING_FOUND = re.compile(
@@ -45,17 +46,9 @@ _NOTHING_FOUND = re.compile(
     re.IGNORECASE,
 )
 _TURN = re.compile(r"\b(?:but|however|although|though|while|yet|except)\b|[;:—\d]", re.IGNORECASE)
+_MONTHS = [name.capitalize() for name in MONTHS]
 _ENDINGS = ("ations", "ation", "ings", "ing", "ions", "ion", "ers", "er", "ed", "es", "ly", "s")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = re.compile(
-    r"\b(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
-    r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b"
-)
-_NUMBER_WORDS = dict(
-    zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13))  # noqa: SIM905, B905
-)
 _LIGHT = frozenset("takes makes gets goes comes needs".split())  # noqa: SIM905
-_WEEKDAYS = frozenset(f"{day}day" for day in "mon tues wednes thurs fri satur sun".split())  # noqa: SIM905
 _DENIALS = frozenset("not no never none neither nor without nothing nobody hardly".split())  # noqa: SIM905
 _UNDOING = ("un", "in", "dis", "non")
 _ORDINARY = ("ing", "ed", "ly", "tion", "ment", "ness", "ers", "ies", "ity")
@@ -208,23 +201,23 @@ _OPPOSITES = [
 
 def _read(sentence: str) -> _Said:
     text = _THOUSANDS.sub("", _ORDINAL.sub("", _NOT.sub(" not", sentence)))
-    values = {f"month {int(one[2])}" for one in _ISO_MONTH.finditer(text)}
-    text = _ISO_MONTH.sub(lambda one: f"{one[1]} {one[3] or ''}", text)
-    values |= {f"month {_MONTHS.index(one[:3].casefold()) + 1}" for one in _MONTH.findall(text)}
-    values |= {_plain_number(one) for one in _VALUE.findall(text)}
+    text = _ISO.sub(lambda one: f"{one[1]} {_MONTHS[int(one[2]) - 1]} {one[3] or ''}", text)
+    values = {one.lstrip("0") or "0" for one in _VALUE.findall(text)}
     roots: dict[str, set[bool]] = {}
     names: set[str] = set()
     plain: set[str] = set()
     beside: set[tuple[str, str]] = set()
     first = True
-    for clause in _CLAUSES.split(_VALUE.sub(" ", _MONTH.sub(" ", text))):
+    for clause in _CLAUSES.split(_VALUE.sub(" ", text)):
         denied, before, root = 0, "", ""
         for word in words(clause):
             lower = word.casefold()
             plain |= {lower, f"{before} {lower}"}
-            if lower in _NUMBER_WORDS:
-                values.add(str(_NUMBER_WORDS[lower]))
-            elif lower.removesuffix("s") in _WEEKDAYS:
+            if COUNTS.get(lower, 1) > 1:
+                values.add(str(COUNTS[lower]))
+            elif lower in MONTHS and word != lower:
+                values.add(f"month {MONTHS[lower]}")
+            elif lower.removesuffix("s") in WEEKDAYS:
                 values.add(lower.removesuffix("s"))
             elif lower in _DENIALS:
                 denied = DENIED_WORDS + 1
@@ -238,11 +231,3 @@ def _read(sentence: str) -> _Said:
             first, before = False, lower
     kept = {root: frozenset(how) for root, how in roots.items()}
     return _Said(kept, frozenset(values), frozenset(names), frozenset(plain), frozenset(beside))
-
-
-def _plain_number(text: str) -> str:
-    """`007` and `7`, `1.50` and `1.5` are one number."""
-    whole, point, part = text.partition(".")
-    if not point or not part.isdigit():
-        return text.lstrip("0") or "0"
-    return f"{whole.lstrip('0') or '0'}.{part.rstrip('0')}".removesuffix(".")

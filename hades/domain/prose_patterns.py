@@ -9,7 +9,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hades.domain.names import STOP_WORDS
 from hades.domain.times import COUNTS, MONTHS, WEEKDAYS
+
+NAME = "\ue000"
+"""The sign that stands for a name, with its article and title; texts do not use it."""
 
 # The table of verbs
 
@@ -66,22 +70,15 @@ is_now          ! status be (?:is|are) now
 """Relation, `!` where a subject has one at a time, what follows the verb, and the verb."""
 
 _ADVERB = (
-    "(?: (?:currently|now|still|also|already|recently|then|later|just|officially|finally|eventually"
-    "|directly|subsequently|both|mainly|partly|since|jointly|formally|remotely|full-time|part-time"
-    "|again|primarily|heavily))?"
+    "(?: (?:[a-z]{2,12}ly|now|still|also|already|then|later|just|both|since|again|full-time))?"
 )
-_FROM = r"(?:from (?:the )?[A-Z][\w-]{0,30}(?: [A-Z][\w-]{0,30})? )?"
 _STATE = (
     r" (?:(?P<one>{s}|is{a} {ing}|has{a} (?:been {ing}|{ed}))"
     r"|(?P<many>{b}|are{a} {ing}|have{a} (?:been {ing}|{ed}))"
     r"|(?P<ended>(?:has |have )?(?:stopped|quit) {ing}|no longer (?:{s}|{b})"
     r"|(?:is|are) no longer {ing}|used to {b}|(?:formerly|previously|once) {ed})"
-    r"|(?P<not>(?:does|do|did)(?: not|n['’]t) {b}|(?:has )?never {ed})|(?P<past>{ed})){a}"
-)
-_BEING = (
-    r" (?:(?P<one>is{a} {p}|has{a} been{a} {p})|(?P<many>are{a} {p}|have{a} been{a} {p})"
-    r"|(?P<ended>(?:is|are) no longer {p}|used to be {p}|(?:was|were) (?:formerly|previously) {p})"
-    r"|(?P<not>(?:is|are)(?: not|n['’]t) {p}|(?:was|were) never {p})|(?P<past>(?:was|were) {p}))"
+    r"|(?P<not>(?:does|do|did)(?: not|n['’]t) {b}|(?:has )?never {ed}"
+    r"|(?:is|are|was|were)(?: not|n['’]t| never) {ing})|(?P<past>{ed})){a}"
 )
 _EVENT = (
     r" (?:(?:(?P<one>has)|(?P<many>have)){a} |(?P<not>never |(?:has|have)(?: not|n['’]t| never) ))?"
@@ -97,23 +94,25 @@ class Verb(NamedTuple):
     pattern: re.Pattern[str]
 
 
-def _verb(shape: str, line: str) -> Verb:
+def _verb(kind: str, line: str) -> Verb:
     relation, exclusive, takes, first, *rest = line.split()
-    forms = dict(zip(("s", "ed", "ing"), rest, strict=False)) | {"b": first, "p": first}
-    after = ""
-    if shape is _STATE:
+    shape, after, phrase = _STATE, "", " ".join((first, *rest))
+    if kind == "state":
+        forms = dict(zip(("b", "s", "ed", "ing"), (first, *rest), strict=False))
         after = " ".join(("", *rest[3:]))
-    elif shape is _BEING:
-        forms["p"] = " ".join((first, *rest))
+    elif kind == "being":
+        forms = {"b": f"be {phrase}", "s": f"is {phrase}", "ing": phrase}
+        forms["ed"] = f"(?:was|were) {phrase}"
     else:
-        forms["ed"] = " ".join(rest).replace("<FROM>", _FROM)
+        shape = _EVENT
+        forms = {"b": first, "ed": " ".join(rest).replace("<FROM>", f"(?:from {NAME} )?")}
     said = shape.format(a=_ADVERB, **forms)
     return Verb(relation, exclusive == "!", takes, re.compile(f"{_ADVERB}(?:{said}){after}(?= )"))
 
 
 VERBS = tuple(
-    _verb(shape, line)
-    for shape, lines in ((_STATE, _STATES), (_BEING, _BEINGS), (_EVENT, _EVENTS))
+    _verb(kind, line)
+    for kind, lines in (("state", _STATES), ("being", _BEINGS), ("event", _EVENTS))
     for line in lines.strip().splitlines()
 )
 
@@ -164,7 +163,7 @@ _ROLES = (
 )
 _ROLE = re.compile(
     r" (?:the |an? |our |its |their )?((?:(?!(?:of|not|better|good|great|real|most)\b)"
-    rf"[\w-]{{1,20}} ){{0,3}}?{_ROLES})\b(?P<of> (?:of|for|at) )?",
+    rf"(?:{NAME}|[\w-]{{1,20}}) ){{0,3}}?{_ROLES})\b(?: (?:of|for|at) {NAME}|(?! (?:of|for)\b))",
     re.IGNORECASE,
 )
 _STATUS = re.compile(
@@ -173,47 +172,51 @@ _STATUS = re.compile(
     r"|retired|approved|rejected|obsolete|frozen|merged|fixed|resolved|unsupported"
     r"|in (?:production|progress|review|beta)))(?![\w-])"
 )
-OBJECTS = {"amount": _AMOUNT, "role": _ROLE, "status": _STATUS}
+_NAMES = rf"(?P<first>{NAME})(?:(?:, {NAME}){{0,9}},? (?:and|&) {NAME})?"
+OBJECTS = {"name": re.compile(f" {_NAMES}"), "amount": _AMOUNT, "role": _ROLE, "status": _STATUS}
 
-# Words
+# Clauses
 
-TROUBLE = re.compile(
-    r"\b(?:if|unless|whether|would|could|might|should|maybe|perhaps|probably|possibly|presumably"
-    r"|apparently|allegedly|supposedly|reportedly|seemingly|hypothetical\w*|likely|unlikely|say|says"
-    r"|said|saying|tells?|told|claim\w*|think\w*|thought|believ\w+|hears?|heard|rumou?r\w*|gossip"
-    r"|according|suppos\w+|assum\w+|suspect\w*|imagin\w+|pretend\w*|dream\w*|wish\w*|hope\w*|hoping"
-    r"|guess\w*|doubt\w*|den(?:y|ies|ied)|untrue|false\w*|wrong\w*|incorrect\w*|mistaken\w*|myth"
-    r"|lie|lies|lied|fiction\w*|novel|story|film|movie|episode|joke\w*|kidding|propos\w+|idea|option"
-    r"|todo|draft|scenario|example|instance|neither|nor|none|nobody|no one|except|expect\w*|want\w*"
-    r"|plans? to|planned|planning|intend\w*|consider\w*|suggest\w*|insist\w*|argu\w+|predict\w*"
-    r"|fear\w*|worr\w+|wonder\w*|ask\w*|quot\w+|wrote|writes|announc\w+|it seems|seems|unclear"
-    r"|not (?:true|sure|certain|clear|the case)|ensure|make sure|almost|nearly|as though|will|shall"
-    r"|won['’]t|ought|must|game|contrary|misconception|speculat\w+|unconfirmed|fake|template|or"
-    r"|as far as|afaik|in theory|on paper|tentative\w*|pending|as soon as|in case|provided|pope"
-    r"|otherwise|jok\w+|sarcas\w+|either|half|part-owner)\b|\?|let['’]s|I['’]d|^[>|]|\[ \]"
-    r"|^(?:is|are|does|do|did|was|were|has|have|had|can|may|what|where|who|which|why|how|whose)\b",
+SUBJECT = re.compile(_NAMES)
+BETWEEN = (
+    re.compile("(?= )"),
+    re.compile(", (?:who|which)(?= )"),
+    re.compile(r", (?:an?|the|our|my|his|her|their|who|which|formerly|now) [^,]{1,80},"),
+    re.compile(r" \([^()]{1,80}\)"),
+)
+"""What may stand between a subject and its verb."""
+JOINED = re.compile(rf"(?<={NAME})(?:,? (?:and|&)|,) $")
+RELATIVE = re.compile(r"\b(?:who|that|which|whose|whom) .")
+MAY_PRECEDE = re.compile(
+    r"(?:^|[,;:(*•#\]+–—-]|\b(?:and|but|while|whereas|because|although|though|then|now|so|that"
+    r"|meanwhile|also|when|after|before|since|currently|recently|finally|eventually|originally"
+    rf"|only|both|later|where|still|(?:my|our) [a-z]{{1,20}}|{_WHEN})) ?$",
     re.IGNORECASE,
 )
-"""What makes a sentence a question, a guess, a wish, a plan, or the word of somebody else."""
+"""A clause may begin after these; after another word a name is part of a phrase."""
+GOES_ON = re.compile(
+    rf"(?: (?:(?:in|on|since|until) )?{_WHEN})?,? (?:and|but|then)(?: then| later)?"
+)
+LEFT_OUT = re.compile(
+    r"(?P<pronoun>(?:He|She|It) )|(?P<being>(?:Based|Owned|Led|Managed|Maintained|Hosted|Located"
+    r"|Responsible|Married|Blocked) (?:in|by|on|for|to) )|(?:No longer [a-z]+s|Works|Lives|Reports"
+    r"|Owns|Leads|Depends|Runs|Uses|Costs|Joined|Left|Moved|Became|Is now|Belongs|Studies) "
+)
+"""A sentence whose subject is left out, as notes do, or is a pronoun."""
+SPACE = re.compile(rf"[\s{NAME}]")
+NEXT = re.compile(rf" ?(?:(?P<time>{_WHEN})|(?P<word>[^\W_][\w-]*|\S))")
+
+# Words
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-MAY_PRECEDE = _words(
-    "and but while whereas because although though then now so that today meanwhile also when "
-    "after before since yesterday currently recently finally eventually originally officially "
-    "only both later afterwards where still nowadays"
-)
-"""A clause may begin after these; after another word a name is part of a phrase."""
-DETERMINERS = _words("my our his her their the a an")
-RELATIVE = _words("who that which whose whom")
-MAY_FOLLOW = _words(
-    "and but as since from until till in on at with where which who because so after before for "
-    "to again too now then instead together though although via over under last this full-time "
-    "today part-time remotely alongside directly through near between effective starting by "
-    "yesterday"
+MAY_FOLLOW = STOP_WORDS - _words(
+    "a an when while during more my his her their is was has"
+) | _words(
+    "till anymore full-time part-time remotely directly alongside starting effective yesterday"
 )
 """What may stand after an object; before another noun a name is only a part of it."""
 NOT_AFTER = {
@@ -222,49 +225,42 @@ NOT_AFTER = {
     "replaced": _words("with by in on"),
 }
 """Unless a time follows, such an object is another thing: joined Ben for lunch."""
-HEADS = _words(
-    "service server team project app api database gateway cluster queue pipeline site office "
-    "website library module repository repo platform system dashboard department division worker "
-    "backend frontend portal budget subscription plan licence license warehouse lab clinic studio "
-    "factory package printer rack committee squad"
-)
-"""Nouns that make a name of what stands before them: the billing service."""
-VAGUE = _words(
-    "new old whole same other entire current former main only best big small local own right "
-    "wrong first second third next last previous original final single different good latest"
-)
-NOT_NAMES = _words(
-    "currently recently finally eventually originally officially unfortunately sadly luckily "
-    "update afterwards meanwhile nowadays fyi updated note btw congrats news people everything "
-    "everybody someone somebody anybody anything something nothing others success progress "
-    "management timing pricing life staff ps correction reminder info status everyone anyone "
-    "whoever starting"
-)
-OF = _words(
-    "bank committee center centre university ministry department house institute school museum "
-    "city church republic college office bureau board council court academy port isle bay society "
-    "kingdom county state chamber"
-)
-"""What is called by `of` and another name: the Bank of England."""
-PARTICLES = _words("de van von der den la le del da di du dos bin ibn al el ter zu &")
-APPOSITION = _words("a an the our my his her their who which formerly previously now")
 OF_PEOPLE = _words("works_at lives_in studies_at married_to born_in")
-TITLE = re.compile(rf"(?:Dr|Mr|Mrs|Ms|Prof|Sir|{_ROLES})\.?", re.IGNORECASE)
 PLURAL = re.compile(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
 """A first word that means many of a kind: Users left."""
-NUMBERED = re.compile(r"[a-z][a-z_.-]{0,30}\d[\w.-]*")
-NO_PERSON = re.compile(r"\d|\b\w$")
-GOES_ON = re.compile(
-    rf"(?: (?:(?:in|on|since|until) )?{_WHEN})?,? (?:and|but|then)(?: then| later)?"
+
+# Names
+
+_HEADS = _one_of(
+    """service server team project app api database gateway cluster queue pipeline site office
+    website library module repository repo platform system dashboard department division worker
+    backend frontend portal budget subscription plan licence license warehouse lab clinic studio
+    factory package printer rack committee squad""".split()  # noqa: SIM905
 )
-SPACE = re.compile(r"\s")
-LEFT_OUT = re.compile(
-    r"(?P<pronoun>(?:He|She|It) )|(?P<being>(?:Based|Owned|Led|Managed|Maintained|Hosted|Located"
-    r"|Responsible|Married|Blocked) (?:in|by|on|for|to) )|(?:No longer [a-z]+s|Works|Lives|Reports"
-    r"|Owns|Leads|Depends|Runs|Uses|Costs|Joined|Left|Moved|Became|Is now|Belongs|Studies) "
+"""Nouns that make a name of what stands before them: the billing service."""
+_NO_NAMES = _words(
+    "currently unfortunately sadly luckily update afterwards nowadays fyi updated note btw news "
+    "success people everything everybody someone somebody anybody anything something management "
+    "staff correction reminder info status everyone anyone whoever starting"
 )
-"""A sentence whose subject is left out, as notes do, or is a pronoun."""
-TOKEN = re.compile(
-    rf"(?P<time>\b{_WHEN})|(?P<code>`[^`\n]{{1,80}}`)"
-    r"|(?P<word>(?:Dr|Mr|Mrs|Ms|Prof|St|[A-Z])\.(?=\s)|[^\W_](?:\w|[-'’.&/](?=\w))*)|(?P<sign>\S)"
+_VAGUE = _words("old whole entire current main best big small local original different")
+_ANY_CASE = _one_of([*(STOP_WORDS | _NO_NAMES) - {"new", "us"}])
+_TITLE = rf"(?=[A-Z])(?i:Dr|Mr|Mrs|Ms|Prof|Sir|{_ROLES})\b\.?"
+_CAPITAL = (
+    rf"(?!(?i:{_ANY_CASE})(?![\w&/'’-])|New [^A-Z]|{_TITLE}|Us\b)"
+    r"(?:(?:St|[A-Z])\.(?= )|[^\W\d_a-z](?:\w|[-'’.&/](?=\w)){0,60})"
 )
+_CODED = (
+    r"[a-z][a-z_.-]{0,30}\d(?:\w|[.-](?=\w)){0,30}|[a-z]{1,30}_\w{1,30}|[a-z]{1,30}[A-Z]\w{0,30}"
+    rf"|(?:[a-z]{{1,30}}-){{1,3}}{_HEADS}\b"
+)
+_PARTICLE = "(?:of(?: the)?|de|van|von|der|den|la|le|del|da|di|du|dos|bin|ibn|al|el|ter|zu|&)"
+PHRASE = re.compile(
+    rf"(?P<time>\b{_WHEN})|(?<![\w`])(?:(?:[Tt]he|[Oo]ur|[Mm]y) )?(?:{_TITLE} ){{0,3}}"
+    rf"(?P<name>`[^`\n]{{1,80}}`|(?:{_CAPITAL}|{_CODED})"
+    rf"(?: (?:{_PARTICLE} )?(?!{_WHEN})(?:{_CAPITAL}|{_CODED}))*"
+    rf"(?: (?:{_HEADS}|\d{{1,4}})\b(?!\.\d))?)"
+    rf"|\b(?:[Tt]he|[Oo]ur) (?P<nouns>(?!(?:{_one_of([*STOP_WORDS | _VAGUE])})\b)"
+    rf"(?:[a-z][\w-]{{0,30}} ){{1,3}}?{_HEADS})\b"
+)
+"""A time, or a name with its article and title: CTO Ana Ruiz, the Bank of England, the app."""

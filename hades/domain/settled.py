@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from hades.domain.sentences import sentences
+from hades.domain.statements import NEGATION, SUPPOSED
 
 NOTE_CHARACTERS_AT_MOST = 2_000
 """In a longer text `it is fixed` may be said of anything."""
@@ -35,16 +36,10 @@ _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{
     "DONE", _DONE.replace(" ", "[ ]")
 )
 """A clause that settles what is called TOPIC, or `it`."""
-_UNSURE = r"but|only|if|once|until|unless|partly|partially|mostly"
-_UNSURE_BEFORE = re.compile(
-    rf"\b(?:{_UNSURE}|not|never|cannot|can|could|will|would|should|shall|must|may|might|when"
-    r"|whenever|before|whether|which|hopefully|probably|perhaps|maybe|apparently|likely|nearly"
-    r"|almost|half|hopes?|plans?|planned|expect(?:s|ed)?|wants?|needs?|tried|to be|goal|target|aim"
-    r"|due|eta|todo|deadline|thinks?|seems?)\b|n['’]t\b",
+_HALF = re.compile(
+    r"\b(?:but|only|once|until|partly|partially|mostly|when(?:ever)?|before|which|hopefully|yet"
+    r"|needs?|tried|to be|due|eta|deadline|soon|tomorrow|next)\b",
     re.IGNORECASE,
-)
-_UNSURE_AFTER = re.compile(
-    rf"\b(?:{_UNSURE}|except|yet|pending|soon|tomorrow|next)\b|\?", re.IGNORECASE
 )
 _BACK = re.compile(
     r"\b(?:re-?opened|regressed|c[oa]mes? back|recurr(?:s|ed)|reappeared|reverted|rolled back|"
@@ -71,9 +66,11 @@ def settled(topic: str, text: str) -> str:
         return ""
     says = clause_about(topic)
     for sentence in sentences(text):
+        if SUPPOSED.search(sentence):
+            continue
         for found in says.finditer(sentence):
             word = found.lastindex or 0
             before, after = sentence[: found.start(word)], sentence[found.end() :]
-            if not (_UNSURE_BEFORE.search(before) or _UNSURE_AFTER.search(after)):
+            if not (NEGATION.search(before) or _HALF.search(f"{before} {after}")):
                 return found[word].lower()
     return ""

@@ -62,13 +62,18 @@ class ModelReader:
         self.failed = 0
         self.usage: Usage | None = None
 
-    def read(self, state: State) -> list[ProseFact]:
-        """The facts of a state that stand the checks."""
+    def read(self, state: State, *, dry_run: bool) -> list[ProseFact]:
+        """The facts of a state that stand the checks; in a dry run only the cost is counted."""
         found = []
         for start, part in _parts(state.content):
+            shown = f"A note on {shown_name(state.topic)}:\n{indented(part)}"
+            limit = min(REPLY_TOKENS, 120 + len(part) // 2)
+            if dry_run:
+                self._took(self._model.estimate(INSTRUCTIONS, shown, max_tokens=limit))
+                continue
             try:
                 reply, usage = self._model.complete_json(
-                    INSTRUCTIONS, _shown(state, part), ModelFacts, max_tokens=_tokens(part)
+                    INSTRUCTIONS, shown, ModelFacts, max_tokens=limit
                 )
             except UnusableReply as error:
                 self._fail(f"{state.id}: {error}")
@@ -88,12 +93,6 @@ class ModelReader:
                 )
         return found
 
-    def estimate(self, state: State) -> None:
-        """Count what reading a state would take; nothing is sent."""
-        for _, part in _parts(state.content):
-            text = _shown(state, part)
-            self._took(self._model.estimate(INSTRUCTIONS, text, max_tokens=_tokens(part)))
-
     def _fail(self, why: str) -> None:
         self.failed += 1
         if len(self.failures) < FACTS_LISTED:
@@ -101,14 +100,6 @@ class ModelReader:
 
     def _took(self, usage: Usage) -> None:
         self.usage = usage if self.usage is None else self.usage + usage
-
-
-def _tokens(part: str) -> int:
-    return min(REPLY_TOKENS, 120 + len(part) // 2)
-
-
-def _shown(state: State, part: str) -> str:
-    return f"A note on {shown_name(state.topic)}:\n{indented(part)}"
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:

@@ -11,17 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import product
 from typing import Any
 
-from hades.domain.contradiction import (
-    Comparison,
-    Said,
-    compare,
-    has_needed,
-    is_statement,
-    needed,
-    says,
-)
+from hades.domain.contradiction import Said, compare, says
 from hades.domain.extraction import PATTERNS, extraction_metadata
 from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
@@ -62,6 +55,7 @@ class _Finding:
     at: datetime
     """Since when."""
     changed: str = ""
+    ended: Edge | None = None
 
 
 def review(
@@ -156,30 +150,27 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
             if edge.valid_from < begins
             and (name_key(edge.target.name) == name_key(fact.object)) == fact.negated
         ]
-        for edge in held if fact.negated else held[:1]:
-            if fact.negated:
-                yield _end(edge, state, fact.confidence, why, fact.subject)
-                continue
+        if fact.negated:
+            yield from (_end(edge, state, fact.confidence, why, fact.subject) for edge in held)
+        elif held:
             fields = {
-                **_ends_of(edge),
+                **_ends_of(held[0]),
                 "target": fact.object,
                 "exclusive": True,
                 "evidence": state.content[fact.start : fact.end],
                 "valid_from": iso(begins),
                 "metadata": extraction_metadata(PATTERNS, state.id, fact.start, fact.end),
             }
-            before = f", not {edge.target.name}"
-            yield _Finding("relate", fields, fact.confidence, why + before, begins, fact.subject)
+            why += f", not {held[0].target.name}"
+            yield _Finding("relate", fields, fact.confidence, why, begins, fact.subject)
 
 
 def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_Finding]:
     """The other notes of which a sentence is said otherwise, each once."""
     own = sentences_of(state.content)
-    wanted = {needed(new) for new in own if is_statement(new)}
     for note in similar:
-        alike = [old for old in note.sentences if has_needed(old, wanted)]
-        pairs = ((new, old) for new in own for old in alike)
-        for new, old in pairs if note.topic != state.topic else ():
+        pairs = product(own, note.sentences) if note.topic != state.topic else ()
+        for new, old in pairs:
             found = compare(new, old, state.topic, note.topic)
             if found.said not in (Said.VALUE, Said.NEGATED) or any(says(one, old) for one in own):
                 continue
@@ -191,15 +182,10 @@ def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_F
                 "metadata": {"says": new, "said": old},
                 "valid_from": iso(state.valid_from),
             }
-            why = f"{state.id} says “{new}”, {note.id} “{old}”: {_difference(found)}"
+            unlike = f"{found.after}, not {found.before}" if found.after else "one denies the other"
+            why = f"{state.id} says “{new}”, {note.id} “{old}”: {unlike}"
             yield _Finding("relate", fields, OTHERWISE, why, state.valid_from, note.topic)
             break
-
-
-def _difference(found: Comparison) -> str:
-    if found.said is Said.NEGATED:
-        return "one denies the other"
-    return f"{found.after}, not {found.before}"
 
 
 def _ends_of(edge: Edge) -> dict[str, str]:
@@ -208,7 +194,7 @@ def _ends_of(edge: Edge) -> dict[str, str]:
 
 def _end(edge: Edge, state: State, sure: float, why: str, changed: str = "") -> _Finding:
     fields = {**_ends_of(edge), "at": iso(state.valid_from)}
-    return _Finding("unrelate", fields, sure, why, state.valid_from, changed)
+    return _Finding("unrelate", fields, sure, why, state.valid_from, changed, edge)
 
 
 def _listed(edges: Sequence[Edge]) -> str:
@@ -221,18 +207,14 @@ def _listed(edges: Sequence[Edge]) -> str:
 def _written(store: Store, write: Write, space: int, found: _Finding) -> bool:
     """Write what was found; not where it began at the very moment of what it replaces."""
     fields, node = found.fields, store.entities.ensure
-    source, target = (node(write, space, fields[end], "concept") for end in ("source", "target"))
     try:
-        if found.kind == "unrelate":
-            wanted = EdgeFilter(node=source, direction="out", relation=fields["relation"])
-            for edge in store.edges.find(space, wanted, NOW):
-                if edge.target.name == fields["target"]:
-                    facts.unrelate(store, write, edge, found.at, mistake=False)
+        if found.ended is not None:
+            facts.unrelate(store, write, found.ended, found.at, mistake=False)
         else:
-            said = {name: fields[name] for name in ("evidence", "metadata") if name in fields}
-            draft = EdgeDraft(source, fields["relation"], target, valid_from=found.at, **said)
-            exclusive = bool(fields.get("exclusive"))
-            facts.relate(store, write, space, draft, exclusive=exclusive)
+            ends = [node(write, space, fields[end], "concept") for end in ("source", "target")]
+            said = {name: fields[name] for name in ("evidence", "metadata")}
+            draft = EdgeDraft(ends[0], fields["relation"], ends[1], valid_from=found.at, **said)
+            facts.relate(store, write, space, draft, exclusive="exclusive" in fields)
     except InvalidInput:
         return False
     return True

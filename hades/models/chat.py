@@ -2,7 +2,7 @@
 
 Nothing calls one unless it was asked to. What a model says is hostile and weak: a reply is
 bounded in time and in bytes, and JSON is validated here whatever the server promised. Keys come
-from the environment or a private file, and stand in no message.
+from the environment alone, and stand in no message.
 """
 
 from __future__ import annotations
@@ -94,18 +94,11 @@ def totals() -> dict[str, ModelTotals]:
         return dict(_totals)
 
 
-def _count(name: str, usage: Usage | None, *, failed: bool = False) -> None:
+def _count(name: str, **more: Any) -> None:
     with _adding:
         was = _totals.get(name, ModelTotals())
-        if usage is not None:
-            was = replace(
-                was,
-                calls=was.calls + 1,
-                prompt_tokens=was.prompt_tokens + usage.prompt_tokens,
-                completion_tokens=was.completion_tokens + usage.completion_tokens,
-                cost=was.cost + (usage.cost or 0.0),
-            )
-        _totals[name] = replace(was, failures=was.failures + failed)
+        now = {field: getattr(was, field) + by for field, by in more.items()}
+        _totals[name] = replace(was, **now)
 
 
 def model_reports(*, check: bool = False) -> list[ModelReport]:
@@ -168,29 +161,22 @@ class ChatModel:
 
     def complete(self, instructions: str, text: str, *, max_tokens: int) -> Reply:
         """What the model says to a text."""
-
-        def once(endpoint: _Endpoint) -> tuple[str, Usage]:
-            return endpoint.ask(instructions, [text], max_tokens)
-
-        said, usage = self._first(once, instructions, text, max_tokens)
-        return Reply(said, usage)
+        sent = instructions, text, max_tokens
+        return Reply(*self._first(*sent, lambda one: one.ask(instructions, [text], max_tokens)))
 
     def complete_json(
         self, instructions: str, text: str, schema: type[T], *, max_tokens: int
     ) -> tuple[T, Usage]:
         """An object of a schema; a reply that is none is asked for once more, with the fault."""
-
-        def once(endpoint: _Endpoint) -> tuple[T, Usage]:
-            return endpoint.ask_json(instructions, text, schema, max_tokens)
-
-        return self._first(once, instructions, text, max_tokens)
+        sent = instructions, text, max_tokens
+        return self._first(*sent, lambda one: one.ask_json(*sent, schema))
 
     def _first(
         self,
-        once: Callable[[_Endpoint], tuple[Result, Usage]],
         instructions: str,
         text: str,
         max_tokens: int,
+        ask: Callable[[_Endpoint], tuple[Result, Usage]],
     ) -> tuple[Result, Usage]:
         """The reply of the first model that gives one; of the last fault where none does."""
         needed = self.estimate(instructions, text, max_tokens=max_tokens)
@@ -202,9 +188,9 @@ class ChatModel:
                 faults.append(InvalidInput(f"{said}: ask with a smaller budget."))
                 continue
             try:
-                return once(_Endpoint(setting))
-            except (Unavailable, UnusableReply, Denied, InvalidInput) as fault:
-                _count(setting.name, None, failed=True)
+                return ask(_Endpoint(setting))
+            except (Unavailable, Denied, InvalidInput) as fault:
+                _count(setting.name, failures=1)
                 faults.append(fault)
         raise faults[-1]
 
@@ -234,26 +220,32 @@ class _Endpoint:
             raise Unavailable(
                 "Language models need the extra `llm`: pip install 'hades-memory[llm]'."
             ) from None
-        with self._client() as client:
-            try:
-                done = self._send(client, body, max_tokens, more)
-            # Errors of the client quote what a server sent, and servers quote keys.
-            except openai.APIStatusError as error:
-                raise self._refused(error) from None
-            except openai.OpenAIError as error:
-                trouble = type(error.__cause__ or error).__name__
-                raise Unavailable(f"{self._address} did not answer: {trouble}.") from None
-            except (ValueError, RecursionError):
-                raise UnusableReply(f"{self._address} answered something else than JSON.") from None
+        try:
+            with self._client() as client:
+                send: Any = client.chat.completions.create
+                try:
+                    done = send(**body, **more, max_tokens=max_tokens, temperature=0)
+                except (openai.BadRequestError, openai.UnprocessableEntityError):
+                    if more:
+                        raise
+                    # Models that think take neither.
+                    done = send(**body, max_completion_tokens=max_tokens)
+        # Errors of the client quote what a server sent, and servers quote keys.
+        except openai.APIStatusError as error:
+            raise self._refused(error) from None
+        except openai.OpenAIError as error:
+            trouble = type(error.__cause__ or error).__name__
+            raise Unavailable(f"{self._address} did not answer: {trouble}.") from None
+        except (ValueError, RecursionError):
+            raise UnusableReply(f"{self._address} answered something else than JSON.") from None
         text = _text_of(done)[: max_tokens * TOKEN_CHARACTERS_AT_MOST]
         usage = self._used(done, [instructions, *texts], text, time.monotonic() - begun)
-        _count(self._setting.name, usage)
         if not text.strip():
             raise UnusableReply(f"{self._address} answered nothing that can be read.")
         return text, usage
 
     def ask_json(
-        self, instructions: str, text: str, schema: type[T], max_tokens: int
+        self, instructions: str, text: str, max_tokens: int, schema: type[T]
     ) -> tuple[T, Usage]:
         """An object of a schema, however the server was brought to say it."""
         from pydantic import ValidationError
@@ -299,20 +291,6 @@ class _Endpoint:
         client.organization = client.project = None
         return client
 
-    def _send(
-        self, client: openai.OpenAI, body: dict[str, Any], max_tokens: int, more: dict[str, Any]
-    ) -> Any:
-        import openai
-
-        send: Any = client.chat.completions.create
-        try:
-            return send(**body, **more, max_tokens=max_tokens, temperature=0)
-        except (openai.BadRequestError, openai.UnprocessableEntityError):
-            if more:
-                raise
-            # Models that think take neither.
-            return send(**body, max_completion_tokens=max_tokens)
-
     def _refused(self, error: openai.APIStatusError) -> HadesError:
         said = str(error)
         if self._key:
@@ -325,13 +303,17 @@ class _Endpoint:
         return InvalidInput(f"{self._address} refused the request: {trouble}")
 
     def _used(self, done: Any, sent: Sequence[str], text: str, seconds: float) -> Usage:
-        """The tokens as the server counted them, else as they are counted here."""
+        """Count the tokens as the server did, else as they are counted here."""
         told = getattr(done, "usage", None)
         prompt = getattr(told, "prompt_tokens", None)
         completion = getattr(told, "completion_tokens", None)
         if not isinstance(prompt, int) or not isinstance(completion, int):
             prompt, completion = sum(count(sent)), count([text])[0]
-        return _usage(self._setting, max(prompt, 0), max(completion, 0), seconds)
+        prompt, completion = max(prompt, 0), max(completion, 0)
+        usage = _usage(self._setting, prompt, completion, seconds)
+        used = {"prompt_tokens": prompt, "completion_tokens": completion}
+        _count(self._setting.name, calls=1, cost=usage.cost or 0.0, **used)
+        return usage
 
 
 def _text_of(done: Any) -> str:

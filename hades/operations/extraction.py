@@ -140,11 +140,8 @@ class _Run:
         self.states += 1
         if self.reader is None:
             found = facts_in(state.content, state.topic)
-        elif self.dry_run:
-            self.reader.estimate(state)
-            return
         else:
-            found = self.reader.read(state)
+            found = self.reader.read(state, dry_run=self.dry_run)
         if not found:
             return
         with suppress(_OnlyTried), self.memory.batch():

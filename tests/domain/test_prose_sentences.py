@@ -13,7 +13,7 @@ from hades.domain.prose_facts import facts_in
 LABELLED = Path(__file__).with_name("prose_sentences.txt")
 
 
-def test_nine_of_ten_facts_are_right_and_a_third_of_all_is_found() -> None:
+def test_nine_of_ten_facts_are_right_and_four_of_ten_are_found() -> None:
     told, right, labelled = 0, 0, 0
     for line in LABELLED.read_text(encoding="utf-8").splitlines():
         sentence, _, label = line.partition(" || ")
@@ -27,7 +27,7 @@ def test_nine_of_ten_facts_are_right_and_a_third_of_all_is_found() -> None:
                 for source, relation, target in wanted
             )
     assert right / told >= 0.9
-    assert right / labelled >= 0.33
+    assert right / labelled >= 0.4
 
 
 def _ends(one: str, other: str) -> set[str]:

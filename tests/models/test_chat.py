@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -181,19 +180,6 @@ def test_a_server_that_writes_too_much_is_cut_off(monkeypatch: pytest.MonkeyPatc
     with scripted("word " * 10_000) as server:
         use(monkeypatch, server)
         assert len(open_chat_model("a").complete("x", "y", max_tokens=8).text) <= 8 * 32
-
-
-def test_a_key_file_is_private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    file.write_text(f"{KEY}\n")
-    file.chmod(0o644)
-    with scripted("Hello.") as server:
-        use(monkeypatch, server, key_file=str(file))
-        with pytest.raises(hades.Denied, match="chmod 600"):
-            open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
-        file.chmod(0o600)
-        open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)
-    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
 def test_totals_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
