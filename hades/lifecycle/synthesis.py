@@ -7,7 +7,7 @@ none is left out silently and none is made up.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -99,36 +99,11 @@ def compare_versions(
     return holds, changed[::-1]
 
 
-def extractive_text(
-    holds: Iterable[SourcedSentence],
-    changed: Iterable[tuple[SourcedSentence, SourcedSentence]],
-    ended: Iterable[Edge],
-    why: Iterable[Edge],
-    reason: str,
-    conflicts: Iterable[object],
-    related: Iterable[str],
-) -> str:
-    """A new state in words: what holds, what changed and when, why, what it has to do with."""
-    parts = (
-        [f"{one.text} [{one.source}]" for one in holds],
-        [changed_words(old, new) for old, new in changed] + [cited_edge(edge) for edge in ended],
-        [f"{reason} [reason given]", *map(cited_edge, why)],
-        [str(one) for one in conflicts],
-        list(related),
-    )
-    return "\n\n".join(
-        "\n".join([head, *(f"- {' '.join(line.split())}" for line in lines)])
-        for head, lines in zip(HEADS, parts, strict=True)
-        if lines
-    )
-
-
 def changed_words(old: SourcedSentence, new: SourcedSentence) -> str:
     """What changed, from what to what and when."""
     return f"{day(new.since)}: {old.quoted} → {new.quoted}"
 
 
 def cited_edge(edge: Edge) -> str:
-    """An edge in words, with its evidence and its number."""
-    evidence = f": “{edge.evidence}”" if edge.evidence else ""
-    return f"{statement(edge)}{evidence} [edge {edge.id}]"
+    """An edge in words, with its number: its evidence is read there."""
+    return f"{statement(edge)} [edge {edge.id}]"

@@ -55,19 +55,18 @@ def promote(
         raise InvalidInput("Say why: a promotion needs a reason.")
     clean_number(expect_version, "expected version")
     from hades.lifecycle.nearness import near_sentences
-    from hades.lifecycle.promote import Promoter, gather
+    from hades.lifecycle.promote import ModelText, Promoter, ask_model, gather
 
     store, space = memory._store, memory._space_id
     if (kind := store.topics.kind(space, topic)) not in (None, "note"):
         raise InvalidInput(f"{topic!r} is a {kind}: only what is noted down is promoted.")
     near = near_sentences(store, memory._finder.encoder, space, topic)
-    asked = None
+    asked = ModelText()
     if model is not None:
         if store.in_transaction:
             raise InvalidInput("Ask a model before or after a batch, not inside it.")
-        from hades.lifecycle.model_text import ask_model
-
-        asked = ask_model(gather(store, space, topic, reason, near), model, dry_run=dry_run)
+        found = gather(store, space, topic, reason, near)
+        asked = ask_model(found, model, dry_run=dry_run) if found.is_news else asked
     with memory._write("promote") as write:
         found = gather(store, space, topic, reason, near)
         if expect_version not in (None, found.latest.version):
