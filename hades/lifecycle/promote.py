@@ -16,7 +16,7 @@ from hashlib import blake2b
 
 from hades.domain.graph import Edge
 from hades.domain.names import says
-from hades.domain.promotion import Disagreement, Promotion
+from hades.domain.promotion import Disagreement, Promotion, Side
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.sentences import sentences
 from hades.domain.settled import settled
@@ -30,7 +30,6 @@ from hades.lifecycle.synthesis import (
     HEADS,
     SAME_WORDS,
     SENTENCES_AT_MOST,
-    SourcedSentence,
     changed_words,
     cited_edge,
     compare_versions,
@@ -76,8 +75,8 @@ class Material:
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
     """What is at the other end of edges: to be compared, not to be quoted."""
-    holds: tuple[SourcedSentence, ...]
-    changed: tuple[tuple[SourcedSentence, SourcedSentence], ...]
+    holds: tuple[Side, ...]
+    changed: tuple[tuple[Side, Side], ...]
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -186,9 +185,10 @@ class Promoter:
         if model.mark not in ("", found.mark):
             raise Conflict(f"{found.topic!r} or one of its sources changed: promote it again.")
         waiting = {one.id for one in store.proposals.find(space, "waiting", 0, None)}
+        own = [one for one in (*found.edges, *found.derived) if one.source.name == found.topic]
         others = [one for state in found.related for one in sentences_of_state(state)]
         conflicts = [
-            *edge_disagreements(found.topic, (*found.edges, *found.derived), found.ended),
+            *edge_disagreements(own, found.ended),
             *sentence_disagreements(found.holds, others),
         ]
         closed, opened = self._settle_edges()
@@ -303,7 +303,7 @@ class Promoter:
 
 def _text(
     after: Material,
-    holds: list[SourcedSentence],
+    holds: list[Side],
     conflicts: list[Disagreement],
     by_model: str,
 ) -> str:

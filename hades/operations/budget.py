@@ -12,11 +12,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from hades.context.pack import indented, shown_cite
+from hades.context.pack import PART_TOKENS_AT_LEAST, indented, shown_cite
 from hades.context.tokens import TokenFamily
 from hades.domain.answer import Intent, Note, Passage, Recall, unlabelled
 from hades.domain.context import BudgetedContext, ContextItem, ContextSection
 from hades.domain.graph import Reason
+from hades.domain.summaries import PREFIX
 from hades.domain.topics import State
 from hades.errors import InvalidInput, NotFound
 from hades.store.records import Progress
@@ -31,11 +32,8 @@ LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
 """Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (seed 003)."""
 OTHER_LEVEL = 2
-SUMMARY_PREFIX = "summary/"
 SUMMARIES = {1: "summary/????-??-??", 2: "summary/????-W??", 3: "summary/????-??"}
 """The topics of each level: `summary/2026-11-03`, `summary/2026-W45`, `summary/2026-11`."""
-PART_TOKENS_AT_LEAST = 24
-"""A shorter part of a text says too little to be worth its head line."""
 CONTENT_CHARACTERS_AT_MOST = 200_000
 """A longer state is not shown whole: its passages are."""
 TOPICS_EXPLORED = 3
@@ -99,7 +97,7 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
 def _topics(found: Recall) -> list[str]:
     """The topics found, best first, without the summaries: they have their own section."""
     topics = dict.fromkeys(one.chunk.topic for one in found.passages)
-    return [topic for topic in topics if not topic.startswith(SUMMARY_PREFIX)]
+    return [topic for topic in topics if not topic.startswith(PREFIX)]
 
 
 def _latest(
@@ -141,9 +139,7 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
 def _details(view: View, found: Recall, seen: set[str], budget: int) -> Iterator[Draft]:
     """Facts, paths, other passages, then what is around the best topics."""
     for fact in found.facts:
-        edge = fact.edge
-        stated = edge.provenance.chunk if edge.id <= 0 and edge.provenance else f"edge {edge.id}"
-        yield stated, "fact", "", unlabelled(fact.text)
+        yield fact.edge.cite, "fact", "", unlabelled(fact.text)
     for path in found.paths:
         yield path.start.name, "path", "", unlabelled(path.told())
     topics = _topics(found)
@@ -202,20 +198,18 @@ class _Sections:
 
     def _item(self, draft: Draft, room: int) -> ContextItem | None:
         cite, why, held, text = draft
-        number, whole = self._numbers + 1, ContextItem(cite, why, held, text.strip(), 0)
-        most = room - self._tokens(number, replace(whole, text=""))
-        if (tokens := self._tokens(number, whole)) <= room:
-            return replace(whole, tokens=tokens)
-        while most >= PART_TOKENS_AT_LEAST:
-            part = replace(whole, text=self._family.cut(whole.text, most))
-            if (tokens := self._tokens(number, part)) <= room:
-                self.notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, f"{cite} was cut"))
-                return replace(part, tokens=tokens)
-            most = most * 3 // 4
-        return None
+        whole = ContextItem(cite, why, held, text.strip(), 0)
 
-    def _tokens(self, number: int, item: ContextItem) -> int:
-        return self._family.count([_shown_item(number, item)])[0]
+        def tokens(part: str) -> int:
+            shown = _shown_item(self._numbers + 1, replace(whole, text=part))
+            return self._family.count([shown])[0]
+
+        part = self._family.fit(whole.text, room, tokens, PART_TOKENS_AT_LEAST)
+        if not part:
+            return None
+        if part != whole.text:
+            self.notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, f"{cite} was cut"))
+        return replace(whole, text=part, tokens=tokens(part))
 
     def rendered(self) -> tuple[str, int]:
         """The text and its tokens."""

@@ -118,15 +118,15 @@ def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
     """What could be better in this space, each kind with how many, examples and what to do.
 
     Orphans, contradictions, what is stale, duplicates, facts that ended with nothing in their
-    place, proposals that wait long, edges to what is gone, and what is not indexed. It reads
-    what is indexed and writes nothing. Of notes the 10,000 written last are compared.
+    place, and edges to what is gone. It reads what is indexed and writes nothing. Of notes the
+    10,000 written last are compared.
     """
     view._require_space()
     from hades.lifecycle.quality import quality_report
 
     with view._store.snapshot():
         pairs = _pairs(view, on_progress)
-        return quality_report(view._store, view._space_id, view._space, pairs, view.unembedded)
+        return quality_report(view._store, view._space_id, view._space, pairs)
 
 
 def _pairs(view: View, on_progress: Progress | None) -> TopicPairs:
