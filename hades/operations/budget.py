@@ -63,7 +63,7 @@ def gather_within_budget(
     packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"], seen))
     packing.fill("summaries", allowed, _summaries(view, found, level, packing.notes))
     packing.fill("details", allowed, _details(view, found, seen, budget))
-    text, tokens = packing.rendered()
+    text = "".join(packing.parts)
     return BudgetedContext(
         question=question,
         intent=found.intent,
@@ -71,7 +71,7 @@ def gather_within_budget(
         family=family.name,
         max_tokens=max_tokens,
         reserve=reserve,
-        tokens=tokens,
+        tokens=family.count([text])[0],
         sections=tuple(packing.sections),
         text=text,
         reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.notes),
@@ -168,8 +168,8 @@ class _Sections:
     def __init__(self, family: TokenFamily, room: int, question: str) -> None:
         self._family = family
         asked = family.cut_words(f"Question: {' '.join(question.split())}", room // 4)
-        self._asked = f"{asked}\n\n"
-        self._room = room - family.count([self._asked])[0]
+        self.parts = [f"{asked}\n\n"]
+        self._room = room - family.count(self.parts)[0]
         self._spare = self._numbers = 0
         self.sections: list[ContextSection] = []
         self.notes: list[Note] = []
@@ -177,8 +177,9 @@ class _Sections:
     def fill(self, name: str, shares: Mapping[str, int], drafts: Iterator[Draft]) -> None:
         """Put in what fits, best first; of what does not, the beginning where it is worth it."""
         allowed = max(0, min(shares[name] + self._spare, self._room))
-        title = self._family.count([f"{TITLES[name]}\n\n"])[0]
-        room, items, left_out = allowed - title, list[ContextItem](), 0
+        title = f"{TITLES[name]}\n\n"
+        title_tokens = self._family.count([title])[0]
+        room, items, left_out = allowed - title_tokens, list[ContextItem](), 0
         for draft in drafts:
             if room < PART_TOKENS_AT_LEAST:
                 self.notes.append(Note(Reason.BUDGET_EXHAUSTED, name, f"from {draft[0]} on"))
@@ -188,11 +189,13 @@ class _Sections:
                 left_out += 1
                 continue
             self._numbers += 1
+            self.parts += [] if items else [title]
+            self.parts.append(_shown_item(self._numbers, item))
             items.append(item)
             room -= item.tokens
         if left_out:
             self.notes.append(Note(Reason.EVICTED, name, f"{left_out} did not fit"))
-        used = title + sum(one.tokens for one in items) if items else 0
+        used = title_tokens + sum(one.tokens for one in items) if items else 0
         self._spare, self._room = allowed - used, self._room - used
         self.sections.append(ContextSection(name, allowed, used, tuple(items)))
 
@@ -210,17 +213,6 @@ class _Sections:
         if part != whole.text:
             self.notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, f"{cite} was cut"))
         return replace(whole, text=part, tokens=tokens(part))
-
-    def rendered(self) -> tuple[str, int]:
-        """The text and its tokens."""
-        number, parts = 0, [self._asked]
-        for section in self.sections:
-            parts += [f"{TITLES[section.name]}\n\n"] if section.items else []
-            for item in section.items:
-                number += 1
-                parts.append(_shown_item(number, item))
-        text = "".join(parts)
-        return text, self._family.count([text])[0]
 
 
 def _shown_item(number: int, item: ContextItem) -> str:
