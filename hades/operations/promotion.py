@@ -106,11 +106,9 @@ def suggest(
     if topic is not None:
         clean_name(topic)
     view._bring_up_to_date(on_progress, degrades=True)
-    from hades.lifecycle.suggest import suggestions
-
     with view._store.snapshot():
         number = None if topic is None else view._store.topics.id(view._space_id, topic)
-        return suggestions(_pairs(view, on_progress), number, limit)
+        return _pairs(view, on_progress).suggestions(number, limit)
 
 
 @operation("GET", "/quality", command="quality", long=True)
