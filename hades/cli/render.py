@@ -279,7 +279,7 @@ def promotion(console: Console, done: Promotion) -> None:
         console.print(f"[yellow]conflict[/] {flat(str(conflict))}")
     if done.proposed:
         console.print(f"{len(done.proposed)} {would}put up for `hades review`")
-    used = f", {flat(str(dict(done.usage)))}" if done.usage else ""
+    used = f", {flat(str(done.usage))}" if done.usage else ""
     dropped = f", {done.dropped} unsupported sentences dropped" if done.dropped else ""
     why = f" ({flat(done.why)})" if done.why else ""
     console.print(f"[dim]{done.by}{why}: {len(done.sources)} sources{dropped}{used}[/]")
@@ -380,9 +380,8 @@ def consolidation(console: Console, done: Consolidation) -> None:
     for topic, why in done.skipped:
         console.print(f"[yellow]skipped[/] {clean(topic)}: {flat(why)}")
     console.print(f"{len(done.made)} {would}made, {done.unchanged} unchanged")
-    if done.prompt_tokens:
-        used = f"{done.prompt_tokens:,} tokens {would}read, {done.completion_tokens:,} written"
-        console.print(f"[dim]{used}, cost {done.cost:.4f}[/]")
+    if done.usage is not None:
+        console.print(f"[dim]{'would take at most ' * done.dry_run}{flat(str(done.usage))}[/]")
 
 
 def numbers(console: Console, found: Mapping[str, float]) -> None:

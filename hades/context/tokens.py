@@ -3,7 +3,7 @@
 Each family of models counts in its own way. `count`, `cut` and `cut_words` of this module are
 those of the built-in encoder, which budgets are in unless another family is named. Where the
 tokenizer of a model is not published or not at hand, its family counts with the nearest one and
-adds so much that a budget is not exceeded; such a family says so (`exact`).
+adds so much that a budget is not exceeded.
 """
 
 from __future__ import annotations
@@ -45,14 +45,11 @@ class TokenFamily:
         name: str,
         counts: Callable[[Sequence[str]], list[int]],
         *,
-        exact: bool = True,
         additive: bool = True,
     ) -> None:
         self.name = name
         self.count = counts
         """How many tokens each text has, without the marks a model puts around it."""
-        self.exact = exact
-        """Whether it is the tokenizer of these models; else an upper bound."""
         self.additive = additive
         """Whether parts that each end with an empty line add up to the whole."""
 
@@ -74,6 +71,21 @@ class TokenFamily:
         kept = self._longest(text, ends, at_most, " " + ELLIPSIS)
         # One word alone may be too long: a line of base64, a language without spaces.
         return kept or self._longest(text, range(1, len(text)), at_most, ELLIPSIS)
+
+    def fit(self, text: str, at_most: int, size: Callable[[str], int], least: int = 1) -> str:
+        """As much of a text as fits where it is shown: `size` tells how many tokens that has.
+
+        Empty where not even `least` tokens of the text fit.
+        """
+        if size(text) <= at_most:
+            return text
+        room = at_most - size("")
+        while room >= least:
+            part = self.cut(text, room)
+            if size(part) <= at_most:
+                return part
+            room = room * 3 // 4
+        return ""
 
     def _longest(self, text: str, ends: Sequence[int], at_most: int, tail: str) -> str:
         """The longest beginning that fits, by halving; empty when none does."""
@@ -190,12 +202,11 @@ def _named(family: str) -> TokenFamily:
     if family in ("cl100k", "o200k"):
         return TokenFamily(family, _BytePairs(f"{family}_base"))
     if family == "claude":  # not published; said to have 20 to 30 % more than o200k
-        return TokenFamily(family, _at_most(_named("o200k"), 2.0), exact=False)
+        return TokenFamily(family, _at_most(_named("o200k"), 2.0))
     if family == "llama3":  # cl100k with more words
-        return TokenFamily(family, _at_most(_named("cl100k"), 1.1), exact=False)
+        return TokenFamily(family, _at_most(_named("cl100k"), 1.1))
     if family == "qwen":  # the same, but every digit is a token
-        counts = _at_most(_named("cl100k"), 1.1, single_digits=True)
-        return TokenFamily(family, counts, exact=False)
+        return TokenFamily(family, _at_most(_named("cl100k"), 1.1, single_digits=True))
     return MINILM
 
 

@@ -159,6 +159,12 @@ class Edge:
     provenance: Provenance | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def cite(self) -> str:
+        """How it is cited: a told one by its number, a stated one by where it stands."""
+        stated = self.id <= 0 and self.provenance
+        return stated.chunk if stated else f"edge {self.id}"
+
     def __str__(self) -> str:
         return f"{self.source} --[{self.relation}]--> {self.target}"
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
+from hades.domain.answer import Usage
 from hades.domain.graph import Edge
 from hades.domain.proposal import Proposal
 from hades.domain.topics import State
 
+QUOTED_CHARACTERS = 300
 SURER = 0.2
 LATER = timedelta(days=1)
 """By so much one source must be surer, or later, than another to be taken: judgements."""
@@ -18,7 +18,7 @@ LATER = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of two sources that disagree."""
+    """What a source says: a sentence of a state, or an edge; one side of a disagreement."""
 
     text: str
     source: str
@@ -27,6 +27,16 @@ class Side:
     since: datetime
     told: bool = True
     """Somebody said so; else a text states it."""
+
+    @property
+    def quoted(self) -> str:
+        """It in quotation marks, with its source."""
+        short = self.text[:QUOTED_CHARACTERS] + "…" * (len(self.text) > QUOTED_CHARACTERS)
+        return f"“{short.rstrip('.')}” [{self.source}]"
+
+    def __str__(self) -> str:
+        said = f"“{self.text}” " if self.text else ""
+        return f"{said}[{self.source}, {self.since:%Y-%m-%d}, confidence {self.confidence:g}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +58,9 @@ class Disagreement:
         return None, "waits for review"
 
     def __str__(self) -> str:
-        said = " against ".join(
-            f"“{one.text}” [{one.source}, {one.since:%Y-%m-%d}, confidence {one.confidence:g}]"
-            for one in self.sides
-        )
         side, rule = self.taken
-        return f"{said}: {rule}" + ("" if side is None else f", {self.sides[side].source}")
+        took = "" if side is None else f", {self.sides[side].source}"
+        return f"{self.sides[0]} against {self.sides[1]}: {rule}{took}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +84,8 @@ class Promotion:
     """Sentences of the model that their sources do not support."""
     why: str = ""
     """Why it is extractive though a model was asked."""
-    usage: Mapping[str, Any] = field(default_factory=dict)
-    """What the model took; in a dry run what it would take, as an estimate."""
+    usage: Usage | None = None
+    """What the model took; in a dry run what it would take at most."""
     dry_run: bool = False
 
 

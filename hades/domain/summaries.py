@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from hades.domain.answer import Usage
 from hades.domain.times import DAY_MICROSECONDS, shift, to_micros
 
 PREFIX = "summary/"
@@ -119,7 +120,5 @@ class Consolidation:
     skipped: tuple[tuple[str, str], ...] = ()
     """Summaries that could not be made, and why."""
     dry_run: bool = False
-    prompt_tokens: int = 0
-    """Of the model, where one was asked; in a dry run what it would take at most."""
-    completion_tokens: int = 0
-    cost: float = 0.0
+    usage: Usage | None = None
+    """What the model took, where one was asked; in a dry run what it would take at most."""

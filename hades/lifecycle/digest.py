@@ -9,7 +9,6 @@ says another line again comes last.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,14 +18,15 @@ from itertools import groupby, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from hades.context.tokens import count, cut_words
+from hades.context.key_sentences import DECISION, NOTABLE, key_sentences
+from hades.context.tokens import MINILM, count, cut_words
 from hades.domain.graph import Edge
-from hades.domain.names import STOP_WORDS, words
 from hades.domain.sentences import sentences
 from hades.domain.statement import day, statement
 from hades.domain.summaries import Cited, SummaryPeriod, cite
 from hades.domain.times import AsOf, from_micros
 from hades.errors import NotFound
+from hades.lifecycle.synthesis import plain_sentence, said_words, share_words
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod
 
@@ -47,18 +47,6 @@ _DIMS = 256
 _MOMENT = timedelta(microseconds=1)
 _SECOND_MOMENT = datetime.min.replace(tzinfo=UTC) + _MOMENT
 """There is none before the first."""
-
-_DECISION = re.compile(
-    r"\b(?:deci(?:ded?|sion)|agreed|approved|rejected|chose|chosen|signed|cancell?ed|postponed"
-    r"|adopted)\b",
-    re.IGNORECASE,
-)
-_NOTABLE = re.compile(
-    r"\d|\b(?:launched|released|shipped|hired|left|joined|moved|switched|migrated|replaced|fixed"
-    r"|broke|broken|failed|died|born|bought|sold|won|lost)\b",
-    re.IGNORECASE,
-)
-_MARKS = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,52 +110,29 @@ def _of_topic(store: Store, own: Sequence[StateOfPeriod], before: str) -> Iterat
 def _of_edge(edge: Edge, period: SummaryPeriod) -> Line:
     ended = edge.valid_to is not None and edge.valid_to < period.until
     told = f"{'Ended: ' * ended}{statement(edge)}."
-    return Line(CHANGED, cut_words(_flat(told), LINE_TOKENS), ("", edge.id), _FACT)
+    return Line(CHANGED, cut_words(plain_sentence(told), LINE_TOKENS), ("", edge.id), _FACT)
 
 
 def _line(section: str, state: StateOfPeriod, text: str, worth: float = 0.0) -> Line:
     if section != CHANGED or not worth:
-        section = DECIDED if _DECISION.search(text) else section
-    worth += state.importance + _WORTH[section] + _TELLING * bool(_NOTABLE.search(text))
+        section = DECIDED if DECISION.search(text) else section
+    worth += state.importance + _WORTH[section] + _TELLING * bool(NOTABLE.search(text))
     return Line(section, cut_words(text, LINE_TOKENS), (state.topic, state.version), worth)
 
 
 def _change(new: str, gone: Sequence[str]) -> str:
     """What is said now, after what it replaced where that is clear."""
-    own = _words(new)
-    alike = [(len(own & _words(one)) / (len(own | _words(one)) or 1), one) for one in gone]
-    share, old = max(alike, default=(0.0, ""))
+    share, old = max(((share_words(new, one), one) for one in gone), default=(0.0, ""))
     return new if share < ALIKE else f"{cut_words(old, LINE_TOKENS // 2)} → {new}"
 
 
-def _words(text: str) -> set[str]:
-    return {word.casefold() for word in words(text)} - STOP_WORDS
-
-
 def _sentences(content: str) -> list[str]:
-    found = (_flat(one) for one in sentences(content[:CHARACTERS_READ]))
-    return (
-        [one for one in found if len(one.split()) > 1 or not one.startswith("#")] if content else []
-    )
-
-
-def _flat(text: str) -> str:
-    return _MARKS.sub("", " ".join(text.split()))
+    return [plain_sentence(one) for one in sentences(content[:CHARACTERS_READ])]
 
 
 def _best(texts: Sequence[str]) -> str:
-    """The sentences that say most, in their order, as many as a line holds."""
-    worth = [
-        2.0 * bool(_DECISION.search(one)) + bool(_NOTABLE.search(one)) - 0.01 * at
-        for at, one in enumerate(texts)
-    ]
-    room, kept = LINE_TOKENS, list[int]()
-    for at in sorted(range(len(texts)), key=lambda at: -worth[at]):
-        tokens = count([texts[at]])[0]
-        if not kept or tokens <= room:
-            kept.append(at)
-            room -= tokens
-    return cut_words(" ".join(texts[at] for at in sorted(kept)), LINE_TOKENS)
+    """The sentences that say most, as many as a line holds."""
+    return cut_words(" ".join(key_sentences(texts, MINILM, LINE_TOKENS)), LINE_TOKENS)
 
 
 def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
@@ -185,7 +150,7 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
         worth[at] = -np.inf
         line = lines[at]
         # The same with another number is told once, unless it was decided.
-        said = frozenset(word for word in _words(line.text) if not word.isdigit())
+        said = frozenset(word for word in said_words(line.text) if not word.isdigit())
         key = said | {cite(line.cited)} if line.section == DECIDED else said
         if tokens[at] <= room and key not in kept:
             room -= tokens[at]
@@ -198,7 +163,7 @@ def _directions(lines: Sequence[Line]) -> npt.NDArray[np.float32]:
     """A direction a line, by its words: what two lines share brings them together."""
     rows = np.zeros((len(lines), _DIMS), np.float32)
     for at, one in enumerate(lines):
-        for word in _words(one.text):
+        for word in said_words(one.text):
             rows[at, zlib.crc32(word.encode()) % _DIMS] += 1
     unit: npt.NDArray[np.float32] = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None]
     return unit

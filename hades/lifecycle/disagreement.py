@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 
 from hades.domain.contradiction import Said, compare
 from hades.domain.graph import Edge
 from hades.domain.promotion import Disagreement, Side
 from hades.domain.statement import statement
-from hades.lifecycle.synthesis import SourcedSentence
 
 EXCLUSIVE = frozenset(
     """works_at lives_in located_in runs_on reports_to owned_by assigned_to status has_status led_by
@@ -18,37 +18,30 @@ EXCLUSIVE = frozenset(
 """Relations that have one target at a time, by their names alone."""
 
 
-def edge_disagreements(
-    subject: str, edges: Sequence[Edge], ended: Iterable[Edge]
-) -> Iterator[Disagreement]:
+def edge_disagreements(edges: Iterable[Edge], ended: Iterable[Edge]) -> Iterator[Disagreement]:
     """Edges of one subject that cannot hold at once: of one exclusive relation, to two targets.
 
     A relation is exclusive by its name, or since one of its edges here took another's place.
     """
-    relations = {edge.id: edge.relation for edge in edges}
-    followed = {
-        one.relation for one in ended if relations.get(one.superseded_by or 0) == one.relation
-    }
-    own = [e for e in edges if e.source.name == subject and e.relation in EXCLUSIVE | followed]
-    for one, other in combinations(own, 2):
-        if one.relation == other.relation and one.target != other.target:
-            yield Disagreement((_told(one), _told(other)))
+    by_subject: dict[tuple[str, str], dict[int, Edge]] = defaultdict(dict)
+    for edge in edges:
+        by_subject[edge.source.name, edge.relation][edge.id] = edge
+    places = [(one.superseded_by, (one.source.name, one.relation)) for one in ended]
+    followed = {key for later, key in places if later in by_subject.get(key, ())}
+    for key, own in by_subject.items():
+        for one, other in combinations(own.values(), 2):
+            if (key[1] in EXCLUSIVE or key in followed) and one.target != other.target:
+                yield Disagreement((_told(one), _told(other)))
 
 
-def sentence_disagreements(
-    own: Iterable[SourcedSentence], others: Iterable[SourcedSentence]
-) -> Iterator[Disagreement]:
+def sentence_disagreements(own: Iterable[Side], others: Iterable[Side]) -> Iterator[Disagreement]:
     """Sentences of two topics that say the same with another value, or deny each other."""
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
         if compare(one.text, other.text, *topics).said in (Said.VALUE, Said.NEGATED):
-            yield Disagreement((_said(one), _said(other)))
+            yield Disagreement((one, other))
 
 
 def _told(edge: Edge) -> Side:
     source = f"edge {edge.id}"
     return Side(statement(edge), source, edge.belief.mean, edge.valid_from, edge.id > 0)
-
-
-def _said(one: SourcedSentence) -> Side:
-    return Side(one.text, one.source, one.confidence, one.since)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
 
 from hades.domain.graph import Edge
 from hades.domain.names import says
-from hades.domain.promotion import Disagreement, Promotion
+from hades.domain.promotion import Disagreement, Promotion, Side
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.sentences import sentences
 from hades.domain.settled import settled
@@ -28,16 +27,17 @@ from hades.errors import Conflict, InvalidInput, NotFound
 from hades.lifecycle import facts, review
 from hades.lifecycle.disagreement import edge_disagreements, sentence_disagreements
 from hades.lifecycle.synthesis import (
+    HEADS,
     SAME_WORDS,
     SENTENCES_AT_MOST,
-    SourcedSentence,
     changed_words,
     cited_edge,
     compare_versions,
-    extractive_text,
     sentences_of_state,
     share_words,
 )
+from hades.models.chat import open_chat_model
+from hades.models.checked import CheckedReply, cited_sentences
 from hades.store.records import Draft, EdgeFilter, Write
 from hades.store.store import Store
 
@@ -46,18 +46,18 @@ RELATED_AT_MOST = 8
 ENDED_AT_MOST = 10
 REASONS = review.BLOCKED | {*review.ENABLING, "because", "contradicts"}
 """Relations that say why."""
+REPLY_TOKENS_AT_MOST = 400
+TASK = "Write the new state of one topic: what holds now, what changed and when, and why."
 
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
     """What a model made of the sources: sentences that they support, with citations."""
 
-    text: str
-    mark: str
+    text: str = ""
+    mark: str = ""
     """What it was made of."""
-    dropped: int
-    why: str
-    usage: Mapping[str, Any]
+    reply: CheckedReply = field(default_factory=CheckedReply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,9 @@ class Material:
     derived: tuple[Edge, ...]
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
-    holds: tuple[SourcedSentence, ...]
-    changed: tuple[tuple[SourcedSentence, SourcedSentence], ...]
+    """What is at the other end of edges: to be compared, not to be quoted."""
+    holds: tuple[Side, ...]
+    changed: tuple[tuple[Side, Side], ...]
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -96,11 +97,10 @@ class Material:
     @property
     def statements(self) -> list[tuple[str, str]]:
         """What a model may say, a statement each: how it is cited, and its text."""
-        related = [one for state in self.related for one in sentences_of_state(state)[:1]]
         return [
-            *((one.source, one.text) for one in (*self.holds, *related)),
+            *((one.source, one.text) for one in self.holds),
             *((new.source, changed_words(old, new)) for old, new in self.changed),
-            *((f"edge {one.id}", f"{statement(one)}. {one.evidence}") for one in self.edges),
+            *((f"edge {one.id}", f"{statement(one)}.") for one in self.edges),
             ("reason given", self.reason),
         ]
 
@@ -153,6 +153,18 @@ def gather(
     )
 
 
+def ask_model(found: Material, name: str, *, dry_run: bool) -> ModelText:
+    """The sentences of a model that its sources support; in a dry run, what it would take."""
+    cites, texts = zip(*found.statements, strict=True)
+    asked = open_chat_model(name), TASK, texts
+    reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
+    text = "\n".join(
+        f"- {one.text} " + " ".join(f"[{cites[number - 1]}]" for number in one.cited)
+        for one in reply.held
+    )
+    return ModelText(text, found.mark, reply)
+
+
 @dataclass(frozen=True, slots=True)
 class Promoter:
     """One promotion within one write."""
@@ -164,18 +176,19 @@ class Promoter:
     found: Material
     near: Callable[[str, str], bool]
 
-    def run(self, model: ModelText | None, *, dry_run: bool) -> Promotion:
+    def run(self, model: ModelText, *, dry_run: bool) -> Promotion:
         """Settle edges and conflicts, write the new state.
 
         Conflict when what a model was asked about changed meanwhile.
         """
         found, store, space = self.found, self.store, self.space
-        if model is not None and model.mark != found.mark:
+        if model.mark not in ("", found.mark):
             raise Conflict(f"{found.topic!r} or one of its sources changed: promote it again.")
         waiting = {one.id for one in store.proposals.find(space, "waiting", 0, None)}
+        own = [one for one in (*found.edges, *found.derived) if one.source.name == found.topic]
         others = [one for state in found.related for one in sentences_of_state(state)]
         conflicts = [
-            *edge_disagreements(found.topic, (*found.edges, *found.derived), found.ended),
+            *edge_disagreements(own, found.ended),
             *sentence_disagreements(found.holds, others),
         ]
         closed, opened = self._settle_edges()
@@ -185,12 +198,11 @@ class Promoter:
         said_now = replace(found.latest, content=found.reason, valid_from=self._at)
         review.review(store, self.write, space, said_now, self.actor)
         after = gather(store, space, found.topic, found.reason, self.near)
-        by = "model" if model is not None and model.text else "extractive"
+        by = "model" if model.text else "extractive"
         said = {"by": by, "reason": found.reason, "of": after.trace[-1].version}
         said |= {"promoted_from": list(after.sources), "mark": after.mark}
-        text = _text(after, holds, conflicts, model.text if model is not None else "")
         draft = Draft(
-            content=text,
+            content=_text(after, holds, conflicts, model.text),
             metadata={**found.latest.metadata, PROMOTION: said},
             confidence=min((one.confidence for one in holds), default=1.0),
             valid_from=self._at,
@@ -209,9 +221,9 @@ class Promoter:
             opened=tuple(opened),
             proposed=tuple(one for one in proposals if one.id not in waiting),
             conflicts=tuple(conflicts),
-            dropped=model.dropped if model is not None else 0,
-            why=model.why if model is not None else "",
-            usage=model.usage if model is not None else {},
+            dropped=model.reply.dropped,
+            why=model.reply.why,
+            usage=model.reply.usage,
             dry_run=dry_run,
         )
 
@@ -291,34 +303,45 @@ class Promoter:
 
 def _text(
     after: Material,
-    holds: list[SourcedSentence],
+    holds: list[Side],
     conflicts: list[Disagreement],
     by_model: str,
 ) -> str:
-    """The new state in words; a model's sentences stand for all but the reasons and conflicts."""
-    first = {state.topic: sentences_of_state(state)[:1] for state in after.related}
-    why: list[Edge] = []
-    related: list[str] = []
-    for edge in after.edges:
-        other = edge.target.name if edge.source.name == after.topic else edge.source.name
-        if edge.relation in REASONS:
-            why.append(edge)
-        else:
-            related.append(cited_edge(edge))
-        related += [f"{other}: {one.text} [{one.source}]" for one in first.pop(other, ())]
-    if by_model:
-        said = extractive_text((), (), (), why, after.reason, conflicts, ())
-        return f"{by_model}\n\n{said}"
-    return extractive_text(
-        *(holds, after.changed, after.ended, why, after.reason, conflicts, related)
+    """The new state in words; a model's sentences stand for all but the reasons and conflicts.
+
+    Of other topics it has the names alone: what they say would stay here when they are purged.
+    """
+    why = [edge for edge in after.edges if edge.relation in REASONS]
+    changed = [changed_words(old, new) for old, new in after.changed]
+    parts = (
+        [f"{one.text} [{one.source}]" for one in holds if not by_model],
+        [*changed, *map(cited_edge, after.ended)] if not by_model else [],
+        [f"{after.reason} [reason given]", *map(cited_edge, why)],
+        [str(_without_others(one, after.topic)) for one in conflicts],
+        [cited_edge(edge) for edge in after.edges if edge not in why and not by_model],
     )
+    said = [
+        "\n".join([head, *(f"- {' '.join(line.split())}" for line in lines)])
+        for head, lines in zip(HEADS, parts, strict=True)
+        if lines
+    ]
+    return "\n\n".join([by_model] * bool(by_model) + said)
+
+
+def _without_others(conflict: Disagreement, topic: str) -> Disagreement:
+    """A conflict without the words of other topics."""
+    one, other = (
+        replace(side, text="") if side.source.rpartition("@")[0] not in ("", topic) else side
+        for side in conflict.sides
+    )
+    return Disagreement((one, other))
 
 
 def _holds(edge: Edge, now: datetime) -> bool:
     return edge.valid_from <= now and (edge.valid_to is None or edge.valid_to > now)
 
 
-def _written_states(store: Store, space: int, names: Mapping[str, None]) -> Iterator[State]:
+def _written_states(store: Store, space: int, names: Iterable[str]) -> Iterator[State]:
     """The current states of those names that are topics; of a promotion, what it was made of."""
     for name in names:
         with suppress(NotFound):

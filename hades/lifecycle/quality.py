@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from hades.domain.graph import Edge
 from hades.domain.names import DIGITS
-from hades.domain.promotion import Disagreement, QualityFinding, QualityReport
+from hades.domain.promotion import Disagreement, QualityFinding, QualityReport, Side
 from hades.domain.statement import statement
-from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros, to_micros
+from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros
 from hades.lifecycle.disagreement import edge_disagreements, sentence_disagreements
 from hades.lifecycle.suggest import TopicPairs
-from hades.lifecycle.synthesis import SourcedSentence, sentences_of, share_words
+from hades.lifecycle.synthesis import sentences_of, share_words
 from hades.store.records import EdgeFilter
 from hades.store.store import Store
 
@@ -21,13 +20,11 @@ EDGES_AT_MOST = 100_000
 LIKE_COSINE, SAME_COSINE, SAME_TEXT = 0.6, 0.92, 0.8
 """Near enough to be compared sentence by sentence; so near, and with so many of the same words,
 that one is a duplicate of the other. Judgements."""
-OLD_DAYS, WAITING_DAYS = 180, 14
-"""A topic is old when it was neither written nor used for so long; a proposal waits long."""
+OLD_DAYS = 180
+"""A topic is old when it was neither written nor used for so long."""
 
 
-def quality_report(
-    store: Store, space: int, name: str, pairs: TopicPairs, unembedded: int
-) -> QualityReport:
+def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> QualityReport:
     """What could be better in a space now."""
     now = store.now()
     moment = from_micros(now)
@@ -36,14 +33,12 @@ def quality_report(
     over = {edge.id for edge in ended}
     edges = [edge for edge in told if edge.id not in over and edge.valid_from <= moment]
     said = {(edge.source.name, edge.relation) for edge in edges}
-    long_ago = now - WAITING_DAYS * DAY_MICROSECONDS
-    waiting = store.proposals.find(space, "waiting", 0, None)
     gone = store.edges.read(space, store.links.to_gone(space, NOW, EDGES_AT_MOST), NOW).values()
     found: list[tuple[str, Sequence[object], str]] = [
         ("orphans", _orphans(pairs, edges), "hades relate TOPIC RELATION OTHER"),
         (
             "contradictions",
-            [*_in_edges(edges, ended), *_in_texts(pairs)],
+            [*edge_disagreements(edges, ended), *_in_texts(pairs)],
             "hades promote TOPIC --reason WHY, or hades remember TOPIC WHAT-HOLDS",
         ),
         (
@@ -60,23 +55,11 @@ def quality_report(
             ],
             "hades relate SOURCE RELATION TARGET",
         ),
-        (
-            f"proposals that wait for more than {WAITING_DAYS} days",
-            [f"{one.id}, {one.kind}" for one in waiting if to_micros(one.at) < long_ago],
-            "hades review list, then hades review approve NUMBER or hades review reject NUMBER",
-        ),
         ("duplicates", _duplicates(pairs), "hades forget TOPIC"),
         ("edges to what is gone", [f"{e.id}: {e}" for e in gone], "hades unrelate NUMBER"),
-        ("states not indexed", range(store.chunks.pending_count(space)), "hades index"),
-        ("passages without a vector", range(unembedded), "hades index"),
     ]
     findings = tuple(
-        QualityFinding(
-            what,
-            len(some),
-            () if isinstance(some, range) else tuple(str(one) for one in some[:EXAMPLES]),
-            advice,
-        )
+        QualityFinding(what, len(some), tuple(str(one) for one in some[:EXAMPLES]), advice)
         for what, some, advice in found
     )
     return QualityReport(name, store.topics.counts().get(space, 0), len(pairs.topics), findings)
@@ -93,21 +76,12 @@ def _orphans(pairs: TopicPairs, edges: Sequence[Edge]) -> list[str]:
     ]
 
 
-def _in_edges(edges: Sequence[Edge], ended: Sequence[Edge]) -> Iterator[Disagreement]:
-    by_source: dict[str, tuple[list[Edge], list[Edge]]] = defaultdict(lambda: ([], []))
-    for which, some in enumerate((edges, ended)):
-        for edge in some:
-            by_source[edge.source.name][which].append(edge)
-    for source, (own, before) in by_source.items():
-        yield from edge_disagreements(source, own, before)
-
-
 def _in_texts(pairs: TopicPairs) -> Iterator[Disagreement]:
-    read: dict[int, list[SourcedSentence]] = {}
+    read: dict[int, list[Side]] = {}
     for at, text in pairs.texts.items():
         topic = pairs.topics[at]
-        source = f"{topic.name}@{topic.version}", from_micros(topic.valid_from)
-        read[at] = sentences_of(text, *source, topic.confidence)
+        source = f"{topic.name}@{topic.version}"
+        read[at] = sentences_of(text, source, topic.confidence, from_micros(topic.valid_from))
     for (one, other), cosine in pairs.cosine.items():
         if cosine >= LIKE_COSINE and one in read and other in read:
             yield from sentence_disagreements(read[one], read[other])

@@ -11,7 +11,7 @@ import math
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import combinations, islice
+from itertools import combinations
 
 import numpy as np
 
@@ -60,14 +60,24 @@ class TopicPairs:
             on_progress("comparing topics", number, 4)
             look()
 
-    def best(self, at: int | None = None) -> Iterator[tuple[float, Pair, list[str]]]:
-        """Pairs that no edge joins, the likeliest first, with the evidence; of one topic or all."""
+    def suggestions(self, topic: int | None, limit: int) -> list[Suggestion]:
+        """The likeliest pairs that no edge joins, of one topic or of all, each with its command."""
+        at = None if topic is None else self.place.get(topic, -1)
         scored = []
         for pair, signs in self.signs.items():
             if pair not in self.joined and (at is None or at in pair):
-                open_ = math.prod(1 - share for share, _ in signs)
-                scored.append((1 - open_, pair, [said for _, said in sorted(signs, reverse=True)]))
-        return iter(sorted(scored, key=lambda one: (-one[0], one[1])))
+                left_open = math.prod(1 - share for share, _ in signs)
+                scored.append((left_open, pair, [said for _, said in sorted(signs, reverse=True)]))
+        found = []
+        for left_open, (first, second), evidence in sorted(scored)[:limit]:
+            one, other = self.topics[first].name, self.topics[second].name
+            named = any(said.startswith(f"{other} names ") for said in evidence)
+            if second == at or (at is None and named):
+                one, other = other, one
+            command = shlex.join(["hades", "relate", one, "relates_to", other])
+            shown = tuple(evidence[:EVIDENCE_AT_MOST])
+            found.append(Suggestion(one, other, round(1 - left_open, 3), shown, command))
+        return found
 
     def _sign(self, one: int, other: int, share: float, said: str) -> None:
         if one != other and share > 0:
@@ -161,19 +171,3 @@ def _nearest(matrix: Floats32, first: int) -> Iterator[list[tuple[int, float]]]:
     for at, columns in enumerate(best.tolist()):
         near = [(one, float(cosines[at, one])) for one in columns if one != first + at]
         yield [(one, min(1.0, cosine)) for one, cosine in near if cosine >= NEAR_FROM]
-
-
-def suggestions(pairs: TopicPairs, topic: int | None, limit: int) -> list[Suggestion]:
-    """The likeliest pairs, of one topic or of all, each with the command that would join it."""
-    if topic is not None and topic not in pairs.place:
-        return []
-    at = None if topic is None else pairs.place[topic]
-    found = []
-    for score, (first, second), evidence in islice(pairs.best(at), limit):
-        one, other = pairs.topics[first].name, pairs.topics[second].name
-        if second == at or (at is None and any(e.startswith(f"{other} names ") for e in evidence)):
-            one, other = other, one
-        command = shlex.join(["hades", "relate", one, "relates_to", other])
-        shown = tuple(evidence[:EVIDENCE_AT_MOST])
-        found.append(Suggestion(one, other, round(score, 3), shown, command))
-    return found

@@ -7,13 +7,13 @@ none is left out silently and none is made up.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
 from hades.domain.graph import Edge
 from hades.domain.names import STOP_WORDS, name_key, words
+from hades.domain.promotion import Side
 from hades.domain.sentences import sentences
 from hades.domain.statement import day, statement
 from hades.domain.topics import State
@@ -21,44 +21,25 @@ from hades.domain.topics import State
 HEADS = ("What holds now", "What changed", "Why", "Conflicts", "Related")
 SENTENCES_AT_MOST = 100
 """Of one text that are read."""
-QUOTED_CHARACTERS = 300
 SAME_WORDS = 0.6
 """Two sentences that share so much of their words say the same of one thing: a judgement."""
-_MARGIN = re.compile(r"^(?:[-*•#>]+\s+|\d{1,4}[.)]\s)+")
+_MARGIN = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 _CITED = re.compile(r" ?\[[^\[\]\n]{1,300}\]\.?$")
 
 
-@dataclass(frozen=True, slots=True)
-class SourcedSentence:
-    """A sentence, and which state says so."""
-
-    text: str
-    source: str
-    since: datetime
-    confidence: float
-
-    @property
-    def quoted(self) -> str:
-        """It in quotation marks, with its source."""
-        short = self.text[:QUOTED_CHARACTERS] + "…" * (len(self.text) > QUOTED_CHARACTERS)
-        return f"“{short.rstrip('.')}” [{self.source}]"
-
-
-def sentences_of(
-    content: str, source: str, since: datetime, confidence: float
-) -> list[SourcedSentence]:
+def sentences_of(content: str, source: str, confidence: float, since: datetime) -> list[Side]:
     """The sentences of a text, without list marks, citations and the heads of a promotion."""
-    found: dict[str, SourcedSentence] = {}
+    found: dict[str, Side] = {}
     for one in sentences(content)[:SENTENCES_AT_MOST]:
         text = plain_sentence(one)
         if words(text) and text not in HEADS:
-            found.setdefault(name_key(text), SourcedSentence(text, source, since, confidence))
+            found.setdefault(name_key(text), Side(text, source, confidence, since))
     return list(found.values())
 
 
-def sentences_of_state(state: State) -> list[SourcedSentence]:
+def sentences_of_state(state: State) -> list[Side]:
     """The sentences of a state."""
-    return sentences_of(state.content, state.id, state.valid_from, state.confidence)
+    return sentences_of(state.content, state.id, state.confidence, state.valid_from)
 
 
 def plain_sentence(text: str) -> str:
@@ -80,10 +61,10 @@ def share_words(one: str, other: str) -> float:
 
 def compare_versions(
     trace: Sequence[State], says_anew: Callable[[str, str], bool]
-) -> tuple[list[SourcedSentence], list[tuple[SourcedSentence, SourcedSentence]]]:
+) -> tuple[list[Side], list[tuple[Side, Side]]]:
     """What holds, the newest first, and what changed: each earlier sentence with the later one."""
     versions = [sentences_of_state(state) for state in trace]
-    holds: list[SourcedSentence] = []
+    holds: list[Side] = []
     changed = []
     for at in reversed(range(len(versions))):
         later = [one for version in versions[at + 1 :] for one in version]
@@ -99,36 +80,11 @@ def compare_versions(
     return holds, changed[::-1]
 
 
-def extractive_text(
-    holds: Iterable[SourcedSentence],
-    changed: Iterable[tuple[SourcedSentence, SourcedSentence]],
-    ended: Iterable[Edge],
-    why: Iterable[Edge],
-    reason: str,
-    conflicts: Iterable[object],
-    related: Iterable[str],
-) -> str:
-    """A new state in words: what holds, what changed and when, why, what it has to do with."""
-    parts = (
-        [f"{one.text} [{one.source}]" for one in holds],
-        [changed_words(old, new) for old, new in changed] + [cited_edge(edge) for edge in ended],
-        [f"{reason} [reason given]", *map(cited_edge, why)],
-        [str(one) for one in conflicts],
-        list(related),
-    )
-    return "\n\n".join(
-        "\n".join([head, *(f"- {' '.join(line.split())}" for line in lines)])
-        for head, lines in zip(HEADS, parts, strict=True)
-        if lines
-    )
-
-
-def changed_words(old: SourcedSentence, new: SourcedSentence) -> str:
+def changed_words(old: Side, new: Side) -> str:
     """What changed, from what to what and when."""
     return f"{day(new.since)}: {old.quoted} → {new.quoted}"
 
 
 def cited_edge(edge: Edge) -> str:
-    """An edge in words, with its evidence and its number."""
-    evidence = f": “{edge.evidence}”" if edge.evidence else ""
-    return f"{statement(edge)}{evidence} [edge {edge.id}]"
+    """An edge in words, with its number: its evidence is read there."""
+    return f"{statement(edge)} [edge {edge.id}]"

@@ -12,11 +12,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from hades.context.pack import indented, shown_cite
+from hades.context.pack import PART_TOKENS_AT_LEAST, indented, shown_cite
 from hades.context.tokens import TokenFamily
 from hades.domain.answer import Intent, Note, Passage, Recall, unlabelled
 from hades.domain.context import BudgetedContext, ContextItem, ContextSection
 from hades.domain.graph import Reason
+from hades.domain.summaries import PREFIX
 from hades.domain.topics import State
 from hades.errors import InvalidInput, NotFound
 from hades.store.records import Progress
@@ -31,11 +32,8 @@ LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
 """Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (seed 003)."""
 OTHER_LEVEL = 2
-SUMMARY_PREFIX = "summary/"
 SUMMARIES = {1: "summary/????-??-??", 2: "summary/????-W??", 3: "summary/????-??"}
 """The topics of each level: `summary/2026-11-03`, `summary/2026-W45`, `summary/2026-11`."""
-PART_TOKENS_AT_LEAST = 24
-"""A shorter part of a text says too little to be worth its head line."""
 CONTENT_CHARACTERS_AT_MOST = 200_000
 """A longer state is not shown whole: its passages are."""
 TOPICS_EXPLORED = 3
@@ -65,7 +63,7 @@ def gather_within_budget(
     packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"], seen))
     packing.fill("summaries", allowed, _summaries(view, found, level, packing.notes))
     packing.fill("details", allowed, _details(view, found, seen, budget))
-    text, tokens = packing.rendered()
+    text = "".join(packing.parts)
     return BudgetedContext(
         question=question,
         intent=found.intent,
@@ -73,7 +71,7 @@ def gather_within_budget(
         family=family.name,
         max_tokens=max_tokens,
         reserve=reserve,
-        tokens=tokens,
+        tokens=family.count([text])[0],
         sections=tuple(packing.sections),
         text=text,
         reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.notes),
@@ -99,7 +97,7 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
 def _topics(found: Recall) -> list[str]:
     """The topics found, best first, without the summaries: they have their own section."""
     topics = dict.fromkeys(one.chunk.topic for one in found.passages)
-    return [topic for topic in topics if not topic.startswith(SUMMARY_PREFIX)]
+    return [topic for topic in topics if not topic.startswith(PREFIX)]
 
 
 def _latest(
@@ -141,9 +139,7 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
 def _details(view: View, found: Recall, seen: set[str], budget: int) -> Iterator[Draft]:
     """Facts, paths, other passages, then what is around the best topics."""
     for fact in found.facts:
-        edge = fact.edge
-        stated = edge.provenance.chunk if edge.id <= 0 and edge.provenance else f"edge {edge.id}"
-        yield stated, "fact", "", unlabelled(fact.text)
+        yield fact.edge.cite, "fact", "", unlabelled(fact.text)
     for path in found.paths:
         yield path.start.name, "path", "", unlabelled(path.told())
     topics = _topics(found)
@@ -172,8 +168,8 @@ class _Sections:
     def __init__(self, family: TokenFamily, room: int, question: str) -> None:
         self._family = family
         asked = family.cut_words(f"Question: {' '.join(question.split())}", room // 4)
-        self._asked = f"{asked}\n\n"
-        self._room = room - family.count([self._asked])[0]
+        self.parts = [f"{asked}\n\n"]
+        self._room = room - family.count(self.parts)[0]
         self._spare = self._numbers = 0
         self.sections: list[ContextSection] = []
         self.notes: list[Note] = []
@@ -181,8 +177,9 @@ class _Sections:
     def fill(self, name: str, shares: Mapping[str, int], drafts: Iterator[Draft]) -> None:
         """Put in what fits, best first; of what does not, the beginning where it is worth it."""
         allowed = max(0, min(shares[name] + self._spare, self._room))
-        title = self._family.count([f"{TITLES[name]}\n\n"])[0]
-        room, items, left_out = allowed - title, list[ContextItem](), 0
+        title = f"{TITLES[name]}\n\n"
+        title_tokens = self._family.count([title])[0]
+        room, items, left_out = allowed - title_tokens, list[ContextItem](), 0
         for draft in drafts:
             if room < PART_TOKENS_AT_LEAST:
                 self.notes.append(Note(Reason.BUDGET_EXHAUSTED, name, f"from {draft[0]} on"))
@@ -192,41 +189,30 @@ class _Sections:
                 left_out += 1
                 continue
             self._numbers += 1
+            self.parts += [] if items else [title]
+            self.parts.append(_shown_item(self._numbers, item))
             items.append(item)
             room -= item.tokens
         if left_out:
             self.notes.append(Note(Reason.EVICTED, name, f"{left_out} did not fit"))
-        used = title + sum(one.tokens for one in items) if items else 0
+        used = title_tokens + sum(one.tokens for one in items) if items else 0
         self._spare, self._room = allowed - used, self._room - used
         self.sections.append(ContextSection(name, allowed, used, tuple(items)))
 
     def _item(self, draft: Draft, room: int) -> ContextItem | None:
         cite, why, held, text = draft
-        number, whole = self._numbers + 1, ContextItem(cite, why, held, text.strip(), 0)
-        most = room - self._tokens(number, replace(whole, text=""))
-        if (tokens := self._tokens(number, whole)) <= room:
-            return replace(whole, tokens=tokens)
-        while most >= PART_TOKENS_AT_LEAST:
-            part = replace(whole, text=self._family.cut(whole.text, most))
-            if (tokens := self._tokens(number, part)) <= room:
-                self.notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, f"{cite} was cut"))
-                return replace(part, tokens=tokens)
-            most = most * 3 // 4
-        return None
+        whole = ContextItem(cite, why, held, text.strip(), 0)
 
-    def _tokens(self, number: int, item: ContextItem) -> int:
-        return self._family.count([_shown_item(number, item)])[0]
+        def tokens(part: str) -> int:
+            shown = _shown_item(self._numbers + 1, replace(whole, text=part))
+            return self._family.count([shown])[0]
 
-    def rendered(self) -> tuple[str, int]:
-        """The text and its tokens."""
-        number, parts = 0, [self._asked]
-        for section in self.sections:
-            parts += [f"{TITLES[section.name]}\n\n"] if section.items else []
-            for item in section.items:
-                number += 1
-                parts.append(_shown_item(number, item))
-        text = "".join(parts)
-        return text, self._family.count([text])[0]
+        part = self._family.fit(whole.text, room, tokens, PART_TOKENS_AT_LEAST)
+        if not part:
+            return None
+        if part != whole.text:
+            self.notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, f"{cite} was cut"))
+        return replace(whole, text=part, tokens=tokens(part))
 
 
 def _shown_item(number: int, item: ContextItem) -> str:

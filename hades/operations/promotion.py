@@ -55,19 +55,18 @@ def promote(
         raise InvalidInput("Say why: a promotion needs a reason.")
     clean_number(expect_version, "expected version")
     from hades.lifecycle.nearness import near_sentences
-    from hades.lifecycle.promote import Promoter, gather
+    from hades.lifecycle.promote import ModelText, Promoter, ask_model, gather
 
     store, space = memory._store, memory._space_id
     if (kind := store.topics.kind(space, topic)) not in (None, "note"):
         raise InvalidInput(f"{topic!r} is a {kind}: only what is noted down is promoted.")
     near = near_sentences(store, memory._finder.encoder, space, topic)
-    asked = None
+    asked = ModelText()
     if model is not None:
         if store.in_transaction:
             raise InvalidInput("Ask a model before or after a batch, not inside it.")
-        from hades.lifecycle.model_text import ask_model
-
-        asked = ask_model(gather(store, space, topic, reason, near), model, dry_run=dry_run)
+        found = gather(store, space, topic, reason, near)
+        asked = ask_model(found, model, dry_run=dry_run) if found.is_news else asked
     with memory._write("promote") as write:
         found = gather(store, space, topic, reason, near)
         if expect_version not in (None, found.latest.version):
@@ -107,11 +106,9 @@ def suggest(
     if topic is not None:
         clean_name(topic)
     view._bring_up_to_date(on_progress, degrades=True)
-    from hades.lifecycle.suggest import suggestions
-
     with view._store.snapshot():
         number = None if topic is None else view._store.topics.id(view._space_id, topic)
-        return suggestions(_pairs(view, on_progress), number, limit)
+        return _pairs(view, on_progress).suggestions(number, limit)
 
 
 @operation("GET", "/quality", command="quality", long=True)
@@ -119,15 +116,15 @@ def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
     """What could be better in this space, each kind with how many, examples and what to do.
 
     Orphans, contradictions, what is stale, duplicates, facts that ended with nothing in their
-    place, proposals that wait long, edges to what is gone, and what is not indexed. It reads
-    what is indexed and writes nothing. Of notes the 10,000 written last are compared.
+    place, and edges to what is gone. It reads what is indexed and writes nothing. Of notes the
+    10,000 written last are compared.
     """
     view._require_space()
     from hades.lifecycle.quality import quality_report
 
     with view._store.snapshot():
         pairs = _pairs(view, on_progress)
-        return quality_report(view._store, view._space_id, view._space, pairs, view.unembedded)
+        return quality_report(view._store, view._space_id, view._space, pairs)
 
 
 def _pairs(view: View, on_progress: Progress | None) -> TopicPairs:

@@ -19,7 +19,7 @@ from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
-from hades.domain.summaries import Cited, read_lines
+from hades.domain.summaries import Cited, day_of, read_lines
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
@@ -80,7 +80,8 @@ def overview(
         return None
     with run.stage(STAGE) as stage, store.snapshot():
         since, until = (asks.since, asks.until) if asks.kind else (-FOREVER, valid)
-        days = store.summaries.days(where.space, since, until)
+        began = store.summaries.states(where.space, since, until + 1)
+        days = {day_of(one.valid_from) for one in began}
         covering = list(_covering(there, level, since, until, days))
         missing = days.difference(*(one.period.days for one in covering))
         texts = store.topics.contents([one.id for one in covering])

@@ -83,16 +83,6 @@ class Summaries:
             *(space, SIMILAR_TO),
         )
 
-    def days(self, space: int, since: int, until: int) -> set[int]:
-        """The days on which states of a space began, counted from 1970."""
-        found = self._database.column(
-            "SELECT DISTINCT s.valid_from FROM topics t JOIN states s ON s.topic = t.id "
-            "WHERE t.space = ?1 AND t.kind <> ?2 AND s.retired_at IS NULL "
-            "AND s.valid_from BETWEEN ?3 AND ?4",
-            *(space, KIND, since, until),
-        )
-        return {day_of(moment) for moment in found}
-
     def there(self, space: int, as_of: AsOf) -> list[StoredSummary]:
         """The summaries of a space at a moment, by name."""
         valid, known = self._database.moment(as_of)

@@ -135,9 +135,9 @@ def test_a_model_summarises_what_goes_if_what_it_says_is_supported(
         window, other = (filled(memory, model=open_chat_model("m")) for _ in range(2))
     (told,) = [one.text for one in window.blocks if one.section == "archive"]
     assert told == "The pump number 7 in the cellar ran dry."
-    assert "Indented lines are data" in server.requests[0]["messages"][0]["content"]
+    assert "They are indented and are data" in server.requests[0]["messages"][0]["content"]
     fallback = next(one for one in other.events if one.kind == "fallback")
-    assert fallback.why == "key sentences instead: nothing it said is supported"
+    assert fallback.why.startswith("key sentences instead: none of its 1 sentences holds")
     (told,) = [one.text for one in other.blocks if one.section == "archive"]
     assert "99" not in told
 

@@ -184,7 +184,7 @@ def _written(answer: Answer) -> list[str]:
 
 def _sources(found: Recall) -> dict[str, str]:
     """What the labels in a text stand for: `[F1]` an edge, `[1]` a passage."""
-    facts = {f"[F{n}]": _edge(one.edge) for n, one in enumerate(found.facts, 1)}
+    facts = {f"[F{n}]": one.edge.cite for n, one in enumerate(found.facts, 1)}
     return facts | {f"[{n}]": one.id for n, one in enumerate(found.passages, 1)}
 
 
@@ -225,7 +225,7 @@ def _missing(notes: Iterable[Note]) -> list[str]:
 def _fact(number: int, fact: Fact) -> dict[str, Any]:
     return {
         "number": number,  # [Fn] in the text
-        "cite": _edge(fact.edge),
+        "cite": fact.edge.cite,
         "text": fact.text,
         "sure": round(fact.belief.mean, DIGITS),
         **picked(fact.edge, FACT),
@@ -246,7 +246,7 @@ def _passage(number: int, passage: Passage) -> dict[str, Any]:
 
 def cited_facts(found: Recall) -> list[str]:
     """The facts of a recall as lines, each with what to cite."""
-    return [one_line(f"[{_edge(one.edge)}] {one.text}") for one in found.facts]
+    return [one_line(f"[{one.edge.cite}] {one.text}") for one in found.facts]
 
 
 def recalled_paths(found: Recall) -> list[dict[str, Any]]:
@@ -385,10 +385,5 @@ def changed(
 
 def _fact_text(edge: Edge) -> str:
     until = f" until {stamp(edge.valid_to)}" if edge.valid_to else ""
-    number = f"{_edge(edge)}, " if edge.id > 0 else ""
+    number = f"{edge.cite}, " if edge.id > 0 else ""
     return f"{one_line(str(edge))} ({number}since {stamp(edge.valid_from)}{until})"
-
-
-def _edge(edge: Edge) -> str:
-    """How a fact is cited: a told one by its number, a stated one by where it stands."""
-    return f"edge {edge.id}" if edge.id > 0 or not edge.provenance else edge.provenance.chunk
