@@ -53,10 +53,11 @@ def erase(
     for entity in named:
         topics |= set(database.column("SELECT id FROM topics WHERE entity = ?", entity))
     topics |= _summaries(database, space, topics, {name, *_names(database, nodes)})
-    if topics:
-        gone["edges"] += _erase_extracted(database, write, space, topics)
+    texts = {database.value("SELECT name FROM topics WHERE id = ?", topic) for topic in topics}
     for topic in topics:
         gone.update(_erase_topic(database, write, topic))
+    if texts:  # after them: what only they and these edges speak of goes too
+        gone["edges"] += _erase_extracted(database, write, space, texts)
     for entity in named:
         gone["edges"] += _erase_edges(database, write, entity << 3 | NodeKind.ENTITY)
         gone["entities"] += _erase_entity(database, write, entity)
@@ -213,9 +214,8 @@ def _erase_edges(database: Database, write: Write, node: int) -> int:
     )
 
 
-def _erase_extracted(database: Database, write: Write, space: int, topics: set[int]) -> int:
+def _erase_extracted(database: Database, write: Write, space: int, names: set[str]) -> int:
     """Erase the edges that were read in texts of topics; other texts may be read for them again."""
-    names = {database.value("SELECT name FROM topics WHERE id = ?", topic) for topic in topics}
     rows = [
         row[:3]
         for row in database.rows(
