@@ -15,6 +15,7 @@ from hades.domain.names import says
 from hades.domain.summaries import KIND
 from hades.domain.times import NOW
 from hades.errors import NotFound
+from hades.store.archive import LOST
 from hades.store.database import Database
 from hades.store.entities import OTHER_NAME, Entities
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owe
@@ -98,12 +99,15 @@ def _erase_kept_texts(database: Database, space: int, names: set[str]) -> Counte
 def _summaries(database: Database, space: int, topics: set[int], names: set[str]) -> set[int]:
     """The summaries that were made of topics, through all levels, or that say one of the names."""
     read = Topics(database).history
+
+    def say(summary: str) -> bool:
+        try:
+            return any(_says(state.content, names) for state in read(space, summary, NOW))
+        except LOST:  # nobody knows what it says: it goes, and is made anew
+            return True
+
     rows = database.rows("SELECT id, name FROM topics WHERE space = ? AND kind = ?", space, KIND)
-    found = {
-        topic
-        for topic, name in rows
-        if any(_says(state.content, names) for state in read(space, name, NOW))
-    }
+    found = {topic for topic, name in rows if say(name)}
     return found | set(
         database.column(
             "WITH RECURSIVE held(state) AS (SELECT id FROM states WHERE topic = ANY(?1) "

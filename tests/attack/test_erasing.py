@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,18 @@ def test_a_purge_reaches_everything_made_of_a_topic(
         with pytest.raises(hades.NotFound):
             focus.get("person")
         assert SECRET not in str(focus.recall("Where does Maya work?"))
+
+
+def test_a_lost_archive_puts_off_no_purge(told: hades.Memory, path: Path, clock: HeldClock) -> None:
+    with told as memory:
+        clock.set("2024-05-01")
+        memory.consolidate(**FEW)
+        memory.remember("lunch", "Late soup.", valid_from="2024-01-05")
+        memory.consolidate(**FEW)
+        clock.set("2024-09-01")
+        memory.index()
+        memory.archive(older_than="30d", keep_versions=1)
+        shutil.rmtree(path.with_name(f"{path.name}.archive"))
+        assert memory.purge("person")["wiped"] == 1
+        assert _files_with(path.parent, SECRET) == []
+        assert "Soup number 13" in memory.get("lunch", 14).content
