@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import hades
@@ -131,6 +133,18 @@ def test_the_gate_refuses_what_says_nothing_new(memory: hades.Memory, text: str)
 def test_the_gate_lets_in_what_is_new(memory: hades.Memory, text: str) -> None:
     memory.remember("office/ulm", "The Ulm office has 40 desks and a lift. The rent is 900 euros.")
     assert memory.remember("office/bonn", text, gate=True).version == 1
+
+
+def test_what_is_refused_in_a_batch_is_listed_with_the_rest_of_it(path: Path) -> None:
+    with hades.open(path) as memory:
+        with memory.batch():
+            memory.remember("soup", "Soup is served at noon.")
+            with pytest.raises(hades.Refused):
+                memory.remember("talk", "Thanks a lot!", gate=True)
+        assert [one.fields["topic"] for one in memory.proposals("refused")] == ["talk"]
+        with pytest.raises(hades.Refused), memory.batch():
+            memory.remember("talk", "Thank you!", gate=True)
+        assert len(memory.proposals("refused")) == 1
 
 
 def test_a_new_version_is_refused_only_if_it_leaves_nothing_out(memory: hades.Memory) -> None:

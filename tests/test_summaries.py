@@ -165,6 +165,14 @@ def test_purging_a_name_erases_the_summaries_that_say_it(
     assert "2024-03" in _made(memory.consolidate(**FEW))
 
 
+def test_nobody_is_told_to_relate_a_summary(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.consolidate(**FEW)
+    report = memory.quality()
+    assert report.compared == 6
+    assert not any("summary/" in example for one in report.findings for example in one.examples)
+
+
 def test_a_summary_is_nobody_elses_to_write(memory: hades.Memory, clock: HeldClock) -> None:
     _week(memory, clock)
     memory.remember("summary/2024-W10", "My own week.", valid_from="2024-01-01")

@@ -19,7 +19,6 @@ from hades.domain.extraction import PATTERNS, extraction_metadata
 from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
 from hades.domain.proposal import DEFAULT_THRESHOLD
-from hades.domain.prose_facts import facts_in
 from hades.domain.settled import settled
 from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import State
@@ -133,6 +132,8 @@ def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
 
 def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]:
     """The told edges that the facts in a note replace or deny."""
+    from hades.domain.prose_facts import facts_in  # its patterns take long to compile
+
     for fact in facts_in(state.content) if sentences_of(state.content) else ():
         if fact.valid_to is not None or not (fact.exclusive or fact.negated):
             continue

@@ -246,7 +246,7 @@ def _proposed(
 
 def list_refused(memory: Memory, error: Refused) -> None:
     """List what the write gate refused, where it can be kept after all; once."""
-    if error.fields is not None and not memory._store.in_transaction:
+    if error.fields is not None:
         known, fields = memory._store.proposals, dict(error.fields)
         sure = fields.pop("confidence", 1.0)
         with memory._write("refuse") as write:
@@ -256,7 +256,8 @@ def list_refused(memory: Memory, error: Refused) -> None:
                 threshold=1.0,
             )
             known.decide(write, number, "refused", memory._actor, error.why)
-        error.fields = None
+        if not memory._store.in_transaction:  # else it may be undone, and is listed then
+            error.fields = None
 
 
 def _waiting(memory: Memory, proposal: int, *statuses: str) -> Proposal:

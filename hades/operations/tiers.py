@@ -97,7 +97,7 @@ def archive(
     return _finished(memory, done)
 
 
-@operation("GET", "/tiers", command="tiers")
+@operation("GET", "/tiers", command="tiers", whole_memory=True)
 def tiers(view: View) -> list[Tier]:
     """Where answers and texts lie, from this process's memory to the archive.
 

@@ -265,9 +265,7 @@ class Archive:
         if not _NAME.fullmatch(start) and not _FOLDER.fullmatch(start):
             return True
         with database.transaction():  # nobody moves anything meanwhile
-            if not database.row(
-                "SELECT 1 FROM archived WHERE substr(object, 1, ?) = ? LIMIT 1", len(start), start
-            ):
+            if not database.row("SELECT 1 FROM archived WHERE object LIKE ? LIMIT 1", f"{start}%"):
                 self._objects().remove(start)
         return True
 

@@ -16,7 +16,8 @@ _TOPICS = f"""
 SELECT t.id, t.name, t.kind, t.entity, s.id, s.version, s.valid_from, s.confidence,
   (SELECT u.last_used FROM uses u WHERE u.state = s.id)
 FROM topics t JOIN states s ON s.id = {STATE_THEN}
-WHERE t.space = :space AND s.encoding IS NOT NULL ORDER BY s.id DESC LIMIT :limit
+WHERE t.space = :space AND s.encoding IS NOT NULL AND s.level = 0
+ORDER BY s.id DESC LIMIT :limit
 """
 _MENTIONS = f"""
 SELECT DISTINCT c.topic, m.entity FROM mentions m JOIN chunks c ON c.id = m.chunk

@@ -15,6 +15,7 @@ from hades.domain.names import says
 from hades.domain.summaries import KIND
 from hades.domain.times import NOW
 from hades.errors import NotFound
+from hades.store.archive import LOST
 from hades.store.database import Database
 from hades.store.entities import OTHER_NAME, Entities
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owe
@@ -53,10 +54,11 @@ def erase(
     for entity in named:
         topics |= set(database.column("SELECT id FROM topics WHERE entity = ?", entity))
     topics |= _summaries(database, space, topics, {name, *_names(database, nodes)})
-    if topics:
-        gone["edges"] += _erase_extracted(database, write, space, topics)
+    texts = {database.value("SELECT name FROM topics WHERE id = ?", topic) for topic in topics}
     for topic in topics:
         gone.update(_erase_topic(database, write, topic))
+    if texts:  # after them: what only they and these edges speak of goes too
+        gone["edges"] += _erase_extracted(database, write, space, texts)
     for entity in named:
         gone["edges"] += _erase_edges(database, write, entity << 3 | NodeKind.ENTITY)
         gone["entities"] += _erase_entity(database, write, entity)
@@ -97,12 +99,15 @@ def _erase_kept_texts(database: Database, space: int, names: set[str]) -> Counte
 def _summaries(database: Database, space: int, topics: set[int], names: set[str]) -> set[int]:
     """The summaries that were made of topics, through all levels, or that say one of the names."""
     read = Topics(database).history
+
+    def say(summary: str) -> bool:
+        try:
+            return any(_says(state.content, names) for state in read(space, summary, NOW))
+        except LOST:  # nobody knows what it says: it goes, and is made anew
+            return True
+
     rows = database.rows("SELECT id, name FROM topics WHERE space = ? AND kind = ?", space, KIND)
-    found = {
-        topic
-        for topic, name in rows
-        if any(_says(state.content, names) for state in read(space, name, NOW))
-    }
+    found = {topic for topic, name in rows if say(name)}
     return found | set(
         database.column(
             "WITH RECURSIVE held(state) AS (SELECT id FROM states WHERE topic = ANY(?1) "
@@ -213,9 +218,8 @@ def _erase_edges(database: Database, write: Write, node: int) -> int:
     )
 
 
-def _erase_extracted(database: Database, write: Write, space: int, topics: set[int]) -> int:
+def _erase_extracted(database: Database, write: Write, space: int, names: set[str]) -> int:
     """Erase the edges that were read in texts of topics; other texts may be read for them again."""
-    names = {database.value("SELECT name FROM topics WHERE id = ?", topic) for topic in topics}
     rows = [
         row[:3]
         for row in database.rows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -329,3 +330,40 @@ def test_rights_are_given_one_way_only(postgres: str, server: Callable[[str], st
         grant(address, role, "read", None)
     assert grant(address, role, "none", None) == []
     assert grant(address, role, "write", "theirs") == ["theirs"]
+
+
+def test_a_role_of_one_space_ages_its_own_and_sees_nothing_of_others(
+    postgres: str, server: Callable[[str], str], tmp_path: Path
+) -> None:
+    few = {"states": 1, "days": 1, "weeks": 1, "at_least": 1}
+    with hades.open(postgres) as memory:
+        for space in ("ours", "theirs"):
+            inside = memory.in_space(space)
+            for day in range(1, 4):
+                text = f"Maya works at {space}firm{day}."
+                inside.remember("job", text, valid_from=f"2024-01-0{day}")
+            inside.consolidate(**few)
+            inside.index()
+            inside.archive(older_than="2030-01-01", keep_versions=1, to=str(tmp_path / "old"))
+            inside.recall("Where does Maya work?")
+    role = server("ours")
+    grant(read_server_address(postgres), _name(role), "write", "ours")
+    with hades.open(role, space="ours") as memory:
+        for table in ("uses", "originals", "archived"):
+            seen = _sql(role, f"SELECT count(*) FROM {table}")[0][0]
+            there = _sql(postgres, f"SELECT count(*) FROM {table}")[0][0]
+            assert 0 < seen < there
+        assert memory.get("job", 1).content == "Maya works at oursfirm1."
+        memory.remember("job", "Maya works at oursfirm9.")
+        memory.extract()
+        memory.consolidate(**few)
+        memory.promote("job", reason="She moved.")
+        memory.recall("Where does Maya work?")
+        told = (memory.quality(), memory.suggest(), memory.recall("What happened in January 2024?"))
+        assert "theirs" not in str((told, memory.proposals("all"), memory.edges()))
+        with pytest.raises(hades.NotFound):
+            memory.in_space("theirs")
+        memory.purge("job")
+    with hades.open(postgres, space="theirs") as memory:
+        assert memory.get("job", 1).content == "Maya works at theirsfirm1."
+        assert memory.check() == []

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from hades.errors import Denied
 from hades.operations.declare import OPERATIONS, Operation, Parameter
 from hades.serve.rest.calls import (
+    Asked,
     AsOfTime,
     IdempotencyKey,
     KnownTime,
@@ -152,6 +153,7 @@ async def _read(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
     reading = Reading(request, space, given.pop("as_of", None), given.pop("known_at", None))
+    require(operation, reading)
     if operation.cursor is not None:
         limit, after = given.pop("limit"), after_of(operation, given.pop("cursor"))
         asked = {**given, "limit": limit + 1} | ({} if after is None else {"after": after})
@@ -188,9 +190,9 @@ async def _write(
     )
 
 
-def require(operation: Operation, writing: Writing) -> None:
+def require(operation: Operation, asked: Asked) -> None:
     """Denied where an operation concerns all spaces and the caller may use only some."""
-    if operation.whole_memory and writing.caller.spaces is not None:
+    if operation.whole_memory and asked.caller.spaces is not None:
         raise Denied("This concerns all spaces: it needs a key that is not bound to some.")
 
 
