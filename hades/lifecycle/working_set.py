@@ -19,13 +19,12 @@ import re
 import sys
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from heapq import nlargest
 from typing import Any
 
 from hades.context.pack import pack
@@ -46,14 +45,12 @@ from hades.recall.intent import (
 )
 from hades.recall.terms import said, terms_of
 from hades.recall.time_words import read_time
-from hades.recall.working import IMPORTANT_AT_MOST, RECENT_AT_MOST
+from hades.recall.working import recent_and_important
+from hades.store.byte_cache import ByteCache
 from hades.store.records import EdgeFilter
 from hades.store.store import Store
 
 BYTES_AT_MOST = 16 << 20
-TOPIC_SHARE = 1 / 4
-"""Of the bytes, what the history of one topic may take; of a longer one its last and important
-states are kept."""
 QUESTION_CHARACTERS_AT_MOST = 400
 """A longer question is no plain one."""
 STATE_BYTES = 1_500
@@ -81,7 +78,6 @@ class _Loaded:
     said: frozenset[str]
     """What the latest state says, its topic's name included."""
     name: frozenset[str]
-    bytes: int
 
 
 class Focus:
@@ -97,14 +93,9 @@ class Focus:
     ) -> None:
         """A set over `memory`, the view that looks at this space as it is now."""
         self._store, self._space, self._memory = store, space, memory
-        self._bytes_at_most = bytes_at_most
+        self._topics = ByteCache[str, _Loaded](bytes_at_most)
         self._lock = threading.RLock()
-        self._topics: OrderedDict[str, _Loaded] = OrderedDict()
-        """By name, the one that was used last at the end."""
         self._stand = store.changefeed.stand()
-        self._without_edges = set[str]()
-        """Topics that never had an edge, as of the last change."""
-        self.bytes = 0
         self.answered = {HERE: 0, "memory": 0}
         """How many answers came from the set, and how many from the memory."""
         self._load(topics)
@@ -118,8 +109,12 @@ class Focus:
     @property
     def topics(self) -> list[str]:
         """What is in the set, the topic that was used last first."""
-        with self._lock:
-            return [*reversed(self._topics)]
+        return [name for name, _ in reversed(self._topics.items())]
+
+    @property
+    def bytes(self) -> int:
+        """How much the set holds."""
+        return self._topics.bytes
 
     # Asking
 
@@ -188,12 +183,13 @@ class Focus:
         with self._lock:
             if not asked or not self._is_current():
                 return []
-            names = Counter(word for one in self._topics.values() for word in one.name & asked)
+            topics = [one for _, one in self._topics.items()]
+            names = Counter(word for one in topics for word in one.name & asked)
             own = {word for word, count in names.items() if count == 1}
-            meant = [one for one in self._topics.values() if not own.isdisjoint(one.name)]
+            meant = [one for one in topics if not own.isdisjoint(one.name)]
             if len(meant) != 1 or not asked <= meant[0].said or not (state := meant[0].latest):
                 return []
-            self._topics.move_to_end(state.topic)
+            self._topics.get(state.topic)  # used last
         now = from_micros(self._store.now())
         chunks = self._store.chunks.chunks(self._space[0], state.topic, state.version)
         shares = [len(asked & said(f"{one.heading} {one.text}")) / len(asked) for one in chunks]
@@ -207,12 +203,8 @@ class Focus:
     def _facts(self, topic: str) -> list[Fact] | None:
         """What edges tell of a topic now; None where they are too many for an answer."""
         store, space = self._store, self._space[0]
-        if topic in self._without_edges:
-            return []
         node = store.entities.node(space, topic, NOW)
         edges = store.edges.find(space, EdgeFilter(node=node), NOW)
-        if not edges and not store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW):
-            self._without_edges.add(topic)
         if len(edges) > _plan(Intent.LOOKUP).facts:
             return None
         return [
@@ -228,10 +220,8 @@ class Focus:
     def _kept(self, topic: str) -> _Loaded | None:
         """A topic as it is now, where it is here."""
         with self._lock:
-            if not isinstance(topic, str) or not self._is_current() or topic not in self._topics:
-                return None
-            self._topics.move_to_end(topic)
-            return self._topics[topic]
+            is_here = isinstance(topic, str) and self._is_current()
+            return self._topics.get(topic) if is_here else None
 
     def _is_current(self) -> bool:
         """Read again what changed; not inside a batch, whose writes may be undone."""
@@ -239,12 +229,12 @@ class Focus:
             return False
         stand = self._store.changefeed.stand()
         if stand != self._stand:
-            stamps = self._store.topics.stamps(self._space[0], self._topics)
-            is_other = stand[0] != self._stand[0]
-            self._stand, self._without_edges = stand, set()
-            gone = [n for n, o in self._topics.items() if is_other or stamps.get(n) != o.stamp]
+            kept, is_other = self._topics.items(), stand[0] != self._stand[0]
+            stamps = self._store.topics.stamps(self._space[0], (name for name, _ in kept))
+            self._stand = stand
+            gone = [name for name, one in kept if is_other or stamps.get(name) != one.stamp]
             for name in gone:
-                self._drop(name)
+                self._topics.drop(name)
             self._load(reversed(gone))
         return True
 
@@ -254,47 +244,28 @@ class Focus:
             if self._store.in_transaction:
                 return
             for topic in reversed(list(dict.fromkeys(topics))):
-                if topic in self._topics:
-                    self._topics.move_to_end(topic)
-                    continue
-                with self._store.snapshot(), suppress(NotFound):
-                    loaded = self._read(topic)
-                    if loaded.bytes <= self._bytes_at_most:
-                        self._topics[topic] = loaded
-                        self.bytes += loaded.bytes
-                while self.bytes > self._bytes_at_most:
-                    self._drop(next(iter(self._topics)))
+                if self._topics.get(topic) is None:
+                    with self._store.snapshot(), suppress(NotFound):
+                        self._topics.put(topic, *self._read(topic))
 
-    def _drop(self, topic: str) -> None:
-        self.bytes -= self._topics.pop(topic).bytes
-
-    def _read(self, topic: str) -> _Loaded:
+    def _read(self, topic: str) -> tuple[_Loaded, int]:
+        """A topic as it is now, and the bytes it takes."""
         topics, space = self._store.topics, self._space[0]
         stamp = topics.stamps(space, [topic]).get(topic)
-        states = list(topics.history(space, topic, NOW))
-        if stamp is None or not states:
+        recent, important = recent_and_important(topics.history(space, topic, NOW))
+        if stamp is None or not recent:
             raise NotFound(f"There is no topic {topic!r}.")
+        states = sorted((*recent, *important), key=lambda one: one.version)
         latest = None
         if not stamp[-1]:  # nothing is planned, so it holds until something is written
             with suppress(NotFound):
                 latest = topics.state(space, topic, NOW)
-        taken = sum(map(_bytes_of, states))
-        is_whole = taken <= self._bytes_at_most * TOPIC_SHARE
-        if not is_whole:
-            now, before = from_micros(self._store.now()), states[:-RECENT_AT_MOST]
-            strong = nlargest(IMPORTANT_AT_MOST, before, lambda one: strength_of(one, now).value)
-            states = [*strong, *states[-RECENT_AT_MOST:]]
-            taken = sum(map(_bytes_of, states))
         name = said(_BETWEEN_WORDS.sub(" ", topic))
         told = name | said(latest.content) if latest else frozenset()
-        return _Loaded(
-            *(stamp, {one.version: one for one in states}, latest, is_whole),
-            *(told, name, taken + WORD_BYTES * len(told)),
-        )
-
-
-def _bytes_of(state: State) -> int:
-    return sys.getsizeof(state.content) + STATE_BYTES
+        by_version = {one.version: one for one in states}
+        taken = sum(sys.getsizeof(one.content) + STATE_BYTES for one in states)
+        loaded = _Loaded(stamp, by_version, latest, len(states) == recent[-1].version, told, name)
+        return loaded, taken + WORD_BYTES * len(told)
 
 
 @lru_cache(maxsize=1_024)
