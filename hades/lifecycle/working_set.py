@@ -27,15 +27,15 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any
 
-from hades.context.pack import pack
-from hades.domain.answer import Conveyance, Fact, Intent, Note, Passage, Recall
+from hades.context.pack import Packed, pack
+from hades.domain.answer import Fact, Intent, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.statement import statement
 from hades.domain.strength import strength_of
 from hades.domain.times import NOW, from_micros
 from hades.domain.topics import Chunk, Hit, State
 from hades.errors import NotFound
-from hades.recall import belief
+from hades.recall import answering, belief
 from hades.recall.intent import (
     asks_for_list,
     choose_mode,
@@ -43,7 +43,9 @@ from hades.recall.intent import (
     is_past_tense,
     read_intent,
 )
+from hades.recall.run import Run
 from hades.recall.terms import said, terms_of
+from hades.recall.time_asked import time_asked
 from hades.recall.time_words import read_time
 from hades.recall.working import recent_and_important
 from hades.store.byte_cache import ByteCache
@@ -155,7 +157,7 @@ class Focus:
 
         With options of `Memory.recall` the memory is asked.
         """
-        begun = time.perf_counter()
+        started = time.perf_counter()
         passages = [] if how else self._passages(question)
         facts = self._facts(passages[0].chunk.topic) if passages else None
         self._count(facts is not None)
@@ -163,7 +165,18 @@ class Focus:
             asked: Recall = self._memory.recall(question, **how)
             self._load(one.chunk.topic for one in asked.passages)
             return asked
-        found = _recalled(question, passages, facts, self._space[1], begun)
+        intent, evidence = _intent(question)
+        mode, now = choose_mode(question), self._store.now()
+        run = Run(_plan(intent, mode))
+        run.started = started
+        packed = _packed(run, question, passages, facts)
+        found = answering.put_together(
+            *(run, question, time_asked(question, now, now, read=False), NOW),
+            *((intent, evidence, mode, self._space[1]), packed),
+            [belief.of_probability(passages[0].belief.mean)],
+            answering.conveyed(run, packed, 1.0, (passages, len(facts))),
+            notes=False,
+        )
         used = {(one.chunk.topic, one.chunk.version, one.recorded_at) for one in found.passages}
         self._store.uses.add(self._space[0], used)
         return found
@@ -298,38 +311,17 @@ def _passage(state: State, chunk: Chunk, share: float, now: datetime) -> Passage
     )
 
 
-def _recalled(
-    question: str, passages: Sequence[Passage], facts: Sequence[Fact], space: str, begun: float
-) -> Recall:
-    """The answer object for passages of the set."""
-    intent, evidence = _intent(question)
-    mode = choose_mode(question)
-    plan = _plan(intent, mode)
-    packed = pack(
-        *(question, passages, ()),
-        budget=plan.budget.tokens,
-        passages_at_most=plan.final_context,
-        paths_at_most=0,
-        facts=facts,
-    )
-    why = Note(Reason.WORKING_SET, "recall", f"its words stand in {passages[0].chunk.topic}")
-    seconds, sure = time.perf_counter() - begun, passages[0].belief
-    return Recall(
-        question=question,
-        intent=intent,
-        evidence=evidence,
-        mode=mode,
-        space=space,
-        passages=packed.passages,
-        paths=(),
-        context=packed.context,
-        tokens=packed.tokens,
-        citations=packed.citations,
-        plan=plan.model_dump(mode="json"),
-        reasons=(why, *packed.notes),
-        telemetry=(),
-        ms=round(seconds * 1000, 3),
-        belief=sure,
-        conveyance=Conveyance(1.0, 1.0, sure.mean, seconds, 1.0, sure.mean / seconds),
-        facts=packed.facts,
-    )
+def _packed(run: Run, question: str, passages: Sequence[Passage], facts: Sequence[Fact]) -> Packed:
+    """Passages of the set as a context."""
+    with run.stage(HERE) as stage:
+        stage.note(Reason.WORKING_SET, f"its words stand in {passages[0].chunk.topic}")
+        packed = pack(
+            *(question, passages, ()),
+            budget=run.plan.budget.tokens,
+            passages_at_most=run.plan.final_context,
+            paths_at_most=0,
+            facts=facts,
+        )
+        stage.found, stage.coverage = len(packed.passages), 1.0
+    run.notes += packed.notes
+    return packed

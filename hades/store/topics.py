@@ -547,9 +547,7 @@ class Topics:
 
     def _content(self, topic: str, row: _StateRow) -> bytes:
         """The content of a state's row: from the head, or rebuilt from a whole copy on."""
-        if row.head is not None:
-            return self._checked(topic, row._replace(encoding=WHOLE, body=row.head), None)
-        if not row.is_delta:
+        if row.head is not None or not row.is_delta:
             return self._checked(topic, row, None)
         content: bytes | None = None
         chain = self._database.rows(
@@ -562,8 +560,12 @@ class Topics:
         return self._checked(topic, row, content)
 
     def _checked(self, topic: str, row: _StateRow, old: bytes | None) -> bytes:
-        body = row.body if row.object is None else self.archive.content(row.object, row.version)
-        content = unpacked(topic, row.version, row.encoding, body, old)
+        encoding, body = row.encoding, row.body
+        if row.head is not None:
+            encoding, body = WHOLE, row.head
+        elif row.object is not None:
+            body = self.archive.content(row.object, row.version)
+        content = unpacked(topic, row.version, encoding, body, old)
         if digest_of(topic, row.version, content) != row.digest:
             raise Corrupt(
                 f"The content of {topic}@{row.version} does not match its hash: run "
