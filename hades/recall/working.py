@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from heapq import nlargest
-from operator import attrgetter
 
 from hades.context.pack import indented, shown_name
 from hades.context.tokens import ELLIPSIS, count, cut
