@@ -64,7 +64,7 @@ def _answers(folder: Path, asked: int) -> None:
                 times = [_asked(memory, question) for question in load]
                 answers = memory._engine.answers
                 hit = answers.uses["kept"] / sum(answers.uses.values())
-                held = f"{answers.bytes / 2**20:.2f} of {megabytes} MB"
+                held = f"{answers.kept.bytes / 2**20:.2f} of {megabytes} MB"
                 fast = [ms for ms, stages in times if stages == 1]
                 slow = [ms for ms, stages in times if stages > 1]
                 rows.append([f"{megabytes} MB", f"{hit:.0%}", _ms(fast), _ms(slow), held])
@@ -150,7 +150,7 @@ def _asked(memory: hades.Memory, question: str) -> tuple[float, int]:
 
 def _without_texts(memory: hades.Memory) -> Callable[[str], Any]:
     def ask(question: str) -> Any:
-        memory._store.chunks.forget_contents()
+        memory._store.chunks.kept.clear()
         return memory.recall(question)
 
     return ask

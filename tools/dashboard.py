@@ -73,8 +73,8 @@ SECTIONS: list[tuple[str, list[tuple[str, str, Queries]]]] = [
             ("Tiers: bytes, and at most", "bytes",
              [*_now("hades_tier_bytes", "tier"), *_now("hades_tier_bound_bytes", "tier")]),
             ("Tiers: items", "short", _now("hades_tier_items", "tier")),
-            ("Tiers: look-ups a second", "ops",
-             _rate("hades_tier_lookups_total", "tier", "outcome")),
+            ("What is kept: look-ups a second", "ops",
+             _rate("hades_cache_uses_total", "cache", "outcome")),
         ],
     ),
     (

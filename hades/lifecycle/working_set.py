@@ -19,24 +19,23 @@ import re
 import sys
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from heapq import nlargest
 from typing import Any
 
-from hades.context.pack import pack
-from hades.domain.answer import Conveyance, Fact, Intent, Note, Passage, Recall
+from hades.context.pack import Packed, pack
+from hades.domain.answer import Fact, Intent, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.statement import statement
 from hades.domain.strength import strength_of
 from hades.domain.times import NOW, from_micros
 from hades.domain.topics import Chunk, Hit, State
 from hades.errors import NotFound
-from hades.recall import belief
+from hades.recall import answering, belief
 from hades.recall.intent import (
     asks_for_list,
     choose_mode,
@@ -44,16 +43,16 @@ from hades.recall.intent import (
     is_past_tense,
     read_intent,
 )
+from hades.recall.run import Run
 from hades.recall.terms import said, terms_of
+from hades.recall.time_asked import time_asked
 from hades.recall.time_words import read_time
-from hades.recall.working import IMPORTANT_AT_MOST, RECENT_AT_MOST
+from hades.recall.working import recent_and_important
+from hades.store.byte_cache import ByteCache
 from hades.store.records import EdgeFilter
 from hades.store.store import Store
 
 BYTES_AT_MOST = 16 << 20
-TOPIC_SHARE = 1 / 4
-"""Of the bytes, what the history of one topic may take; of a longer one its last and important
-states are kept."""
 QUESTION_CHARACTERS_AT_MOST = 400
 """A longer question is no plain one."""
 STATE_BYTES = 1_500
@@ -81,7 +80,6 @@ class _Loaded:
     said: frozenset[str]
     """What the latest state says, its topic's name included."""
     name: frozenset[str]
-    bytes: int
 
 
 class Focus:
@@ -97,14 +95,9 @@ class Focus:
     ) -> None:
         """A set over `memory`, the view that looks at this space as it is now."""
         self._store, self._space, self._memory = store, space, memory
-        self._bytes_at_most = bytes_at_most
+        self._topics = ByteCache[str, _Loaded](bytes_at_most)
         self._lock = threading.RLock()
-        self._topics: OrderedDict[str, _Loaded] = OrderedDict()
-        """By name, the one that was used last at the end."""
         self._stand = store.changefeed.stand()
-        self._without_edges = set[str]()
-        """Topics that never had an edge, as of the last change."""
-        self.bytes = 0
         self.answered = {HERE: 0, "memory": 0}
         """How many answers came from the set, and how many from the memory."""
         self._load(topics)
@@ -118,8 +111,12 @@ class Focus:
     @property
     def topics(self) -> list[str]:
         """What is in the set, the topic that was used last first."""
-        with self._lock:
-            return [*reversed(self._topics)]
+        return [name for name, _ in reversed(self._topics.items())]
+
+    @property
+    def bytes(self) -> int:
+        """How much the set holds."""
+        return self._topics.bytes
 
     # Asking
 
@@ -160,7 +157,7 @@ class Focus:
 
         With options of `Memory.recall` the memory is asked.
         """
-        begun = time.perf_counter()
+        started = time.perf_counter()
         passages = [] if how else self._passages(question)
         facts = self._facts(passages[0].chunk.topic) if passages else None
         self._count(facts is not None)
@@ -168,7 +165,18 @@ class Focus:
             asked: Recall = self._memory.recall(question, **how)
             self._load(one.chunk.topic for one in asked.passages)
             return asked
-        found = _recalled(question, passages, facts, self._space[1], begun)
+        intent, evidence = _intent(question)
+        mode, now = choose_mode(question), self._store.now()
+        run = Run(_plan(intent, mode))
+        run.started = started
+        packed = _packed(run, question, passages, facts)
+        found = answering.put_together(
+            *(run, question, time_asked(question, now, now, read=False), NOW),
+            *((intent, evidence, mode, self._space[1]), packed),
+            [belief.of_probability(passages[0].belief.mean)],
+            answering.conveyed(run, packed, 1.0, (passages, len(facts))),
+            notes=False,
+        )
         used = {(one.chunk.topic, one.chunk.version, one.recorded_at) for one in found.passages}
         self._store.uses.add(self._space[0], used)
         return found
@@ -188,12 +196,13 @@ class Focus:
         with self._lock:
             if not asked or not self._is_current():
                 return []
-            names = Counter(word for one in self._topics.values() for word in one.name & asked)
+            topics = [one for _, one in self._topics.items()]
+            names = Counter(word for one in topics for word in one.name & asked)
             own = {word for word, count in names.items() if count == 1}
-            meant = [one for one in self._topics.values() if not own.isdisjoint(one.name)]
+            meant = [one for one in topics if not own.isdisjoint(one.name)]
             if len(meant) != 1 or not asked <= meant[0].said or not (state := meant[0].latest):
                 return []
-            self._topics.move_to_end(state.topic)
+            self._topics.get(state.topic)  # used last
         now = from_micros(self._store.now())
         chunks = self._store.chunks.chunks(self._space[0], state.topic, state.version)
         shares = [len(asked & said(f"{one.heading} {one.text}")) / len(asked) for one in chunks]
@@ -207,12 +216,8 @@ class Focus:
     def _facts(self, topic: str) -> list[Fact] | None:
         """What edges tell of a topic now; None where they are too many for an answer."""
         store, space = self._store, self._space[0]
-        if topic in self._without_edges:
-            return []
         node = store.entities.node(space, topic, NOW)
         edges = store.edges.find(space, EdgeFilter(node=node), NOW)
-        if not edges and not store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW):
-            self._without_edges.add(topic)
         if len(edges) > _plan(Intent.LOOKUP).facts:
             return None
         return [
@@ -228,10 +233,8 @@ class Focus:
     def _kept(self, topic: str) -> _Loaded | None:
         """A topic as it is now, where it is here."""
         with self._lock:
-            if not isinstance(topic, str) or not self._is_current() or topic not in self._topics:
-                return None
-            self._topics.move_to_end(topic)
-            return self._topics[topic]
+            is_here = isinstance(topic, str) and self._is_current()
+            return self._topics.get(topic) if is_here else None
 
     def _is_current(self) -> bool:
         """Read again what changed; not inside a batch, whose writes may be undone."""
@@ -239,12 +242,12 @@ class Focus:
             return False
         stand = self._store.changefeed.stand()
         if stand != self._stand:
-            stamps = self._store.topics.stamps(self._space[0], self._topics)
-            is_other = stand[0] != self._stand[0]
-            self._stand, self._without_edges = stand, set()
-            gone = [n for n, o in self._topics.items() if is_other or stamps.get(n) != o.stamp]
+            kept, is_other = self._topics.items(), stand[0] != self._stand[0]
+            stamps = self._store.topics.stamps(self._space[0], (name for name, _ in kept))
+            self._stand = stand
+            gone = [name for name, one in kept if is_other or stamps.get(name) != one.stamp]
             for name in gone:
-                self._drop(name)
+                self._topics.drop(name)
             self._load(reversed(gone))
         return True
 
@@ -254,47 +257,28 @@ class Focus:
             if self._store.in_transaction:
                 return
             for topic in reversed(list(dict.fromkeys(topics))):
-                if topic in self._topics:
-                    self._topics.move_to_end(topic)
-                    continue
-                with self._store.snapshot(), suppress(NotFound):
-                    loaded = self._read(topic)
-                    if loaded.bytes <= self._bytes_at_most:
-                        self._topics[topic] = loaded
-                        self.bytes += loaded.bytes
-                while self.bytes > self._bytes_at_most:
-                    self._drop(next(iter(self._topics)))
+                if self._topics.get(topic) is None:
+                    with self._store.snapshot(), suppress(NotFound):
+                        self._topics.put(topic, *self._read(topic))
 
-    def _drop(self, topic: str) -> None:
-        self.bytes -= self._topics.pop(topic).bytes
-
-    def _read(self, topic: str) -> _Loaded:
+    def _read(self, topic: str) -> tuple[_Loaded, int]:
+        """A topic as it is now, and the bytes it takes."""
         topics, space = self._store.topics, self._space[0]
         stamp = topics.stamps(space, [topic]).get(topic)
-        states = list(topics.history(space, topic, NOW))
-        if stamp is None or not states:
+        recent, important = recent_and_important(topics.history(space, topic, NOW))
+        if stamp is None or not recent:
             raise NotFound(f"There is no topic {topic!r}.")
+        states = sorted((*recent, *important), key=lambda one: one.version)
         latest = None
         if not stamp[-1]:  # nothing is planned, so it holds until something is written
             with suppress(NotFound):
                 latest = topics.state(space, topic, NOW)
-        taken = sum(map(_bytes_of, states))
-        is_whole = taken <= self._bytes_at_most * TOPIC_SHARE
-        if not is_whole:
-            now, before = from_micros(self._store.now()), states[:-RECENT_AT_MOST]
-            strong = nlargest(IMPORTANT_AT_MOST, before, lambda one: strength_of(one, now).value)
-            states = [*strong, *states[-RECENT_AT_MOST:]]
-            taken = sum(map(_bytes_of, states))
         name = said(_BETWEEN_WORDS.sub(" ", topic))
         told = name | said(latest.content) if latest else frozenset()
-        return _Loaded(
-            *(stamp, {one.version: one for one in states}, latest, is_whole),
-            *(told, name, taken + WORD_BYTES * len(told)),
-        )
-
-
-def _bytes_of(state: State) -> int:
-    return sys.getsizeof(state.content) + STATE_BYTES
+        by_version = {one.version: one for one in states}
+        taken = sum(sys.getsizeof(one.content) + STATE_BYTES for one in states)
+        loaded = _Loaded(stamp, by_version, latest, len(states) == recent[-1].version, told, name)
+        return loaded, taken + WORD_BYTES * len(told)
 
 
 @lru_cache(maxsize=1_024)
@@ -327,38 +311,17 @@ def _passage(state: State, chunk: Chunk, share: float, now: datetime) -> Passage
     )
 
 
-def _recalled(
-    question: str, passages: Sequence[Passage], facts: Sequence[Fact], space: str, begun: float
-) -> Recall:
-    """The answer object for passages of the set."""
-    intent, evidence = _intent(question)
-    mode = choose_mode(question)
-    plan = _plan(intent, mode)
-    packed = pack(
-        *(question, passages, ()),
-        budget=plan.budget.tokens,
-        passages_at_most=plan.final_context,
-        paths_at_most=0,
-        facts=facts,
-    )
-    why = Note(Reason.WORKING_SET, "recall", f"its words stand in {passages[0].chunk.topic}")
-    seconds, sure = time.perf_counter() - begun, passages[0].belief
-    return Recall(
-        question=question,
-        intent=intent,
-        evidence=evidence,
-        mode=mode,
-        space=space,
-        passages=packed.passages,
-        paths=(),
-        context=packed.context,
-        tokens=packed.tokens,
-        citations=packed.citations,
-        plan=plan.model_dump(mode="json"),
-        reasons=(why, *packed.notes),
-        telemetry=(),
-        ms=round(seconds * 1000, 3),
-        belief=sure,
-        conveyance=Conveyance(1.0, 1.0, sure.mean, seconds, 1.0, sure.mean / seconds),
-        facts=packed.facts,
-    )
+def _packed(run: Run, question: str, passages: Sequence[Passage], facts: Sequence[Fact]) -> Packed:
+    """Passages of the set as a context."""
+    with run.stage(HERE) as stage:
+        stage.note(Reason.WORKING_SET, f"its words stand in {passages[0].chunk.topic}")
+        packed = pack(
+            *(question, passages, ()),
+            budget=run.plan.budget.tokens,
+            passages_at_most=run.plan.final_context,
+            paths_at_most=0,
+            facts=facts,
+        )
+        stage.found, stage.coverage = len(packed.passages), 1.0
+    run.notes += packed.notes
+    return packed

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,6 +26,7 @@ from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
 from hades.errors import HadesError
 from hades.settings import load_settings
+from hades.store.byte_cache import ByteCache
 from hades.store.store import Store
 
 KEPT_S = 3600
@@ -45,15 +45,10 @@ class AnswerCache:
     """The kept answers of one memory, as JSON, bounded in bytes."""
 
     def __init__(self, store: Store, bytes_at_most: int, shared: SharedAnswers | None) -> None:
-        self._store, self.bound, self.shared = store, bytes_at_most, shared
-        self._lock = threading.Lock()
+        self._store, self.shared = store, shared
+        self.kept = ByteCache[str, bytes](bytes_at_most)
         self._stand: tuple[str, int] = "", 0
-        self._kept: dict[str, bytes] = {}
-        self.bytes = 0
         self.uses = {"kept": 0, "shared": 0, "made": 0}
-
-    def __len__(self) -> int:
-        return len(self._kept)
 
     def answer(
         self,
@@ -86,19 +81,15 @@ class AnswerCache:
             until = min(holds_until(now), now + KEPT_S * 1_000_000)
             text = json.dumps({"until": until, "answer": plain(made)}).encode()
             if until > now and len(text) <= BYTES_AT_MOST:
-                self._keep(stand, key, text)
+                self._drop_before(stand)
+                self.kept.put(key, text, len(text))
                 if self.shared is not None:
                     self.shared.put(stand[0], key, text)
         return made
 
-    def forget(self) -> None:
-        """Drop all that is kept here: something was purged."""
-        with self._lock:
-            self._kept, self.bytes = {}, 0
-
     def _key(self, stand: tuple[str, int], asked: tuple[Any, ...]) -> str | None:
         """Under what an answer is kept; None: it is not."""
-        if not self.bound or self._store.in_transaction:
+        if not self.kept.bound or self._store.in_transaction:
             return None
         seen = self._store.database.embedded  # a role that sees less has a mark of its own
         try:
@@ -109,12 +100,8 @@ class AnswerCache:
 
     def _find(self, stand: tuple[str, int], key: str, now: int) -> Recall | None:
         """What is kept here or in Redis, unless its time is over."""
-        with self._lock:
-            self._let_go_before(stand)
-            text = self._kept.pop(key, None)
-            if text is not None:
-                self._kept[key] = text  # used last
-        tier = "kept"
+        self._drop_before(stand)
+        text, tier = self.kept.get(key), "kept"
         if text is None and self.shared is not None:
             text, tier = self.shared.get(stand[0], key), "shared"
         if text is None:
@@ -129,21 +116,14 @@ class AnswerCache:
             return None
         self.uses[tier] += 1
         if tier == "shared":
-            self._keep(stand, key, text)
+            self.kept.put(key, text, len(text))
         return found
 
-    def _keep(self, stand: tuple[str, int], key: str, text: bytes) -> None:
-        with self._lock:
-            self._let_go_before(stand)
-            self.bytes += len(text) - len(self._kept.pop(key, b""))
-            self._kept[key] = text
-            while self.bytes > self.bound:
-                self.bytes -= len(self._kept.pop(next(iter(self._kept))))
-
-    def _let_go_before(self, stand: tuple[str, int]) -> None:
-        """What was kept of the memory as it was before is of no use; inside the lock."""
+    def _drop_before(self, stand: tuple[str, int]) -> None:
+        """What was kept of the memory as it was before is of no use."""
         if stand != self._stand:
-            self._stand, self._kept, self.bytes = stand, {}, 0
+            self._stand = stand
+            self.kept.clear()
 
 
 class SharedAnswers:
@@ -176,9 +156,8 @@ class SharedAnswers:
     def put(self, generation: str, key: str, value: bytes) -> None:
         """Keep a value for a while."""
         name = _prefix(generation) + key
-        if len(value) <= BYTES_AT_MOST:
-            signed = _signed(generation, name, value) + value
-            self._call(lambda: self._redis.set(name, signed, ex=KEPT_S))
+        signed = _signed(generation, name, value) + value
+        self._call(lambda: self._redis.set(name, signed, ex=KEPT_S))
 
     def forget(self, generation: str) -> bool:
         """Delete all that is kept of a memory; whether that could be done."""

@@ -292,20 +292,18 @@ class RecallEngine:
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """How often what is kept was used again; loads nothing. By cache, by outcome."""
         graphs = self.finder.__dict__.get("graphs")
-        kept = {
-            "graph": dict(graphs.uses) if graphs is not None else {},
+        return {
+            "graph": {} if graphs is None else dict(graphs.uses),
             "answers": dict(self.answers.uses),
+            **{t.name: {"kept": t.hits, "made": t.misses} for t in self._store.kept_tiers()},
         }
-        return {**kept, **self._store.cache_uses()}
 
     def tiers(self) -> list[Tier]:
         """What this process keeps of answers and graphs; loads nothing."""
-        answers, uses = self.answers, self.answers.uses
-        held = (len(answers), answers.bytes, answers.bound)
-        found = [Tier("answers", "memory", *held, uses["kept"], uses["shared"] + uses["made"])]
-        if answers.shared is not None:
-            shared = {"hits": uses["shared"], "misses": uses["made"]}
-            found.append(Tier("shared answers", "redis", **shared))
+        found, uses = [self.answers.kept.tier("answers")], self.answers.uses
+        if self.answers.shared is not None:
+            shared = Tier("shared answers", "redis", hits=uses["shared"], misses=uses["made"])
+            found.append(shared)
         graphs = self.finder.__dict__.get("graphs")
         if graphs is not None:
             kept, *others = graphs.uses.values()
@@ -315,7 +313,7 @@ class RecallEngine:
     def forget(self) -> None:
         """Let go of the arrays: their files are gone. And of answers: something was purged."""
         self.finder.forget()
-        self.answers.forget()
+        self.answers.kept.clear()
 
 
 UNHURRIED = Plan(

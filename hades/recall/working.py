@@ -7,10 +7,10 @@ topics. What one part does not need goes to the others, the latest state first.
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from heapq import nlargest
 
 from hades.context.pack import indented, shown_name
 from hades.context.tokens import ELLIPSIS, count, cut
@@ -43,28 +43,29 @@ def gather(
 ) -> WorkingSet:
     """What belongs to a topic, as much of it as the budget has room for."""
     latest = store.topics.state(where.space, topic, where.as_of)
-    parts = _before(store, where, latest)
-    parts["related"] = list(_related(store, where, near))
+    told = store.topics.history(where.space, topic, where.as_of)
+    before = (one for one in told if not one.forgotten and one.version != latest.version)
+    recent, important = recent_and_important(before)
+    parts = {
+        "recent": [(state, "") for state in reversed(recent)],
+        "important": [(state, "") for state in important],
+        "related": list(_related(store, where, near)),
+    }
     return _Packing(budget).packed(latest, parts)
 
 
-def _before(store: Store, where: Where, latest: State) -> dict[str, list[tuple[State, str]]]:
-    """The states before the latest: the last ones, and the most important of the others."""
+def recent_and_important(states: Iterable[State]) -> tuple[Sequence[State], Sequence[State]]:
+    """The last states, oldest first, and the most important of the others, best first."""
     recent: deque[State] = deque(maxlen=RECENT_AT_MOST)
-    important: list[tuple[float, int, State]] = []
-    for state in store.topics.history(where.space, latest.topic, where.as_of):
-        if state.forgotten or state.version == latest.version:
-            continue
+    important: list[State] = []
+    for state in states:
         if len(recent) == RECENT_AT_MOST and recent[0].importance >= IMPORTANT_FROM:
-            heapq.heappush(important, (recent[0].importance, recent[0].version, recent[0]))
-            important = heapq.nlargest(IMPORTANT_AT_MOST, important)
-            heapq.heapify(important)
+            others = (*important, recent[0])
+            important = nlargest(
+                IMPORTANT_AT_MOST, others, lambda one: (one.importance, one.version)
+            )
         recent.append(state)
-    ranked = sorted(important, reverse=True)
-    return {
-        "recent": [(state, "") for state in reversed(recent)],
-        "important": [(state, "") for _, _, state in ranked],
-    }
+    return recent, important
 
 
 def _related(

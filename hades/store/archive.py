@@ -14,12 +14,12 @@ import json
 import lzma
 import re
 import secrets
-import threading
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from hades.errors import Conflict, Corrupt, InvalidInput, Unavailable
+from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack
 from hades.store.faults import digest_of
@@ -68,12 +68,8 @@ class Archive:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lock = threading.Lock()
-        self._kept: dict[str, dict[int, bytes]] = {}
-        self._kept_bytes = 0
+        self.kept = ByteCache[str, dict[int, bytes]](KEPT_BYTES_AT_MOST)
         self._opened: tuple[str, Objects] | None = None
-        self.uses = {"kept": 0, "read": 0}
-        """How often an object was at hand (kept), or had to be read."""
 
     # Where it is
 
@@ -128,21 +124,10 @@ class Archive:
 
     def contents(self, name: str) -> Mapping[int, bytes]:
         """All versions in an object."""
-        with self._lock:
-            found = self._kept.pop(name, None)
-            if found is not None:
-                self._kept[name] = found  # used last
-                self.uses["kept"] += 1
-                return found
-        found = self._read(name)
-        size = sum(map(len, found.values()))
-        with self._lock:
-            self.uses["read"] += 1
-            if name not in self._kept and size <= KEPT_BYTES_AT_MOST:
-                self._kept[name] = found
-                self._kept_bytes += size
-            while self._kept_bytes > KEPT_BYTES_AT_MOST:
-                self._kept_bytes -= sum(map(len, self._kept.pop(next(iter(self._kept))).values()))
+        found = self.kept.get(name)
+        if found is None:
+            found = self._read(name)
+            self.kept.put(name, found, sum(map(len, found.values())))
         return found
 
     def _read(self, name: str) -> dict[int, bytes]:
@@ -165,16 +150,6 @@ class Archive:
                 f"The object {name} of the archive {self.place()} is damaged ({error}): put back "
                 "a copy of it, or restore a backup of the memory."
             ) from error
-
-    def forget(self) -> None:
-        """Keep nothing of what was read: something was purged."""
-        with self._lock:
-            self._kept, self._kept_bytes = {}, 0
-
-    @property
-    def kept(self) -> tuple[int, int]:
-        """How many objects are kept in memory, and their bytes."""
-        return len(self._kept), self._kept_bytes
 
     def size(self) -> int | None:
         """The bytes of all objects; None where nobody can say now."""

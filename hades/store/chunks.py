@@ -8,6 +8,7 @@ changes the chunks of one stretch of valid time, from its own start to the next 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -16,12 +17,15 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
 from hades.errors import Conflict, NotFound
+from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
 from hades.store.records import ChunkDraft, Pending, PlacedChunk, Write
 from hades.store.topics import NEXT, Topics
 
 _DIGEST_BYTES = 16
-_CONTENTS_KEPT = 32
+_AT_ONCE = 32
+"""Contents of states that are read in one statement, and held at once."""
+KEPT_BYTES_AT_MOST = 8 << 20
 """Contents of states kept decoded, so that reading many chunks of one text decodes it once."""
 
 _BEFORE = (
@@ -70,10 +74,8 @@ class Chunks:
     def __init__(self, database: Database, topics: Topics) -> None:
         self._database = database
         self._topics = topics
-        self._kept: dict[int, str] = {}
-        self.content_uses = {"kept": 0, "made": 0}
-        """How often a content was found decoded (kept), or had to be (made)."""
-        database.on_undo.append(self.forget_contents)
+        self.kept = ByteCache[int, str](KEPT_BYTES_AT_MOST)
+        database.on_undo.append(self.kept.clear)
 
     # What still has to be done
 
@@ -312,35 +314,22 @@ class Chunks:
     def _with_contents(
         self, rows: Sequence[Any], column: int, *, lost_ok: bool = False
     ) -> Iterator[tuple[Any, str]]:
-        """Rows, each with the content of the state in a column of it.
-
-        So many contents as are kept decoded are read in one statement, and held at once.
-        """
+        """Rows, each with the content of the state in a column of it."""
         of_state: dict[int, list[Any]] = {}
         for row in rows:
             of_state.setdefault(row[column], []).append(row)
         order = list(of_state)
-        while states := order[:_CONTENTS_KEPT]:
-            del order[:_CONTENTS_KEPT]
-            kept = self._kept  # another thread may put another in its place
-            found = {state: kept[state] for state in states if state in kept}
-            new = [state for state in states if state not in found]
-            self.content_uses["kept"] += len(found)
-            self.content_uses["made"] += len(new)
-            found |= self._topics.contents(new, lost_ok=lost_ok) if new else {}
-            others = [one for one in kept.items() if one[0] not in found]
-            self._kept = dict([*others, *found.items()][-_CONTENTS_KEPT:])
+        while states := order[:_AT_ONCE]:
+            del order[:_AT_ONCE]
+            kept = {state: self.kept.get(state) for state in states}
+            found = {state: text for state, text in kept.items() if text is not None}
+            if new := [state for state in states if state not in found]:
+                read = self._topics.contents(new, lost_ok=lost_ok)
+                for state, text in read.items():
+                    self.kept.put(state, text, sys.getsizeof(text))
+                found |= read
             there = (state for state in states if state in found)
             yield from ((row, found[state]) for state in there for row in of_state[state])
-
-    @property
-    def kept(self) -> list[str]:
-        """The contents that are kept decoded."""
-        return list(self._kept.values())
-
-    def forget_contents(self) -> None:
-        """Let go of decoded contents: something was purged."""
-        self._kept = {}
 
     def headings(self, chunks: Sequence[int]) -> dict[int, str]:
         """The headings of chunks."""

@@ -14,7 +14,7 @@ from hades.domain.times import FOREVER, Clock
 from hades.domain.topics import Change
 from hades.errors import Corrupt, Denied, InvalidInput
 from hades.store import check, dump, owed, purge, spaces
-from hades.store.archive import KEPT_BYTES_AT_MOST, LOST, OWN_FACTS
+from hades.store.archive import LOST, OWN_FACTS
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
 from hades.store.clocks import clock_problems
@@ -111,19 +111,10 @@ class Store:
         """How much there is."""
         return spaces.count(self.database, self.topics, space)
 
-    def cache_uses(self) -> dict[str, dict[str, int]]:
-        """How often a text that is kept unpacked was read again, or had to be unpacked."""
-        return {"texts": self.chunks.content_uses}
-
     def kept_tiers(self) -> list[Tier]:
         """Texts that this process keeps unpacked, and of the archive."""
-        texts, archive = self.chunks.kept, self.topics.archive
-        uses = self.chunks.content_uses.values()
-        held = (*archive.kept, KEPT_BYTES_AT_MOST)
-        return [
-            Tier("texts", "memory", len(texts), sum(map(len, texts)), None, *uses),
-            Tier("archived texts", "memory", *held, *archive.uses.values()),
-        ]
+        archive = self.topics.archive
+        return [self.chunks.kept.tier("texts"), archive.kept.tier("archived texts")]
 
     def tiers(self) -> list[Tier]:
         """The same, then the store itself and its archive."""
@@ -137,8 +128,8 @@ class Store:
 
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
         """Erase a topic or entity with all that was derived from it."""
-        self.chunks.forget_contents()
-        self.topics.archive.forget()
+        self.chunks.kept.clear()
+        self.topics.archive.kept.clear()
         return purge.erase(self.database, self.entities, write, space, name)
 
     def owed(self) -> list[str]:
@@ -212,7 +203,7 @@ class Store:
                 )
             copying.restore(database, given._file("restored"), actor, on_progress)
         self.uses.forget()
-        self.chunks.forget_contents()
+        self.chunks.kept.clear()
 
     def _bring_into(self, copied: SqliteDatabase) -> None:
         """Bring what lies in the archive into a copy of this memory, so that it is whole.

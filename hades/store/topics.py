@@ -52,11 +52,11 @@ class _StateRow(NamedTuple):
     metadata: str | None
     digest: bytes
     body: bytes | None
-    id: int
-    uses: int | None
-    last_used: int | None
-    object: str | None
-    valid_to: int | None
+    id: int = 0
+    uses: int | None = None
+    last_used: int | None = None
+    object: str | None = None
+    valid_to: int | None = None
     planned: int = 0
     head: bytes | None = None
 
@@ -67,10 +67,9 @@ class _StateRow(NamedTuple):
 
 _STATE = (
     ", ".join(f"s.{name}" for name in (*_StateRow._fields[:14], "id"))
-    + ", (SELECT u.count FROM uses u WHERE u.state = s.id)"
-    ", (SELECT u.last_used FROM uses u WHERE u.state = s.id)"
-    ", (SELECT a.object FROM archived a WHERE a.state = s.id)"
+    + ", u.count, u.last_used, a.object"
 )
+_BESIDE = "LEFT JOIN uses u ON u.state = s.id LEFT JOIN archived a ON a.state = s.id"
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
@@ -83,26 +82,27 @@ STATE_THEN = (
 """The state of a topic `t` that holds at a moment."""
 _LATEST = f"""
 SELECT {_STATE}, NULL, t.planned, h.body, t.id, t.versions
-FROM topics t LEFT JOIN states s ON s.id = t.latest LEFT JOIN heads h ON h.topic = t.id
+FROM topics t LEFT JOIN states s ON s.id = t.latest {_BESIDE}
+LEFT JOIN heads h ON h.topic = t.id
 WHERE t.space = ? AND t.name = ?
 """
 _AS_OF = f"""
-SELECT {_STATE}, {NEXT} FROM states s
+SELECT {_STATE}, {NEXT} FROM states s {_BESIDE}
 WHERE s.topic = (SELECT id FROM topics WHERE space = :space AND name = :topic)
   AND s.valid_from <= :valid AND {believed("s", ":known")}
 ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
 """
 _VERSIONS = f"""
-SELECT {_STATE}, {NEXT} FROM states s
+SELECT {_STATE}, {NEXT} FROM states s {_BESIDE}
 WHERE s.topic = :topic AND s.version BETWEEN :first AND :last AND s.recorded_at <= :known
 ORDER BY s.version
 """
 _BY_ID = f"""
-SELECT s.id, t.name, {_STATE}, NULL, 0, h.body FROM states s JOIN topics t ON t.id = s.topic
-LEFT JOIN heads h ON h.topic = t.id AND t.latest = s.id WHERE s.id = ANY(?)
+SELECT t.name, {_STATE}, NULL, 0, h.body FROM states s JOIN topics t ON t.id = s.topic
+{_BESIDE} LEFT JOIN heads h ON h.topic = t.id AND t.latest = s.id WHERE s.id = ANY(?)
 """
 _PARENT = f"""
-SELECT {_STATE}, NULL, 0, h.body FROM states s
+SELECT {_STATE}, NULL, 0, h.body FROM states s {_BESIDE}
 LEFT JOIN topics t ON t.latest = s.id AND t.id = s.topic LEFT JOIN heads h ON h.topic = t.id
 WHERE s.topic = ? AND s.version = ?
 """
@@ -128,18 +128,12 @@ class Topics:
 
     def state(self, space: int, topic: str, as_of: AsOf) -> State:
         """The state of a topic as of a moment; NotFound when there was none."""
-        row = None
-        if as_of.valid is None and as_of.known is None:
-            row, _, _ = self._latest(space, topic)
-            if row is None:
-                raise self._missing(space, topic)
-            if row.planned:
-                row = None
-        if row is None:
+        row = self._latest(space, topic)[0] if as_of.is_now else None
+        if not as_of.is_now or (row is not None and row.planned):
             valid, known = self._database.moment(as_of)
             row = self._row(_AS_OF, space=space, topic=topic, valid=valid, known=known)
-            if row is None:
-                raise self._missing(space, topic)
+        if row is None:
+            raise self._missing(space, topic)
         if row.encoding is None:
             raise NotFound(
                 f"The topic {topic!r} was forgotten on {from_micros(row.valid_from):%Y-%m-%d}; "
@@ -170,7 +164,7 @@ class Topics:
         for row in self._database.rows(
             _VERSIONS, topic=topic_id, first=1, last=FOREVER, known=known
         ):
-            found = _StateRow._make((*row, 0, None))
+            found = _StateRow(*row)
             if found.encoding is None or (found.object is not None and not archived):
                 content = None
             else:
@@ -257,12 +251,12 @@ class Topics:
         With `lost_ok`, what the archive lost is left out, and the log says so.
         """
         found, wanted = {}, set(states)
-        for state, topic, *values in self._database.rows(_BY_ID, sorted(wanted)):
+        for topic, *values in self._database.rows(_BY_ID, sorted(wanted)):
             row = _StateRow(*values)
-            wanted.remove(state)
+            wanted.remove(row.id)
             try:
                 content = b"" if row.encoding is None else self._content(topic, row)
-                found[state] = content.decode()
+                found[row.id] = content.decode()
             except LOST as error:
                 if not lost_ok:
                     raise
@@ -318,8 +312,7 @@ class Topics:
 
     def id(self, space: int, topic: str) -> int:
         """The number of a topic; NotFound when there is none."""
-        found = self._find(space, topic)
-        if found is None:
+        if (found := self._find(space, topic)) is None:
             raise self._missing(space, topic)
         return found
 
@@ -376,13 +369,19 @@ class Topics:
         if latest is not None and latest.version != versions:
             parent = self._row(_PARENT, topic_id, versions)
         encoding, depth, body = self._encode(topic, content, parent)
-        row = _drafted(draft)._replace(
+        row = _StateRow(
             topic=topic_id,
             version=versions + 1,
             valid_from=valid_from,
             recorded_at=write.at,
+            retired_at=None,
             depth=depth,
             encoding=encoding,
+            level=draft.level,
+            confidence=1.0 if draft.confidence is None else draft.confidence,
+            importance=None if draft.importance == DEFAULT_IMPORTANCE else draft.importance,
+            tags=json_or_none(draft.tags),
+            metadata=json_or_none(draft.metadata),
             digest=b"" if content is None else digest_of(topic, versions + 1, content),
             body=body,
         )
@@ -548,9 +547,7 @@ class Topics:
 
     def _content(self, topic: str, row: _StateRow) -> bytes:
         """The content of a state's row: from the head, or rebuilt from a whole copy on."""
-        if row.head is not None:
-            return self._checked(topic, row._replace(encoding=WHOLE, body=row.head), None)
-        if not row.is_delta:
+        if row.head is not None or not row.is_delta:
             return self._checked(topic, row, None)
         content: bytes | None = None
         chain = self._database.rows(
@@ -563,8 +560,12 @@ class Topics:
         return self._checked(topic, row, content)
 
     def _checked(self, topic: str, row: _StateRow, old: bytes | None) -> bytes:
-        body = row.body if row.object is None else self.archive.content(row.object, row.version)
-        content = unpacked(topic, row.version, row.encoding, body, old)
+        encoding, body = row.encoding, row.body
+        if row.head is not None:
+            encoding, body = WHOLE, row.head
+        elif row.object is not None:
+            body = self.archive.content(row.object, row.version)
+        content = unpacked(topic, row.version, encoding, body, old)
         if digest_of(topic, row.version, content) != row.digest:
             raise Corrupt(
                 f"The content of {topic}@{row.version} does not match its hash: run "
@@ -605,25 +606,6 @@ def _says_nothing_new(current: State, draft: Draft) -> bool:
         and draft.importance in (None, current.importance)
         and (draft.confidence is None or draft.confidence == current.confidence)
         and draft.level == current.level
-    )
-
-
-def _drafted(draft: Draft) -> _StateRow:
-    """What a draft says itself; where it stands and how it is stored is still open."""
-    return _StateRow(
-        *(0, 0, 0, 0, None, 0, None),
-        level=draft.level,
-        confidence=1.0 if draft.confidence is None else draft.confidence,
-        importance=None if draft.importance == DEFAULT_IMPORTANCE else draft.importance,
-        tags=json_or_none(draft.tags),
-        metadata=json_or_none(draft.metadata),
-        digest=b"",
-        body=None,
-        id=0,
-        uses=None,
-        last_used=None,
-        object=None,
-        valid_to=None,
     )
 
 

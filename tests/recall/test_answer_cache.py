@@ -68,7 +68,7 @@ def test_a_write_makes_every_answer_new(billing: hades.Memory) -> None:
     assert "Noor" in billing.recall(QUESTION).context
     billing.purge("billing")
     assert "Noor" not in billing.recall(QUESTION).context
-    assert b"Noor" not in b"".join(billing._engine.answers._kept.values())
+    assert b"Noor" not in b"".join(text for _, text in billing._engine.answers.kept.items())
 
 
 def test_time_ends_an_answer(billing: hades.Memory, clock: HeldClock) -> None:
@@ -97,10 +97,10 @@ def test_the_bound_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             memory.remember(f"note/{number}", "Words that are found. " * 60)
         for number in range(40):
             memory.recall(f"Which words are found {number}?", mode="brainstorming", budget=20_000)
-            answers = memory._engine.answers
-            assert answers.bytes == sum(map(len, answers._kept.values()))
+            answers = memory._engine.answers.kept
+            assert answers.bytes == sum(len(text) for _, text in answers.items())
             assert answers.bytes <= 1 << 20
-        assert 0 < len(answers) < 40
+        assert 0 < len(answers.items()) < 40
 
 
 def test_none_are_kept_where_the_setting_says_so(
@@ -139,7 +139,7 @@ def test_with_and_without_are_the_same(steps: list[tuple[str, str, str]]) -> Non
     ):
         for memory in (kept, plain):
             memory.remember("a", "The colour of a is black.")
-        plain._engine.answers.bound = 0
+        plain._engine.answers.kept.bound = 0
         for what, topic, colour in steps:
             clock.tick(3600)
             if what == "wait":
@@ -215,7 +215,7 @@ def test_what_comes_from_redis_is_not_believed(shared: Any, path: Path, clock: H
         good = shared.get(key)
         for bad in (b"", b"x" * 10, good[:-1] + b"!", b"\0" * 32 + good[32:], b"y" * 5_000_000):
             shared.set(key, bad)
-            memory._engine.answers.forget()
+            memory._engine.answers.kept.clear()
             assert "Mira" in memory.recall(QUESTION).context
         assert _uses(memory)["shared"] == 0
 

@@ -155,7 +155,7 @@ def test_cache_uses_are_those_of_the_engine(memory: hades.Memory) -> None:
     assert value(metrics, "hades_cache_uses_total", cache="graph", outcome="made") == 1
     assert value(metrics, "hades_cache_uses_total", cache="graph", outcome="kept") == 2
     assert value(metrics, "hades_cache_uses_total", cache="texts", outcome="kept") > 0
-    assert value(metrics, "hades_tier_lookups_total", tier="answers", outcome="hit") == 1
+    assert value(metrics, "hades_cache_uses_total", cache="answers", outcome="kept") == 1
     assert value(metrics, "hades_tier_items", tier="answers") == 3
     assert 0 < value(metrics, "hades_tier_bytes", tier="answers") < 2**20
     assert value(metrics, "hades_tier_bound_bytes", tier="answers") == 16 * 2**20

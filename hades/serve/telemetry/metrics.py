@@ -264,13 +264,6 @@ class MemoryMetrics(Collector):
         yield _gauges("hades_tier_bound_bytes", "Bytes a tier may hold.", "tier", bounds)
         items = {one.name: one.items for one in tiers if one.items is not None}
         yield _gauges("hades_tier_items", "What a tier holds.", "tier", items)
-        looked = CounterMetricFamily(
-            "hades_tier_lookups", "Look-ups in a tier, by outcome.", labels=["tier", "outcome"]
-        )
-        for one in tiers:
-            looked.add_metric([one.name, "hit"], one.hits)
-            looked.add_metric([one.name, "miss"], one.misses)
-        yield looked
 
     def _caches(self) -> Metric:
         uses = CounterMetricFamily(
