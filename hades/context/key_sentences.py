@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hades.context.tokens import TokenFamily
 
 DECISION = re.compile(
-    r"\b(?:deci(?:ded?|sion)|agreed|approved|rejected|chose|chosen|signed|cancell?ed|postponed"
-    r"|adopted)\b",
+    r"(?<!nothing )(?<!not )\b(?:deci(?:ded?|sion)|agreed|approved|rejected|chose|chosen|signed"
+    r"|cancell?ed|postponed|adopted)\b",
     re.IGNORECASE,
 )
 NOTABLE = re.compile(
