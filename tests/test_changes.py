@@ -57,6 +57,12 @@ def test_two_things_and_plans_are_not_put_up_for_review(memory: hades.Memory) ->
     assert memory.proposals("all") == []
 
 
+def test_a_note_of_an_earlier_time_supersedes_nothing_later(memory: hades.Memory) -> None:
+    memory.remember("shop/rent", "The rent of the shop is 1,520 euros.", valid_from="2023-07-07")
+    memory.remember("old/lease", "The rent of the shop is 1,450 euros.", valid_from="2022-01-22")
+    assert memory.proposals("all") == []
+
+
 def test_a_document_is_compared_with_nothing(memory: hades.Memory) -> None:
     memory.remember("office/rent", "The rent of the Ulm office is 900 euros.")
     memory.remember("lease", "The rent of the Ulm office is 950 euros.", kind="document")

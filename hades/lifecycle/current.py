@@ -28,6 +28,7 @@ class CurrentNote(NamedTuple):
 
     topic: str
     version: int
+    valid_from: int
     sentences: Sequence[str]
 
     @property

@@ -20,7 +20,7 @@ from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.settled import settled
-from hades.domain.times import NOW, from_micros, iso
+from hades.domain.times import NOW, from_micros, iso, to_micros
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.lifecycle import facts
@@ -169,7 +169,9 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
 def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_Finding]:
     """The other notes of which a sentence is said otherwise, each once."""
     own = sentences_of(state.content)
-    for note in similar:
+    # What is told of an earlier time supersedes nothing that was told of a later one.
+    since = to_micros(state.valid_from)
+    for note in (one for one in similar if one.valid_from <= since):
         pairs = product(own, note.sentences) if note.topic != state.topic else ()
         for new, old in pairs:
             found = compare(new, old, state.topic, note.topic)

@@ -267,8 +267,8 @@ class Topics:
 
     def current_notes(
         self, space: int, chunks: Sequence[int], since: int, recent: int
-    ) -> dict[int, tuple[str, int]]:
-        """By state the topic and version of notes as they are now: those with one of these
+    ) -> dict[int, tuple[str, int, int]]:
+        """By state the topic, version and time of notes as they are now: those with one of these
         chunks, and those among the `recent` last states that came after a change."""
         found = self._database.rows(
             "SELECT state FROM placements WHERE chunk = ANY(?1) UNION SELECT id FROM "
@@ -276,12 +276,13 @@ class Topics:
             *(chunks, recent, since),
         )
         rows = self._database.rows(
-            "SELECT s.id, t.name, s.version FROM states s JOIN topics t ON t.id = s.topic "
+            "SELECT s.id, t.name, s.version, s.valid_from "
+            "FROM states s JOIN topics t ON t.id = s.topic "
             "WHERE s.id = ANY(?1) AND t.latest = s.id AND +t.space = ?2 AND t.kind = 'note' "
             "AND t.planned = 0 AND s.level = 0 AND s.encoding IS NOT NULL ORDER BY s.id",
             *([state for (state,) in found], space),
         )
-        return {state: (topic, version) for state, topic, version in rows}
+        return {state: (topic, version, valid_from) for state, topic, version, valid_from in rows}
 
     def written(self, space: int, changes: Iterable[int]) -> dict[int, tuple[str, int]]:
         """By change that wrote a state of its subject: the topic and the version."""
