@@ -91,6 +91,13 @@ def test_a_new_value_ends_the_old_one_and_both_can_be_asked_for(path: Path) -> N
         assert memory.edges(relation="works_at") == []
 
 
+def test_who_moved_no_longer_lives_where_they_did(memory: hades.Memory) -> None:
+    memory.remember("a", "Helena lives in Cork.", valid_from="2023-01-10")
+    memory.remember("b", "Helena moved to Dublin.", valid_from="2023-08-01")
+    memory.extract()
+    assert [str(edge) for edge in memory.edges("Helena")] == ["Helena --[moved_to]--> Dublin"]
+
+
 def test_what_is_not_sure_enough_waits_and_is_proposed_once(noted: hades.Memory) -> None:
     assert noted.extract("people/ben", threshold=0.99).outcomes == {"proposed": 1}
     (waiting,) = noted.proposals()

@@ -27,6 +27,8 @@ SENTENCE_CHARACTERS_AT_MOST = 600
 
 ENDS = {"left": ("works_at", "studies_at", "joined", "member_of", "lives_in")}
 """Relations to the same object that a fact ends."""
+ENDS_ELSEWHERE = {"moved_to": ("lives_in", "based_in", "moved_to")}
+"""Relations to other objects that a fact ends."""
 CONFIDENCE, INSIDE, COMMON_NOUNS = 0.96, -0.02, -0.03
 """How sure one is of a sentence that begins with a name; less where another clause stands before
 it, and where common nouns are the subject. A judgement: all are above 0.9, as was measured."""

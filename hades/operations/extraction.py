@@ -181,7 +181,7 @@ class _Run:
 
     def _store(self, fact: ExtractedFact) -> str:
         """Apply or propose a fact; the word for what was done."""
-        from hades.domain.prose_facts import ENDS
+        from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE
 
         memory = self.memory
         same = self._edges(fact, fact.relation)
@@ -209,10 +209,15 @@ class _Run:
             memory.propose(*ends, confidence=fact.confidence, threshold=1.0, **named)
             return "proposed"
         memory.relate(*ends, **named)
-        for relation in ENDS.get(fact.relation, ()):
-            for edge in self._edges(fact, relation):
-                if edge.valid_to is None and edge.valid_from < fact.valid_from:
-                    memory.unrelate(edge.id, at=fact.valid_from)
+        over = [
+            one for relation in ENDS.get(fact.relation, ()) for one in self._edges(fact, relation)
+        ]
+        for relation in ENDS_ELSEWHERE.get(fact.relation, ()):
+            held = memory.edges(fact.subject, relation=relation, direction="out")
+            over += [one for one in held if name_key(one.target.name) != name_key(fact.object)]
+        for edge in over:
+            if edge.valid_to is None and edge.valid_from < fact.valid_from:
+                memory.unrelate(edge.id, at=fact.valid_from)
         return "applied"
 
     def _edges(self, fact: ExtractedFact, relation: str) -> list[Edge]:
