@@ -205,9 +205,12 @@ def answer(console: Console, found: Answer) -> None:
     if found.sentences or found.recall.time:
         console.print()
     _time(console, found.recall)
+    missing = {Reason.ARCHIVE_LOST}
+    if found.recall.level:
+        missing.add(Reason.NO_HIERARCHY)  # of some days
     if found.recall.intent is Intent.RELATION:
-        cut = [one for one in found.recall.reasons if one.reason is Reason.BUDGET_EXHAUSTED]
-        _reasons(console, cut)
+        missing.add(Reason.BUDGET_EXHAUSTED)
+    _reasons(console, [one for one in found.recall.reasons if one.reason in missing])
     for label in sorted({label for one in found.sentences for label in one.labels}, key=_place_of):
         console.print(f"[dim]{escape(label)} {_source(label, found.recall)}[/]")
     if found.fallback:
