@@ -9,12 +9,11 @@ from itertools import combinations, product
 from hades.domain.contradiction import Said, compare
 from hades.domain.graph import Edge
 from hades.domain.promotion import Disagreement, Side
+from hades.domain.prose_facts import EXCLUSIVE
 from hades.domain.statement import statement
 
-EXCLUSIVE = frozenset(
-    """works_at lives_in located_in runs_on reports_to owned_by assigned_to status has_status led_by
-    based_in due_on version replaced_by married_to""".split()  # noqa: SIM905
-)
+ONE_AT_A_TIME = EXCLUSIVE | {"assigned_to", "due_on", "has_status", "status", "version"}
+ONE_AT_A_TIME |= {"located_in", "runs_on"}
 """Relations that have one target at a time, by their names alone."""
 
 
@@ -30,7 +29,7 @@ def edge_disagreements(edges: Iterable[Edge], ended: Iterable[Edge]) -> Iterator
     followed = {key for later, key in places if later in by_subject.get(key, ())}
     for key, own in by_subject.items():
         for one, other in combinations(own.values(), 2):
-            if (key[1] in EXCLUSIVE or key in followed) and one.target != other.target:
+            if (key[1] in ONE_AT_A_TIME or key in followed) and one.target != other.target:
                 yield Disagreement((_told(one), _told(other)))
 
 
