@@ -76,6 +76,8 @@ def archive(
     if dry_run:
         counted = [length for versions in found.values() for length in versions.values()]
         return {**done, "states": len(counted), "bytes": sum(counted)}
+    if to is not None:
+        memory._finish_owed()  # what is to be removed where the archive was
     if to is not None or found:
         with memory._write("archive") as write:
             write.logged = False

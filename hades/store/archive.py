@@ -42,6 +42,7 @@ _PRESET = 3
 _NAME = re.compile(r"[0-9a-f]{16}/[0-9]+/[0-9]+-[0-9]+-([0-9a-f]{32})\.xz")
 _FOLDER = re.compile(r"[0-9a-f]{16}/[0-9]+/")
 """Nothing else is ever read or removed, whatever a file from elsewhere says."""
+_MARK = b"An archive of HADES. What lies beside this file is needed by a memory.\n"
 _FIND = "put it back where it was, or say where it is now: `hades archive --to PLACE`"
 
 
@@ -96,6 +97,11 @@ class Archive:
             database.set_meta(_PLACE, place)
         if database.meta(_ID) is None:
             database.set_meta(_ID, secrets.token_hex(8))
+        self._objects().put(self._marker(), _MARK)
+
+    def _marker(self) -> str:
+        """An object that is there as long as the archive can be reached where it should be."""
+        return f"{self._database.meta(_ID)}/archive"
 
     def _beside(self) -> str | None:
         """Beside a memory that is a file, a folder; it moves along with it."""
@@ -241,7 +247,10 @@ class Archive:
             return True
         with database.transaction():  # nobody moves anything meanwhile
             if not database.row("SELECT 1 FROM archived WHERE object LIKE ? LIMIT 1", f"{start}%"):
-                self._objects().remove(start)
+                objects = self._objects()
+                if objects.get(self._marker()) is None:  # not mounted, or moved
+                    raise LostObject(f"The archive is not in {objects.place}: {_FIND}.")
+                objects.remove(start)
         return True
 
 

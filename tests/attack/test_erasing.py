@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -76,7 +75,9 @@ def test_a_purge_reaches_everything_made_of_a_topic(
         assert SECRET not in str(focus.recall("Where does Maya work?"))
 
 
-def test_a_lost_archive_puts_off_no_purge(told: hades.Memory, path: Path, clock: HeldClock) -> None:
+def test_what_an_archive_that_is_away_holds_is_erased_when_it_is_back(
+    told: hades.Memory, path: Path, clock: HeldClock
+) -> None:
     with told as memory:
         clock.set("2024-05-01")
         memory.consolidate(**FEW)
@@ -85,7 +86,14 @@ def test_a_lost_archive_puts_off_no_purge(told: hades.Memory, path: Path, clock:
         clock.set("2024-09-01")
         memory.index()
         memory.archive(older_than="30d", keep_versions=1)
-        shutil.rmtree(path.with_name(f"{path.name}.archive"))
-        assert memory.purge("person")["wiped"] == 1
-        assert _files_with(path.parent, SECRET) == []
+        archive, away = path.with_name(f"{path.name}.archive"), path.with_name("away")
+        names = [one.name for one in archive.rglob("*.xz")]
+        archive.rename(away)
+        assert memory.purge("person")["wiped"] == 0
+        assert _files_with(path.parent, SECRET) == []  # it is compressed there
+        assert any("erased text may still be there" in one.what for one in memory.check())
+        away.rename(archive)
+        memory.repair()
+        assert memory.check() == []
+        assert {one.name for one in archive.rglob("*.xz")} < set(names)
         assert "Soup number 13" in memory.get("lunch", 14).content

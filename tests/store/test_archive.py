@@ -90,7 +90,7 @@ def test_all_comes_home(grown: hades.Memory, path: Path) -> None:
     assert grown.archive(restore=True) == {"states": 94, "objects": 3}
     assert _all(grown) == before
     assert grown.get("plan", version=3).tier == "store"
-    assert not [one for one in path.with_name("notes.hades.archive").rglob("*") if one.is_file()]
+    assert not [one for one in path.with_name("notes.hades.archive").rglob("*.xz") if one.is_file()]
     assert grown.check() == []
     stored = grown.stats()["stored_bytes"]
     assert stored < sum(len(one[1]) for states in before.values() for one in states) / 5
