@@ -2,8 +2,8 @@
 
 Five sections in this order: core blocks, what was paged out (in short), the working set, evidence
 with the best at both ends, and the conversation. Above 90 % the window is compacted: what has the
-lowest priority and is least reliable goes first, the oldest of equals; core blocks and the last
-turns never go. What goes is first written into the memory as a conversation, unless it came from
+lowest priority and is least reliable goes first, the oldest of equals; what has high priority only
+where it does not fit. Core blocks and the last turns never go. What goes is first written into the memory as a conversation, unless it came from
 there, and the window keeps a short summary of it. So nothing that went is lost.
 """
 
@@ -155,13 +155,16 @@ class ContextWindow:
         self._admit(self._blocks, [self._sized(turn)])
 
     def recall(self, question: str, *, budget: int | None = None) -> Recall:
-        """Ask the memory and put what it finds into the evidence; what was there counts less."""
+        """Ask the memory and put what it finds into the evidence, with high priority.
+
+        Evidence of an earlier question has low priority from now on.
+        """
         found = self._memory.recall(question, budget=budget or max(50, self.limit // 4))
         told = [(one.edge.cite, one.text, one.belief.mean) for one in found.facts]
         told += [(one.id, one.chunk.text, one.belief.mean) for one in found.passages]
         cited = {cite for cite, _, _ in told}
         evidence = [
-            self._sized(WindowBlock("recall", cite, text, 0, reliability=sure, source=cite))
+            self._sized(WindowBlock("recall", cite, text, 0, "high", sure, cite))
             for cite, text, sure in reversed(told)  # of equals the best is the last to go
             if not cite.startswith(CORE_PREFIX)
         ]
@@ -231,7 +234,7 @@ class ContextWindow:
         room = self._summary_tokens
         summary = [one for one in blocks if one.section == "archive"]
         kept = [one for one in blocks if one.section != "archive"]
-        goes = self._chosen(kept, new, int(self.limit * COMPACT_TO) - room)
+        goes = self._chosen(kept, new)
         kept = _without(kept, goes)
         events = [
             WindowEvent(
@@ -261,20 +264,20 @@ class ContextWindow:
         return kept, [*events, WindowEvent("compact", "the window", freed, why, page)]
 
     def _chosen(
-        self, blocks: Sequence[WindowBlock], new: Sequence[WindowBlock], target: int
+        self, blocks: Sequence[WindowBlock], new: Sequence[WindowBlock]
     ) -> list[WindowBlock]:
-        """What goes so that the rest has `target` tokens, as far as it may go."""
+        """What goes so that the rest leaves room for a summary, as far as it may go."""
         turns = [one for one in blocks if one.section == "conversation"]
         stays = {id(one) for one in (*new, *turns[-self._kept_turns :])}
         may_go = [one for one in blocks if one.section != "core" and id(one) not in stays]
         may_go.sort(key=lambda one: (PRIORITIES.index(one.priority), one.reliability))
         goes: list[WindowBlock] = []
-        rest = list(blocks)
         for one in may_go:
-            if self._total(rest) <= target:
+            share = COMPACT_ABOVE if one.priority == "high" else COMPACT_TO
+            target = int(self.limit * share) - self._summary_tokens
+            if self._total(_without(blocks, goes)) <= target:
                 break
             goes.append(one)
-            rest = _without(rest, [one])
         return goes
 
     def _shortened(

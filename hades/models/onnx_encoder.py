@@ -111,10 +111,30 @@ class FolderEncoder:
         return vectors
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, without the marks the model puts around it."""
+        """How many tokens each text has, without the marks the model puts around it.
+
+        What the vocabulary does not know, an emoji or a word of over 100 letters, is one token
+        for this model but many for another: it counts a token for each byte.
+        """
         readable = [_readable(text) for text in texts]
         found = self._tokenizer.encode_batch_fast(readable, add_special_tokens=False)
-        return [len(encoding) for encoding in found]
+        return [
+            self._count_bytes(text) if self._unknown in encoding.ids else len(encoding)
+            for text, encoding in zip(readable, found, strict=True)
+        ]
+
+    def _count_bytes(self, text: str) -> int:
+        """How many tokens a text has whose unknown words count by their bytes."""
+        whole = self._tokenizer.encode(text, add_special_tokens=False)
+        tokens = zip(whole.ids, whole.offsets, strict=True)
+        return sum(
+            len(text[start:end].encode()) if one == self._unknown else 1
+            for one, (start, end) in tokens
+        )
+
+    @cached_property
+    def _unknown(self) -> int | None:
+        return self._tokenizer.token_to_id("[UNK]")
 
     def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         found = self._tokenizer.encode_batch_fast([_readable(text) for text in texts])

@@ -68,7 +68,7 @@ def retrieve_within_budget(
     topics; `reserve` stays free for reasoning. What a section leaves goes to the next. `tokens`
     is a family (minilm, cl100k, o200k, claude, llama3, qwen) or a model's name.
     """
-    from hades.operations.budget import gather_within_budget
+    from hades.operations.retrieve_within_budget import gather_within_budget
 
     clean_number(max_tokens, "budget", least=CONTEXT_TOKENS_AT_LEAST)
     family = token_family(tokens, files=False)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hades
 from hades.context.pack import indented
-from hades.context.tokens import _LONG_RUN, count, token_family
+from hades.context.tokens import _LONG_RUN, count, cut, token_family
 from hades.models.encoder import MINILM_FOLDER, count_tokens
 
 
@@ -22,6 +22,13 @@ def test_counting_by_words_is_counting_the_whole(texts: list[str]) -> None:
 @given(st.text(alphabet="aZ0.-'\t\n\r \x0b\x0c\x1c\x85\xa0\u2028\u3000é中[]CLSMASK", max_size=80))
 def test_no_kind_of_space_makes_the_count_another(text: str) -> None:
     assert count([text]) == count_tokens([text])
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "😀" * 40, "สวัสดีครับ", f"see {'x' * 101}, please"])
+def test_what_the_vocabulary_does_not_know_counts_by_its_bytes(text: str) -> None:
+    longest = max(text.split(), key=len).rstrip(",")
+    assert count([text])[0] >= len(longest.encode())
+    assert count([cut(text, 20)])[0] <= 20
 
 
 OWN = f"file:{MINILM_FOLDER / 'tokenizer.json'}"
@@ -48,7 +55,7 @@ def test_models_are_counted_as_their_families_count() -> None:
 def test_a_family_without_its_own_tokenizer_never_counts_less() -> None:
     text = "On 2024-03-01 at 12:30 the café closed."
     counts = {name: token_family(name).count([text])[0] for name in FAMILIES}
-    assert counts["claude"] == 2 * counts["o200k"]
+    assert counts["claude"] == 2 * counts["cl100k"]
     digits = sum(map(str.isdigit, text))
     assert counts["qwen"] == counts["llama3"] + digits
     assert counts["llama3"] >= counts["cl100k"]

@@ -75,6 +75,22 @@ def test_priority_then_reliability_decides_what_goes(memory: hades.Memory) -> No
     assert "kept" in {one.name for one in window.blocks}
 
 
+def test_evidence_of_the_present_question_stays_until_the_next(memory: hades.Memory) -> None:
+    memory.remember("pumps/price", "A pump costs 40 euros.")
+    memory.remember("tide", "The tide turns at noon.")
+    window = filled(memory)
+    window.put("task", "Find out what a pump costs.", priority="high", reliability=0)
+    window.recall("What does a pump cost?", budget=60)
+    for _ in range(6):
+        window.say("user", "Say that once more, please, as slowly as you can.")
+    assert "A pump costs 40 euros." in window.render()
+    assert "[task]" in window.render()
+    window.put("rumour", "A pump is free.", section="recall", priority="high")
+    window.recall("When does the tide turn?", budget=60)
+    shown = {one.name: one.priority for one in window.blocks if one.section == "recall"}
+    assert (shown["tide@1#0"], shown["rumour"]) == ("high", "low")
+
+
 def test_core_blocks_are_pinned_and_evidence_has_its_best_at_both_ends(
     memory: hades.Memory,
 ) -> None:

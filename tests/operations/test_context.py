@@ -37,7 +37,7 @@ def test_each_section_has_its_share(story: hades.Memory) -> None:
     latest = {one.cite: one.text for one in sections["latest"].items}
     assert "bugs/bug_y@2" in latest
     assert "data layer was refactored" in latest["bugs/bug_y@2"]
-    assert {one.why for one in sections["details"].items} >= {"recent"}
+    assert {one.why for one in sections["details"].items} >= {"passage", "related"}
     assert sections["summaries"].items == ()
     assert Reason.NO_HIERARCHY in {one.reason for one in found.reasons}
     assert all(one.used <= one.allowed for one in found.sections)
@@ -45,6 +45,13 @@ def test_each_section_has_its_share(story: hades.Memory) -> None:
     assert found.tokens == token_family().count([found.text])[0] <= 1_800
     assert "Latest states:\n\n[1] " in found.text
     assert "] bugs/bug_y@1, 2024-01-10 to 2024-02-20 (" in found.text
+
+
+def test_nothing_is_shown_twice(memory: hades.Memory) -> None:
+    for price in (420, 440, 460):
+        memory.remember("prices/rye_loaf", f"A rye loaf costs {price} cents.")
+    found = memory.retrieve_within_budget("What does a rye loaf cost?")
+    assert [found.text.count(f"{price} cents") for price in (420, 440, 460)] == [1, 1, 1]
 
 
 def test_a_question_of_status_wants_no_summaries(story: hades.Memory) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from hades.context.pack import PART_TOKENS_AT_LEAST, indented, shown_cite
+from hades.context.pack import PART_TOKENS_AT_LEAST, indented, read_cite, shown_cite
 from hades.context.tokens import TokenFamily
 from hades.domain.answer import Intent, Note, Passage, Recall, unlabelled
 from hades.domain.context import BudgetedContext, ContextItem, ContextSection
@@ -59,10 +59,10 @@ def gather_within_budget(
     found = view.recall(question, budget=budget, on_progress=on_progress)
     level = LEVELS.get(found.intent, OTHER_LEVEL)
     allowed = {name: int(max_tokens * shares[name]) for name in TITLES}
-    packing, seen = _Sections(family, max_tokens - reserve, question), set[str]()
-    packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"], seen))
+    packing = _Sections(family, max_tokens - reserve, question)
+    packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"]))
     packing.fill("summaries", allowed, _summaries(view, found, level, packing.notes))
-    packing.fill("details", allowed, _details(view, found, seen, budget))
+    packing.fill("details", allowed, _details(view, found, budget))
     text = "".join(packing.parts)
     return BudgetedContext(
         question=question,
@@ -100,21 +100,17 @@ def _topics(found: Recall) -> list[str]:
     return [topic for topic in topics if not topic.startswith(PREFIX)]
 
 
-def _latest(
-    view: View, found: Recall, family: TokenFamily, allowed: int, seen: set[str]
-) -> Iterator[Draft]:
+def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Iterator[Draft]:
     """The current states of the topics found; of one that would fill half, the passages found."""
     for topic in _topics(found):
         with suppress(NotFound):  # it held at the time asked about, and is gone
             state = view.get(topic)
             few = len(state.content) <= CONTENT_CHARACTERS_AT_MOST
             if few and family.count([state.content])[0] <= allowed // 2:
-                seen.add(state.id)
                 yield state.id, "latest", _held(state), state.content
                 continue
             for one in found.passages:
                 if (one.chunk.topic, one.chunk.version) == (topic, state.version):
-                    seen.add(one.id)
                     yield one.id, "latest", _held(state), one.chunk.text
 
 
@@ -136,7 +132,7 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
     notes.append(Note(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated"))
 
 
-def _details(view: View, found: Recall, seen: set[str], budget: int) -> Iterator[Draft]:
+def _details(view: View, found: Recall, budget: int) -> Iterator[Draft]:
     """Facts, paths, other passages, then what is around the best topics."""
     for fact in found.facts:
         yield fact.edge.cite, "fact", "", unlabelled(fact.text)
@@ -144,15 +140,12 @@ def _details(view: View, found: Recall, seen: set[str], budget: int) -> Iterator
         yield path.start.name, "path", "", unlabelled(path.told())
     topics = _topics(found)
     for one in found.passages:
-        state = f"{one.chunk.topic}@{one.chunk.version}"
-        if one.chunk.topic in topics and not {one.id, state} & seen:
-            seen.add(one.id)
+        if one.chunk.topic in topics:
             yield one.id, "passage", _held(one), one.chunk.text
     for topic in topics[:TOPICS_EXPLORED]:
         with suppress(NotFound):
             for item in view.working_memory(topic, budget=budget).items:
-                if item.state.id not in seen and item.why != "latest":
-                    seen.add(item.state.id)
+                if item.why != "latest":
                     yield item.state.id, item.why, _held(item.state), item.text
 
 
@@ -171,6 +164,7 @@ class _Sections:
         self.parts = [f"{asked}\n\n"]
         self._room = room - family.count(self.parts)[0]
         self._spare = self._numbers = 0
+        self._shown: dict[tuple[str, int | None], str] = {}
         self.sections: list[ContextSection] = []
         self.notes: list[Note] = []
 
@@ -181,6 +175,9 @@ class _Sections:
         title_tokens = self._family.count([title])[0]
         room, items, left_out = allowed - title_tokens, list[ContextItem](), 0
         for draft in drafts:
+            state = read_cite(draft[0])[:2]
+            if draft[3].strip() in self._shown.get(state, ""):
+                continue  # a passage of a state that is shown, or the state of a passage
             if room < PART_TOKENS_AT_LEAST:
                 self.notes.append(Note(Reason.BUDGET_EXHAUSTED, name, f"from {draft[0]} on"))
                 break
@@ -192,6 +189,7 @@ class _Sections:
             self.parts += [] if items else [title]
             self.parts.append(_shown_item(self._numbers, item))
             items.append(item)
+            self._shown[state] = f"{self._shown.get(state, '')}\n\n{item.text}"
             room -= item.tokens
         if left_out:
             self.notes.append(Note(Reason.EVICTED, name, f"{left_out} did not fit"))
