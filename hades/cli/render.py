@@ -199,7 +199,8 @@ core = _listed(
     "block=name",
     ("tokens", lambda one: f"{one.tokens} of {one.limit}"),
     ("pinned", lambda one: "yes" if one.pinned else "no"),
-    *("description", "text"),
+    "description",
+    ("text", lambda one: " / ".join(one.text.splitlines())),
 )
 tiers = _listed(
     "",

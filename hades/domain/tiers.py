@@ -12,7 +12,7 @@ class Tier:
     name: str
     """`answers`, `shared answers`, `graphs`, `texts`, `archived texts`, `store` or `archive`."""
     where: str
-    """`memory`, `redis`, `store` or the archive's place."""
+    """`memory`, `redis`, `store`, the archive's place, or why there is none."""
     items: int | None = None
     bytes: int | None = None
     """How much lies there; None: that is not known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.rules import clean_name, clean_number
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 
 _AGE = re.compile(r" *([0-9]+) *([dwmy]) *")
 _UNITS = {"d": "days", "w": "weeks", "m": "months", "y": "years"}
+NOT_THERE = {
+    "answers": "nothing asked yet",
+    "shared answers": "no redis_url, or nothing asked yet",
+    "graphs": "nothing asked yet",
+    "texts": "",
+    "store": "",
+    "archived texts": "",
+    "archive": "nothing archived",
+}
+"""The tiers in their order, and why one is not there."""
 
 
 @operation("POST", "/archive", role=Role.ADMIN, command="archive", whole_memory=True, long=True)
@@ -56,9 +67,10 @@ def archive(
     """Move the texts of old versions out of the store, compressed; how many states and bytes.
 
     They come back by themselves whenever somebody reads them. What is latest or current never
-    goes, nor what is still to be indexed (`not_indexed`: run `hades index`). It can be stopped
-    at any moment and called again. The place is `to` or the setting `archive`, else a folder
-    beside the file; the memory remembers it. `restore` brings all home, of topics like `glob`.
+    goes, nor what is still to be indexed (`not_indexed`: run `hades index`). `in_archive` counts
+    all states that lie there now. It can be stopped at any moment and called again. The place is
+    `to` or the setting `archive`, else a folder beside the file; the memory remembers it.
+    `restore` brings all home, of topics like `glob`.
     """
     clean_number(keep_versions, "keep_versions", least=1)
     if glob is not None:
@@ -68,9 +80,8 @@ def archive(
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
     if restore:
         return _bring_home(memory, glob, dry_run, on_progress)
-    before = to_micros(parse_time(_ago(older_than), memory._store.now()))
-    topics, space = memory._store.topics, memory._space_id
-    found = topics.to_archive(space, glob, before, keep_versions)
+    topics = memory._store.topics
+    found = topics.to_archive(memory._space_id, glob, _before(memory, older_than), keep_versions)
     done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0}
     done["not_indexed"] = memory.pending
     if dry_run:
@@ -85,18 +96,8 @@ def archive(
     for number, (topic, versions) in enumerate(found.items()):
         if on_progress is not None:
             on_progress("archiving topics", number, len(found))
-        for run in topics.runs(space, topic, versions):
-            with memory._store.transaction():
-                name, data = topics.archive.note(run)
-            with memory._write("archive") as write:
-                write.subject = run.topic << 3
-                write.cancelled = not topics.archive.move(topics, run, name, data)
-            if not write.cancelled:
-                done["states"] += len(run.contents)
-                done["bytes"] += sum(versions[one] for one in run.contents)
-                done["objects"] += 1
-                done["archived_bytes"] += len(data)
-    return _finished(memory, done)
+        _move(memory, topic, versions, done)
+    return {**_finished(memory, done), "in_archive": topics.archive.states()}
 
 
 @operation("GET", "/tiers", command="tiers", whole_memory=True)
@@ -104,10 +105,30 @@ def tiers(view: View) -> list[Tier]:
     """Where answers and texts lie, from this process's memory to the archive.
 
     Of each tier its size, its bound, and how often it had what was looked for. Nothing is
-    loaded for it: a process that was asked nothing yet has nothing in memory.
+    loaded for it: of a tier that holds nothing yet, `where` says why.
     """
-    engines = list(view._engines.values())
-    return [*(tier for engine in engines for tier in engine.tiers()), *view._store.tiers()]
+    found = [tier for engine in view._engines.values() for tier in engine.tiers()]
+    found += view._store.tiers()
+    there = {one.name for one in found}
+    found += [Tier(name, why) for name, why in NOT_THERE.items() if name not in there]
+    order = list(NOT_THERE)
+    return sorted(found, key=lambda one: order.index(one.name))
+
+
+def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[str, int]) -> None:
+    """Move versions of a topic, given with their length, into objects; counted in `done`."""
+    topics = memory._store.topics
+    for run in topics.runs(memory._space_id, topic, versions):
+        with memory._store.transaction():
+            name, data = topics.archive.note(run)
+        with memory._write("archive") as write:
+            write.subject = run.topic << 3
+            write.cancelled = not topics.archive.move(topics, run, name, data)
+        if not write.cancelled:
+            done["states"] += len(run.contents)
+            done["bytes"] += sum(versions[one] for one in run.contents)
+            done["objects"] += 1
+            done["archived_bytes"] += len(data)
 
 
 def _bring_home(
@@ -138,10 +159,16 @@ def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
     return done
 
 
-def _ago(older_than: TimeLike) -> TimeLike:
-    """`180d` as `180 days ago`; anything else is a time."""
+def _before(memory: Memory, older_than: TimeLike) -> int:
+    """The moment before which it must be: `180d` is 180 days ago, anything else a time."""
     age = _AGE.fullmatch(older_than) if isinstance(older_than, str) else None
-    return older_than if age is None else f"{age[1]} {_UNITS[age[2]]} ago"
+    meant = older_than if age is None else f"{age[1]} {_UNITS[age[2]]} ago"
+    try:
+        return to_micros(parse_time(meant, memory._store.now()))
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"Cannot read the age {older_than!r}: write 180d, 12w, 6m, 1y or a time as 2024-03-31."
+        ) from error
 
 
 def _set_place() -> str | None:

@@ -11,6 +11,7 @@ store. Before that it is noted as owed to be removed, so what a killed process l
 from __future__ import annotations
 
 import json
+import logging
 import lzma
 import re
 import secrets
@@ -18,7 +19,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from hades.errors import Conflict, Corrupt, InvalidInput, Unavailable
+from hades.errors import Conflict, Corrupt, HadesError, InvalidInput, Unavailable
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack
@@ -43,6 +44,7 @@ _NAME = re.compile(r"[0-9a-f]{16}/[0-9]+/[0-9]+-[0-9]+-([0-9a-f]{32})\.xz")
 _FOLDER = re.compile(r"[0-9a-f]{16}/[0-9]+/")
 """Nothing else is ever read or removed, whatever a file from elsewhere says."""
 _MARK = b"An archive of HADES. What lies beside this file is needed by a memory.\n"
+_log = logging.getLogger(__name__)
 _FIND = "put it back where it was, or say where it is now: `hades archive --to PLACE`"
 
 
@@ -71,6 +73,7 @@ class Archive:
         self._database = database
         self.kept = ByteCache[str, dict[int, bytes]](KEPT_BYTES_AT_MOST)
         self._opened: tuple[str, Objects] | None = None
+        self._is_told = False
 
     # Where it is
 
@@ -156,6 +159,17 @@ class Archive:
                 f"The object {name} of the archive {self.place()} is damaged ({error}): put back "
                 "a copy of it, or restore a backup of the memory."
             ) from error
+
+    def log_lost(self, error: HadesError) -> None:
+        """Say once, not for each state, that contents are left out."""
+        if not self._is_told:
+            said = "%d states lie in the archive, and those that cannot be read are left out: %s"
+            _log.warning(said, self.states(), error)
+            self._is_told = True
+
+    def states(self) -> int:
+        """How many states lie in objects."""
+        return int(self._database.value("SELECT count(*) FROM archived"))
 
     def size(self) -> int | None:
         """The bytes of all objects; None where nobody can say now."""

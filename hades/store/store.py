@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, Clock
 from hades.domain.topics import Change
-from hades.errors import Corrupt, Denied, InvalidInput
+from hades.errors import Corrupt, Denied, HadesError, InvalidInput
 from hades.store import check, dump, owed, purge, spaces
 from hades.store.archive import LOST, OWN_FACTS
 from hades.store.changefeed import Changefeed
@@ -118,11 +118,11 @@ class Store:
 
     def tiers(self) -> list[Tier]:
         """The same, then the store itself and its archive."""
-        archived = self.database.value("SELECT count(*) FROM archived")
+        archive = self.topics.archive
+        archived = archive.states()
         stored = self.database.value("SELECT count(*) FROM states") - archived
         found = [*self.kept_tiers(), Tier("store", "store", stored, self.database.size())]
-        if archived:
-            archive = self.topics.archive
+        if archived or self.database.meta(OWN_FACTS[0]):
             found.append(Tier("archive", archive.place() or "", archived, archive.size()))
         return found
 
@@ -210,14 +210,16 @@ class Store:
 
         What is lost stays where it was said to be.
         """
-        archive, topics = self.topics.archive, Topics(copied)
+        archive, topics, lost = self.topics.archive, Topics(copied), list[HadesError]()
         with copied.transaction():
             for name in copied.column("SELECT DISTINCT object FROM archived ORDER BY object"):
                 try:
                     archive.bring_home(topics, name)
                 except LOST as error:
-                    _log.warning("The backup lacks what is in the archive: %s", error)
-            if copied.row("SELECT 1 FROM archived LIMIT 1"):
+                    lost.append(error)
+            if lost:
+                said = "The backup lacks what is in the archive, %d objects: %s"
+                _log.warning(said, len(lost), lost[0])
                 copied.set_meta("archive", archive.place() or "")
             else:
                 copied.run("DELETE FROM meta WHERE key = ANY(?)", list(OWN_FACTS))

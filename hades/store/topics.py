@@ -8,7 +8,6 @@ content lies whole in `heads`, so reading it rebuilds nothing.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -23,8 +22,6 @@ from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.faults import digest_of, intact
 from hades.store.records import Draft, TopicFilter, Write
-
-_log = logging.getLogger(__name__)
 
 WHOLE_EVERY = 64
 """At most so many deltas lie between a version and a whole copy of one."""
@@ -260,7 +257,7 @@ class Topics:
             except LOST as error:
                 if not lost_ok:
                     raise
-                _log.warning("%s@%d is not indexed: %s", topic, row.version, error)
+                self.archive.log_lost(error)
         if wanted:
             raise NotFound(f"There is no state {min(wanted)}.")
         return found

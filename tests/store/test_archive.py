@@ -328,6 +328,35 @@ def test_postgresql_too(postgres: str, clock: HeldClock, tmp_path: Path) -> None
         assert _all(memory) == before
 
 
+def test_all_tiers_are_listed_and_a_place_that_was_noted(grown: hades.Memory, path: Path) -> None:
+    before = {one.name: one.where for one in grown.tiers()}
+    assert list(before) == [
+        *("answers", "shared answers", "graphs", "texts", "store", "archived texts", "archive")
+    ]
+    assert before["shared answers"] == "no redis_url, or nothing asked yet"
+    assert before["archive"] == "nothing archived"
+    place = str(path.with_name("old"))
+    assert grown.archive(older_than="2y", to=place)["in_archive"] == 0
+    assert grown.tiers()[-1].where == place
+    with pytest.raises(hades.InvalidInput, match="the age '5x': write 180d, 12w, 6m, 1y or a"):
+        grown.archive(older_than="5x")
+
+
+def test_a_lost_archive_is_logged_once(
+    path: Path, clock: HeldClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with hades.open(path, clock=clock) as memory:
+        _grow(memory, clock, "plan", 30)
+        memory.index()
+        memory.archive(older_than="1d", keep_versions=1)
+    path.with_name("notes.hades.archive").rename(path.with_name("away"))
+    shutil.rmtree(path.with_name("notes.hades.index"))
+    with hades.open(path, clock=clock) as memory:
+        memory.search("plan")
+    (said,) = [one.message for one in caplog.records if "archive" in one.message]
+    assert said.startswith("29 states lie in the archive, and those that cannot be read are")
+
+
 def test_the_command_says_what_it_did(grown: hades.Memory, path: Path) -> None:
     run = [sys.executable, "-m", "hades", "archive", "--memory", str(path), "--json"]
     run += ["--older-than", "2025-01-01", "--keep-versions", "3"]
