@@ -16,7 +16,6 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from hades.domain.sentences import spans
 from hades.errors import InvalidInput, Unavailable
 
 ELLIPSIS = "…"
@@ -61,6 +60,8 @@ class TokenFamily:
         """
         if self.count([text])[0] <= at_most:
             return text
+        from hades.domain.sentences import spans
+
         ends = [end for _, end in spans(text)]
         return self._longest(text, ends, at_most, "") or self.cut_words(text, at_most)
 

@@ -2,9 +2,10 @@
 
 Five sections in this order: core blocks, what was paged out (in short), the working set, evidence
 with the best at both ends, and the conversation. Above 90 % the window is compacted: what has the
-lowest priority and is least reliable goes first, the oldest of equals; what has high priority only
-where it does not fit. Core blocks and the last turns never go. What goes is first written into the memory as a conversation, unless it came from
-there, and the window keeps a short summary of it. So nothing that went is lost.
+lowest priority and is least reliable goes first, the oldest of equals; what has high priority goes
+only where the rest is not enough; core blocks and the last turns never go. What goes is first
+written into the memory as a conversation, unless it came from there, and the window keeps a short
+summary of it. So nothing that went is lost.
 """
 
 from __future__ import annotations

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hades.domain.graph import Edge, FactChange, RelationChange
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import InvalidInput, NotFound
 from hades.store.records import Draft, EdgeDraft, EdgeFilter, Write
-from hades.store.store import Store
+
+if TYPE_CHECKING:
+    from hades.store.store import Store
 
 
 def relate(

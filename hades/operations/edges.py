@@ -17,7 +17,7 @@ from hades.domain.rules import (
 )
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.lifecycle import facts, review
+from hades.lifecycle import facts
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     Evidence,
@@ -220,6 +220,8 @@ def change_fact(
     relation holds yet, the edge to `to` is opened: nothing is `closed`. `content`
     becomes the subject's new state. All in one write.
     """
+    from hades.lifecycle import review
+
     moment = memory._time(at)
     clean_name(subject)
     if content is not None:

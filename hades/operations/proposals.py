@@ -22,7 +22,6 @@ from hades.domain.rules import (
 )
 from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso
 from hades.errors import Conflict, InvalidInput, NotFound, Refused
-from hades.lifecycle import review
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
@@ -158,6 +157,8 @@ def approve(
     Conflict when somebody decided on it before. `close` also ends the edges that lead to what
     an edge changes (`depends_on` and the like), which its reason lists.
     """
+    from hades.lifecycle import review
+
     with memory.batch():
         waiting = _waiting(memory, proposal, "waiting", "refused")
         led = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.compare import compare
-from hades.domain.contradiction import is_statement
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rules import (
     clean_content,
@@ -19,9 +18,7 @@ from hades.domain.rules import (
 from hades.domain.times import iso
 from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import InvalidInput, NotFound, Refused
-from hades.lifecycle import facts, review
-from hades.lifecycle.current import CurrentNote, sentences_of, similar_notes
-from hades.lifecycle.gate import nothing_new
+from hades.lifecycle import facts
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
@@ -46,6 +43,7 @@ from hades.operations.proposals import list_refused
 from hades.store.records import Draft, TopicFilter
 
 if TYPE_CHECKING:
+    from hades.lifecycle.current import CurrentNote
     from hades.memory import Memory, View
 
 AfterVersion = Annotated[
@@ -208,6 +206,8 @@ def remember(
         changed = kind and memory._store.topics.set_kind(write, memory._space_id, topic, kind)
         write.cancelled = not appended and not changed
         if appended:
+            from hades.lifecycle import review
+
             review.review(
                 *(memory._store, write, memory._space_id, state, memory._actor),
                 similar=similar,
@@ -218,6 +218,9 @@ def remember(
 
 def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list[CurrentNote]:
     """The notes that a new one is compared with; none where it states nothing to compare."""
+    from hades.domain.contradiction import is_statement
+    from hades.lifecycle.current import sentences_of, similar_notes
+
     said = [one for one in sentences_of(content) if gate or is_statement(one)]
     if not said or memory._store.topics.kind(memory._space_id, topic) not in (None, "note"):
         return []
@@ -226,6 +229,9 @@ def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list
 
 def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[CurrentNote]) -> None:
     """Refused when a text says nothing new. What is said of it (tags, since when) is news."""
+    from hades.lifecycle.current import sentences_of
+    from hades.lifecycle.gate import nothing_new
+
     names = ("tags", "metadata", "importance", "confidence", "valid_from")
     said = {name: getattr(draft, name) for name in names if getattr(draft, name) is not None}
     same = [one for one in similar if one.topic == topic]

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from hades.domain.graph import Edge
 from hades.domain.times import AsOf, iso
 from hades.store.records import EdgeFilter
-from hades.store.store import Store
+
+if TYPE_CHECKING:
+    from hades.store.store import Store
 
 Place = tuple[int, int, str]
 """Where an edge stands in the list: 0 written or 1 derived, its number, what it says."""
