@@ -72,6 +72,8 @@ def archive(
     `to` or the setting `archive`, else a folder beside the file; the memory remembers it.
     `restore` brings all home, of topics like `glob`.
     """
+    from hades.store import archiving
+
     clean_number(keep_versions, "keep_versions", least=1)
     if glob is not None:
         clean_name(glob, "pattern")
@@ -80,8 +82,9 @@ def archive(
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
     if restore:
         return _bring_home(memory, glob, dry_run, on_progress)
-    topics = memory._store.topics
-    found = topics.to_archive(memory._space_id, glob, _before(memory, older_than), keep_versions)
+    topics, database = memory._store.topics, memory._store.database
+    before = _before(memory, older_than)
+    found = archiving.old_versions(database, memory._space_id, glob, before, keep_versions)
     done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0}
     done["not_indexed"] = memory.pending
     if dry_run:
@@ -117,8 +120,10 @@ def tiers(view: View) -> list[Tier]:
 
 def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[str, int]) -> None:
     """Move versions of a topic, given with their length, into objects; counted in `done`."""
+    from hades.store import archiving
+
     topics = memory._store.topics
-    for run in topics.runs(memory._space_id, topic, versions):
+    for run in archiving.runs(topics, memory._space_id, topic, versions):
         with memory._store.transaction():
             name, data = topics.archive.note(run)
         with memory._write("archive") as write:
@@ -134,8 +139,10 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
 def _bring_home(
     memory: Memory, glob: str | None, dry_run: bool, on_progress: Progress | None
 ) -> dict[str, int]:
+    from hades.store import archiving
+
     topics, done = memory._store.topics, {"states": 0, "objects": 0}
-    objects = topics.archived_objects(memory._space_id, glob)
+    objects = archiving.objects_of(memory._store.database, memory._space_id, glob)
     if dry_run:
         return {"states": sum(objects.values()), "objects": len(objects)}
     for number, name in enumerate(objects):

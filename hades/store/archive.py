@@ -17,7 +17,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hades.errors import Conflict, Corrupt, HadesError, InvalidInput, Unavailable
 from hades.store.byte_cache import ByteCache
@@ -130,6 +130,13 @@ class Archive:
             raise DamagedObject(
                 f"The archive's object {name} lacks version {version}: restore a backup."
             ) from None
+
+    def fill(self, record: dict[str, Any]) -> None:
+        """Put the content of a row of `states` where its body was, if it lies in an object."""
+        if record["body"] is None and record["encoding"] is not None:
+            name = self._database.value("SELECT object FROM archived WHERE state = ?", record["id"])
+            if name is not None:
+                record["body"] = self.content(name, record["version"])
 
     def contents(self, name: str) -> Mapping[int, bytes]:
         """All versions in an object."""

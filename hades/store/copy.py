@@ -17,12 +17,11 @@ from typing import Any
 
 from hades.domain.times import Clock, system_clock
 from hades.errors import Conflict, Corrupt, InvalidInput, Unavailable
-from hades.store.archive import OWN_FACTS
+from hades.store.archive import OWN_FACTS, Archive
 from hades.store.database import NO_LIMIT, Database
 from hades.store.opening import UNFINISHED, open_database
 from hades.store.records import Progress
 from hades.store.schema import COLUMNS, COUNTED
-from hades.store.topics import Topics
 
 _TABLES = [table for table in COLUMNS if table not in ("migrations", "owed", "archived")]
 """What is copied: how its tables came about and what it owes is each place's own matter. What
@@ -137,7 +136,7 @@ def _rows(database: Database, there: dict[str, int]) -> Iterator[tuple[str, list
 
     They are in the order of their keys: none has more than three columns, and they come first.
     """
-    done, topics = 0, Topics(database)
+    done, archive = 0, Archive(database)
     for table in _TABLES:
         columns = [f'"{name}"' for name in COLUMNS[table]]
         sql = f"SELECT {', '.join(columns)} {_from(table)} ORDER BY {', '.join(columns[:3])} "
@@ -146,13 +145,13 @@ def _rows(database: Database, there: dict[str, int]) -> Iterator[tuple[str, list
         for rows in database.batches(_AT_ONCE, sql + "LIMIT ? OFFSET ?", NO_LIMIT, skipped):
             done += len(rows)
             if table == "states":
-                rows = [_from_archive(topics, row) for row in rows]
+                rows = [_filled(archive, row) for row in rows]
             yield table, rows, done
 
 
-def _from_archive(topics: Topics, row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _filled(archive: Archive, row: tuple[Any, ...]) -> tuple[Any, ...]:
     record = dict(zip(COLUMNS["states"], row, strict=True))
-    topics.from_archive(record)
+    archive.fill(record)
     return tuple(record.values())
 
 

@@ -115,7 +115,7 @@ def dump(database: Database, topics: Topics) -> Iterator[dict[str, Any]]:
                 if table == "topics":
                     names_of[record["id"]] = record["name"]
                 if table == "states":
-                    topics.from_archive(record)
+                    topics.archive.fill(record)
                     content = _whole(record, names_of[record["topic"]], content)
                 yield _readable(record)
 

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import exact_key, name_key
-from hades.domain.times import FOREVER, NOW, AsOf, from_micros, from_micros_or_none, to_micros
+from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE, PROMOTION, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
-from hades.store.archive import BYTES_AT_MOST as OBJECT_BYTES_AT_MOST
-from hades.store.archive import LOST, VERSIONS_AT_MOST, Archive, VersionRun
+from hades.store.archive import LOST, Archive
 from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.faults import digest_of, intact
@@ -102,15 +101,6 @@ _PARENT = f"""
 SELECT {_STATE}, NULL, 0, h.body FROM states s {_BESIDE}
 LEFT JOIN topics t ON t.latest = s.id AND t.id = s.topic LEFT JOIN heads h ON h.topic = t.id
 WHERE s.topic = ? AND s.version = ?
-"""
-_TO_ARCHIVE = f"""
-SELECT t.name, s.version, length(s.body) FROM states s JOIN topics t ON t.id = s.topic
-WHERE t.space = :space AND (t.name GLOB :glob OR :glob IS NULL) AND s.encoding IS NOT NULL
-  AND s.recorded_at < :before AND s.valid_from < :before AND s.version <= t.versions - :keep
-  AND s.id <> t.latest AND (t.planned = 0 OR s.id <> {STATE_THEN})
-  AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.state = s.id)
-  AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.state = s.id)
-ORDER BY t.name, s.version
 """
 
 
@@ -458,60 +448,6 @@ class Topics:
             return encoding, 0, body
         encoding, body = pack(content, self._content(topic, parent))
         return encoding, parent.depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0, body
-
-    # The archive
-
-    def to_archive(
-        self, space: int, glob: str | None, before: int, keep: int
-    ) -> dict[str, dict[int, int]]:
-        """By topic, the versions that may go: with their length where they are stored now.
-
-        What is latest, current, among the last `keep` versions, or still to be indexed stays.
-        """
-        found: dict[str, dict[int, int]] = {}
-        for topic, version, length in self._database.rows(
-            _TO_ARCHIVE,
-            space=space,
-            glob=None if glob is None else Glob(glob),
-            before=before,
-            keep=keep,
-            valid=self._database.now(),
-            known=FOREVER,
-        ):
-            found.setdefault(topic, {})[version] = length
-        return found
-
-    def archived_objects(self, space: int, glob: str | None) -> dict[str, int]:
-        """The objects of a space's topics, each with how many states lie in it."""
-        rows = self._database.rows(
-            "SELECT a.object, count(*) FROM archived a JOIN states s ON s.id = a.state "
-            "JOIN topics t ON t.id = s.topic WHERE t.space = ?1 "
-            "AND (t.name GLOB ?2 OR ?2 IS NULL) GROUP BY a.object ORDER BY a.object",
-            *(space, None if glob is None else Glob(glob)),
-        )
-        return dict(rows)
-
-    def from_archive(self, record: dict[str, Any]) -> None:
-        """Put the content of a row of `states` where its body was, if it is in the archive."""
-        if record["body"] is None and record["encoding"] is not None:
-            name = self._database.value("SELECT object FROM archived WHERE state = ?", record["id"])
-            if name is not None:
-                record["body"] = self.archive.content(name, record["version"])
-
-    def runs(self, space: int, topic: str, versions: Iterable[int]) -> Iterator[VersionRun]:
-        """The contents of versions, as they go into objects."""
-        wanted, number = set(versions), self.id(space, topic)
-        run = VersionRun(number, {})
-        for state in self.history(space, topic, NOW, archived=False):
-            size = sum(map(len, run.contents.values()))
-            is_full = len(run.contents) == VERSIONS_AT_MOST or size >= OBJECT_BYTES_AT_MOST
-            if run.contents and (is_full or state.version not in wanted):
-                yield run
-                run = VersionRun(number, {})
-            if state.version in wanted:
-                run.contents[state.version] = state.content.encode()
-        if run.contents:
-            yield run
 
     def make_whole(self, topic: int, version: int) -> None:
         """Store a version whole, so that it needs none before it; inside a write."""

@@ -1,0 +1,68 @@
+"""Archiving: which versions go into the archive, in which objects, and which lie there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hades.domain.times import FOREVER, NOW
+from hades.store.archive import BYTES_AT_MOST, VERSIONS_AT_MOST, VersionRun
+from hades.store.database import Database, Glob
+from hades.store.topics import STATE_THEN, Topics
+
+_OLD = f"""
+SELECT t.name, s.version, length(s.body) FROM states s JOIN topics t ON t.id = s.topic
+WHERE t.space = :space AND (t.name GLOB :glob OR :glob IS NULL) AND s.encoding IS NOT NULL
+  AND s.recorded_at < :before AND s.valid_from < :before AND s.version <= t.versions - :keep
+  AND s.id <> t.latest AND (t.planned = 0 OR s.id <> {STATE_THEN})
+  AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.state = s.id)
+  AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.state = s.id)
+ORDER BY t.name, s.version
+"""
+
+
+def old_versions(
+    database: Database, space: int, glob: str | None, before: int, keep: int
+) -> dict[str, dict[int, int]]:
+    """By topic, the versions that may go: with their length where they are stored now.
+
+    What is latest, current, among the last `keep` versions, or still to be indexed stays.
+    """
+    found: dict[str, dict[int, int]] = {}
+    for topic, version, length in database.rows(
+        _OLD,
+        space=space,
+        glob=None if glob is None else Glob(glob),
+        before=before,
+        keep=keep,
+        valid=database.now(),
+        known=FOREVER,
+    ):
+        found.setdefault(topic, {})[version] = length
+    return found
+
+
+def runs(topics: Topics, space: int, topic: str, versions: Iterable[int]) -> Iterator[VersionRun]:
+    """The contents of versions, as they go into objects."""
+    wanted, number = set(versions), topics.id(space, topic)
+    run = VersionRun(number, {})
+    for state in topics.history(space, topic, NOW, archived=False):
+        size = sum(map(len, run.contents.values()))
+        is_full = len(run.contents) == VERSIONS_AT_MOST or size >= BYTES_AT_MOST
+        if run.contents and (is_full or state.version not in wanted):
+            yield run
+            run = VersionRun(number, {})
+        if state.version in wanted:
+            run.contents[state.version] = state.content.encode()
+    if run.contents:
+        yield run
+
+
+def objects_of(database: Database, space: int, glob: str | None) -> dict[str, int]:
+    """The objects of a space's topics, each with how many states lie in it."""
+    rows = database.rows(
+        "SELECT a.object, count(*) FROM archived a JOIN states s ON s.id = a.state "
+        "JOIN topics t ON t.id = s.topic WHERE t.space = ?1 "
+        "AND (t.name GLOB ?2 OR ?2 IS NULL) GROUP BY a.object ORDER BY a.object",
+        *(space, None if glob is None else Glob(glob)),
+    )
+    return dict(rows)
