@@ -20,7 +20,6 @@ BUDGET_TOKENS_AT_MOST = 5_000
 """Of a recalled text: more does not fit into one answer."""
 
 Tokens = Annotated[int, Field(ge=50, le=BUDGET_TOKENS_AT_MOST)]
-Next = Field(description="`next` of the page before.")
 
 
 @operation_tool(
@@ -29,17 +28,16 @@ Next = Field(description="`next` of the page before.")
     budget=(Annotated[Tokens, Field(description="Tokens at most.")], BUDGET_TOKENS_AT_MOST),
     mode="5, 10 or 20 passages.",
     tag="Only topics with this tag.",
-    kind="Only topics of this kind.",
+    kind=None,
     glob="Only topics such as design/*.",
     since="Only what began then or later.",
     until="Only what began before.",
 )
 def recall(call: AgentCall, found: Recall) -> CallToolResult:
-    """What is known about a question: facts, passages and paths to answer from, with sources.
+    """What is known about a question: facts, passages and paths, with sources to cite.
 
     Use it first, before answering about earlier work, decisions, people or documents, and
-    before remembering, to find the topic it belongs to. Cite what you use. A time in the
-    question is understood; as_of, since and until override it.
+    before remembering. A time in the question is understood; as_of, since and until override it.
     """
     return answers.recalled(found)
 
@@ -58,7 +56,7 @@ def ask(call: AgentCall, answer: Answer) -> CallToolResult:
 @tool("as_of", "known_at", "space", core=True)
 async def get(
     call: AgentCall,
-    topic: Annotated[Name, Field(description="Its name, such as design/approach_x.")],
+    topic: Name,
     version: Annotated[int, Field(description="Instead of the current one.", ge=0)] = 0,
     against: Annotated[
         int, Field(description="Show what changed since this version instead.", ge=0)
@@ -83,14 +81,10 @@ async def get(
 async def history(
     call: AgentCall,
     topic: Name,
-    after: Annotated[int, Next, Field(ge=0)] = 0,
+    after: Annotated[int, Field(ge=0)] = 0,
     limit: Annotated[int, Field(ge=1, le=50)] = 10,
 ) -> CallToolResult:
-    """The versions of a topic, newest first: when each was true, and how it begins.
-
-    Use it to see how a belief or document changed; get reads a version whole.
-    """
-
+    """The versions of a topic, newest first: when each was true, and how it begins."""
     newest_first = reversed(await call.read(lambda view: view.history(topic)))
     found = [one for one in newest_first if not after or one.version < after]
     page = answers.page(found, limit, lambda one: one.version, answers.VERSION)
@@ -104,12 +98,12 @@ async def topics(
     tag: OptionalName = "",
     since: Time = "",
     until: Time = "",
-    after: Annotated[OptionalName, Next] = "",
+    after: OptionalName = "",
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
 ) -> CallToolResult:
     """The names of what is remembered, with version, date and tags; and the spaces there are.
 
-    Use it to see what there is, or to choose a fitting name before remembering.
+    Use it to choose a fitting name before remembering.
     """
     filters = given(glob=glob, tag=tag, since=since, until=until, after=after)
     found = await call.read(lambda view: view.topics(**filters, limit=limit + 1))
@@ -127,7 +121,7 @@ async def edges(
     relation: OptionalName = "",
     direction: Literal["out", "in", "both"] = "both",
     ended: Annotated[bool, Field(description="Also those that no longer hold.")] = False,
-    after: Annotated[OptionalName, Next] = "",
+    after: OptionalName = "",
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
 ) -> CallToolResult:
     """The facts about a name: what it stands in relation to, and since when."""

@@ -88,9 +88,7 @@ async def graph_query_paths(
 async def graph_entity_update(
     call: AgentCall,
     entity_id: Name,
-    fields: Annotated[
-        dict[str, str], Field(description="relation and target, or content, alias or kind.")
-    ],
+    fields: Annotated[dict[str, str], Field(description="As propose has them.")],
     confidence: Share = 0.5,
     idempotency_key: OptionalName = "",
 ) -> CallToolResult:

@@ -38,7 +38,9 @@ SHARED_ARGUMENTS = {
     "space": Annotated[OptionalName, Field(description="If not the usual one.")],
 }
 DESCRIBED_IN = "recall"
-_NOT_SHOWN = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum"})
+_NOT_SHOWN = frozenset(
+    {"title", "default", "maxLength", "minLength", "maxItems", "minimum", "maximum"}
+)
 """Of a schema: checked all the same, but a model does not need to read it."""
 
 TOOLS: dict[str, Tool] = {}
@@ -181,7 +183,7 @@ def _short(schema: Any) -> Any:
     for key, value in schema.items():
         if key == "properties":
             short[key] = {name: _short(one) for name, one in value.items()}
-        elif key not in _NOT_SHOWN and not (key == "default" and not value):
+        elif key not in _NOT_SHOWN:
             short[key] = _short(value)
     options = [one for one in short.get("anyOf", ()) if one != {"type": "null"}]
     if len(options) == 1:  # null is the same as leaving the argument out

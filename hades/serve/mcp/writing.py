@@ -35,7 +35,7 @@ from hades.store.records import Progress
 @operation_tool(
     core=True,
     topic="Named like a path: design/approach_x.",
-    content="All that is known of it now.",
+    content=None,
     tags="To filter by, such as decision.",
     confidence="How sure, 0 to 1.",
     importance=None,
@@ -44,11 +44,10 @@ from hades.store.records import Progress
     gate=(Annotated[bool, Field(description="false: keep it though it says nothing new.")], True),
 )
 def remember(call: AgentCall, state: State) -> CallToolResult:
-    """Write down what is now known of a topic, for later conversations.
+    """Write down what will matter in later conversations.
 
-    For what will matter again: decisions and why, preferences, findings, the state of work.
-    One topic for one thing. A topic that exists gets a new version: get it first, and write
-    the whole text anew.
+    Decisions and why, preferences, findings, the state of work. One topic for one thing. A topic
+    that exists gets a new version: get it first, and write the whole text anew.
     """
     return answers.written(state, call.space, f"Remembered as {one_line(state.id)}.")
 
