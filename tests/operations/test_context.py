@@ -44,7 +44,7 @@ def test_each_section_has_its_share(story: hades.Memory) -> None:
     assert found.reserve == 200
     assert found.tokens == token_family().count([found.text])[0] <= 1_800
     assert "Latest states:\n\n[1] " in found.text
-    assert "] bugs/bug_y@1, 2024-01-10 to 2024-02-20 (" in found.text
+    assert "] bugs/bug_y@1#0, 2024-01-10 to 2024-02-20 (passage)" in found.text
 
 
 def test_nothing_is_shown_twice(memory: hades.Memory) -> None:
