@@ -34,6 +34,8 @@ QUESTION_SHARE_AT_MOST = 1 / 2
 QUESTION_CHARACTERS_AT_MOST = 4_000
 PART_TOKENS_AT_LEAST = 24
 """A shorter part of a passage says too little to be worth its head line."""
+TOKEN_CHARACTERS_AT_MOST = 12
+"""On average: where a passage has more, its stored count is not believed."""
 HEAD_CHARACTERS_AT_MOST = 160
 """Of a topic's name and of a heading, in the head line of a passage."""
 
@@ -128,84 +130,69 @@ def _question(question: str, budget: int, notes: list[Note]) -> str:
 
 def _ledger(paths: Sequence[Path], at_most: int, budget: int, notes: list[Note]) -> list[_Line]:
     """The paths that are shown, best first, each within its own limit and all within theirs."""
-    told = [(path.reliability, path.score, str(path), path) for path in paths]
-    told.sort(key=lambda one: one[:3])
-    # The last of equals stays: the most reliable.
-    alike = {one[2]: one for one in told}
-    ranked = [
-        path for *_, path in sorted(alike.values(), key=lambda one: (-one[0], -one[1], one[2]))
-    ]
+    ranked: dict[str, Path] = {}
+    for path in sorted(paths, key=lambda one: (-one.reliability, -one.score, str(one))):
+        ranked.setdefault(str(path), path)  # of those alike the most reliable
     if len(ranked) > at_most:
         notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(ranked) - at_most} paths"))
-    wanted = ranked[:at_most]
-    forms = [form for number, path in enumerate(wanted, 1) for form in _forms(number, path)]
-    tokens = count(forms)
     room = min(LEDGER_TOKENS_AT_MOST, int(budget * LEDGER_SHARE_AT_MOST))
+    wanted = list(ranked.values())[:at_most]
     lines: list[_Line] = []
-    for at, path in enumerate(wanted):
-        both = [_Line(path, forms[one], tokens[one]) for one in (2 * at, 2 * at + 1)]
-        line = _line(both, min(room, PATH_TOKENS_AT_MOST))
+    for number, path in enumerate(wanted, 1):
+        line = _line(number, path, min(room, PATH_TOKENS_AT_MOST))
         if line is None:
-            left = len(wanted) - len(lines)
-            notes.append(Note(Reason.EVICTED, STAGE, f"{left} paths"))
+            notes.append(Note(Reason.EVICTED, STAGE, f"{len(wanted) - len(lines)} paths"))
             break
         room -= line.tokens
         lines.append(line)
     return lines
 
 
-def _forms(number: int, path: Path) -> tuple[str, str]:
-    """A path on one line, with the words that state it and without."""
-    lead = f"(P{number}) {path.reliability:.2f}: "
-    told, bare = path.told(), path.told(snippets=False)
-    plain, shorter = (unlabelled(" ".join(one.split())) for one in (told, bare))
-    return lead + plain, lead + shorter
+def _line(number: int, path: Path, room: int) -> _Line | None:
+    """A path on one line, with the words that state it, or without where those do not fit.
 
-
-def _line(forms: Sequence[_Line], room: int) -> _Line | None:
-    """The fuller form that fits; one that is too long for any line is cut."""
-    for line in forms:
-        if line.tokens <= room:
-            return line
-    shortest = forms[-1]
-    if shortest.tokens <= PATH_TOKENS_AT_MOST or room < PATH_TOKENS_AT_MOST:
+    One that is too long for any line is cut.
+    """
+    for told in (path.told(), path.told(snippets=False)):
+        text = f"(P{number}) {path.reliability:.2f}: {unlabelled(' '.join(told.split()))}"
+        tokens = count([text])[0]
+        if tokens <= room:
+            return _Line(path, text, tokens)
+    if tokens <= PATH_TOKENS_AT_MOST or room < PATH_TOKENS_AT_MOST:
         return None
-    text = cut_words(shortest.text, PATH_TOKENS_AT_MOST)
-    return _Line(shortest.told, text, count([text])[0])
+    text = cut_words(text, PATH_TOKENS_AT_MOST)
+    return _Line(path, text, count([text])[0])
 
 
 def _fill(passages: Sequence[Passage], at_most: int, room: int, notes: list[Note]) -> list[_Block]:
     """The passages that fit, best first; the one that no longer does is cut."""
     if len(passages) > at_most:
         notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(passages) - at_most} passages"))
-    wanted = passages[:at_most]
-    heads = [_head(number, passage) for number, passage in enumerate(wanted, start=1)]
-    texts = [indented(passage.chunk.text.strip()) for passage in wanted]
-    head_tokens = count(heads)
-    text_tokens = [passage.chunk.tokens for passage in wanted]
-    for at, text in enumerate(texts):
-        if len(text.splitlines()) != wanted[at].chunk.text.strip().count("\n") + 1:
-            text_tokens[at] = count([text])[0]  # it has line breaks of other kinds
+    wanted = [_block(number, passage) for number, passage in enumerate(passages[:at_most], 1)]
     blocks: list[_Block] = []
-    for at, passage in enumerate(wanted):
-        block = _Block(passage, heads[at], head_tokens[at], texts[at], text_tokens[at])
-        room -= head_tokens[at]
+    for block in wanted:
+        room -= block.head_tokens
         if block.text_tokens > room:
-            part = _cut(block, room, notes) if _worth(at, room) else None
+            # Of the best, any part is worth showing.
+            is_worth = room >= PART_TOKENS_AT_LEAST or (not blocks and room > 0)
+            part = _cut(block, room, notes) if is_worth else None
             blocks += [part] if part else []
-            left = len(wanted) - len(blocks)
-            if left:
-                tokens = sum(text_tokens[len(blocks) :])
-                notes.append(Note(Reason.EVICTED, STAGE, f"{left} passages, {tokens} tokens"))
+            if left := wanted[len(blocks) :]:
+                tokens = sum(one.text_tokens for one in left)
+                notes.append(Note(Reason.EVICTED, STAGE, f"{len(left)} passages, {tokens} tokens"))
             break
         room -= block.text_tokens
         blocks.append(block)
     return blocks
 
 
-def _worth(at: int, room: int) -> bool:
-    """Whether a part of this passage is worth showing: of the best, any part is."""
-    return room >= PART_TOKENS_AT_LEAST or (at == 0 and room > 0)
+def _block(number: int, passage: Passage) -> _Block:
+    head, stored, tokens = _head(number, passage), passage.chunk.text.strip(), passage.chunk.tokens
+    text = indented(stored)
+    # It has line breaks of other kinds, or words that were counted as one token once.
+    if text.count("\n") != stored.count("\n") or len(text) > tokens * TOKEN_CHARACTERS_AT_MOST:
+        tokens = count([text])[0]
+    return _Block(passage, head, count([head])[0], text, tokens)
 
 
 def _cut(block: _Block, room: int, notes: list[Note]) -> _Block | None:

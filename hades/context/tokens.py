@@ -11,8 +11,8 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -37,21 +37,15 @@ _WORD = re.compile(r"\S+")
 _DIGIT = re.compile(r"\d")
 
 
+@dataclass(frozen=True, slots=True)
 class TokenFamily:
     """How one family of models counts tokens. What looks like a special token is plain text."""
 
-    def __init__(
-        self,
-        name: str,
-        counts: Callable[[Sequence[str]], list[int]],
-        *,
-        additive: bool = True,
-    ) -> None:
-        self.name = name
-        self.count = counts
-        """How many tokens each text has, without the marks a model puts around it."""
-        self.additive = additive
-        """Whether parts that each end with an empty line add up to the whole."""
+    name: str
+    count: Callable[[Sequence[str]], list[int]]
+    """How many tokens each text has, without the marks a model puts around it."""
+    additive: bool = True
+    """Whether parts that each end with an empty line add up to the whole."""
 
     def cut(self, text: str, at_most: int) -> str:
         """As much of a text as fits: whole sentences where one fits, else words and an ellipsis.
@@ -158,16 +152,16 @@ class _BytePairs:
 
 
 NEAREST = "cl100k"
-FACTORS = {"claude": 2.0, "llama3": 1.1, "qwen": 1.1}
-"""Families whose tokenizer is not at hand, and how many tokens they have at most for one of the
+TENTHS = {"claude": 20, "llama3": 11, "qwen": 11}
+"""Families whose tokenizer is not at hand, and how many tokens they have at most for ten of the
 nearest. Measured against those of Claude 2, Llama 3 and Qwen on twenty kinds of text
-(docs/context.md): they need at most 1.89 and 1.0, and Qwen 1.0 and one more for each digit."""
+(docs/context.md): they need at most 19 and 10, and Qwen 10 and one more for each digit."""
 
 
 def _estimated(family: str, texts: Sequence[str]) -> list[int]:
     counts = zip(texts, _named(NEAREST).count(texts), strict=True)
     return [
-        ceil(n * FACTORS[family]) + (len(_DIGIT.findall(text)) if family == "qwen" else 0)
+        (n * TENTHS[family] + 9) // 10 + (len(_DIGIT.findall(text)) if family == "qwen" else 0)
         for text, n in counts
     ]
 
@@ -206,7 +200,7 @@ def token_family(name: str = "minilm", *, files: bool = True) -> TokenFamily:
 def _named(family: str) -> TokenFamily:
     if family == "minilm":
         return MINILM
-    if family in FACTORS:
+    if family in TENTHS:
         return TokenFamily(family, partial(_estimated, family))
     return TokenFamily(family, _BytePairs(f"{family}_base"))
 
