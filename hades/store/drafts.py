@@ -32,6 +32,15 @@ def draft_of(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def leftovers(memory: Path, *, remove: bool = False) -> list[Path]:
     """What killed processes left beside a memory: drafts and files that were sent.
 

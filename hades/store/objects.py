@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from hades.errors import InvalidInput, Unavailable
-from hades.store.drafts import draft_of
+from hades.store.drafts import draft_of, sync_folder
 
 BUCKETS = ("s3", "gs", "az")
 _ANSWER_S, _CONNECT_S, _RETRIED_S = 20, 5, 30
@@ -70,11 +70,7 @@ class _Folder:
                     os.fsync(file.fileno())
                 os.replace(draft, path)
             for folder in (path.parent, *path.parents[1:3]):  # the names themselves, too
-                held = os.open(folder, os.O_RDONLY)
-                try:
-                    os.fsync(held)
-                finally:
-                    os.close(held)
+                sync_folder(folder)
 
     def get(self, name: str) -> bytes | None:
         with self._reached(), suppress(FileNotFoundError, NotADirectoryError):

@@ -28,6 +28,7 @@ from typing import Any
 from hades.domain.rules import clean_name
 from hades.errors import Conflict, Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
 from hades.serve.auth.caller import Caller, Role
+from hades.store.drafts import sync_folder
 
 PREFIX = "hades_"
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -222,11 +223,7 @@ def write_private(path: Path, content: bytes) -> None:
             with suppress(FileNotFoundError):
                 os.unlink(name)
             raise
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(path.parent)
     except OSError as error:
         raise Unavailable(f"{path} cannot be written ({error.strerror}): check it.") from error
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hades.domain.times import Clock
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
-from hades.store.drafts import draft_of, remove_path
+from hades.store.drafts import draft_of, remove_path, sync_folder
 from hades.store.schema import OLDEST, STEPS, statements
 from hades.store.sqlite.database import OPENING, SqliteDatabase, add_functions, is_registered
 from hades.store.sqlite.faults import translated
@@ -101,15 +101,7 @@ def _make_file(path: Path, clock: Clock) -> None:
             # Some file systems know no links; there a rename must do.
             if not path.exists():
                 os.rename(draft, path)
-        _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_folder(path.parent)
 
 
 def _recognise(path: Path) -> None:
