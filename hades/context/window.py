@@ -10,10 +10,10 @@ summary of it. So nothing that went is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from hades.context.key_sentences import key_sentences
 from hades.context.pack import (
@@ -29,10 +29,10 @@ from hades.domain.context import CORE_PREFIX, CoreBlock, WindowBlock, WindowEven
 from hades.domain.rules import clean_content, clean_name, clean_number, clean_share
 from hades.domain.sentences import sentences
 from hades.domain.times import Clock, from_micros, system_clock
-from hades.domain.topics import Chunk, State, Topic
 from hades.errors import Conflict, HadesError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
+    from hades.memory import Memory
     from hades.models.chat import ChatModel
 
 WARN_FROM, COMPACT_ABOVE, COMPACT_TO = 0.75, 0.90, 0.70
@@ -51,27 +51,8 @@ TITLES = {
 """The sections in their order."""
 
 
-class PagedMemory(Protocol):
-    """What a window asks of a memory: `hades.Memory`, or a client's."""
-
-    def core(self) -> list[CoreBlock]: ...
-    def get(self, topic: str, version: int | None = None) -> State: ...
-    def chunks(self, topic: str, version: int | None = None) -> list[Chunk]: ...
-    def topics(self, glob: str | None = None) -> list[Topic]: ...
-    def recall(self, question: str, *, budget: int | None = None) -> Recall: ...
-    def remember(
-        self,
-        topic: str,
-        content: str,
-        *,
-        metadata: Mapping[str, Any] | None = None,
-        expect_version: int | None = None,
-        kind: str | None = None,
-    ) -> State: ...
-
-
 class ContextWindow:
-    """One window of `limit` tokens of one family of models, over one memory.
+    """One window of `limit` tokens of one family of models, over one memory or a client's.
 
     >>> window = ContextWindow(memory, 8_000, tokens="gpt-4o")        # doctest: +SKIP
     >>> window.say("user", "Which database do we use?")               # doctest: +SKIP
@@ -85,7 +66,7 @@ class ContextWindow:
 
     def __init__(
         self,
-        memory: PagedMemory,
+        memory: Memory,
         limit: int,
         *,
         name: str = "conversation/window",
@@ -192,11 +173,8 @@ class ContextWindow:
 
     def drop(self, name: str) -> None:
         """Take a block out of the working set and the evidence; the memory is left as it is."""
-        kept = [
-            one
-            for one in self._blocks
-            if one.name != name or one.section not in ("working", "recall")
-        ]
+        gone = [("working", name), ("recall", name)]
+        kept = [one for one in self._blocks if (one.section, one.name) not in gone]
         if len(kept) == len(self._blocks):
             raise NotFound(f"There is no block {name!r} in this window.")
         self._blocks = kept

@@ -5,7 +5,8 @@ Core blocks are topics `core/NAME`, so they have versions, times and erasure lik
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.context.tokens import count, token_family
@@ -93,11 +94,11 @@ def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBloc
     metadata of the topic `core/NAME`: `remember` sets them.
     """
     clean_content(content)
-
-    def added(before: str) -> str:
-        return f"{before}\n{content}" if before else content
-
-    return _edited(memory, name, added, makes=True)
+    with memory.batch():  # no edit of another writer comes between
+        with suppress(NotFound):
+            before = memory.get(_topic(name)).content
+            content = f"{before}\n{content}" if before else content
+        return _written(memory, name, content)
 
 
 @operation("POST", "/core/{name}/replace", role=Role.WRITER, command="core replace")
@@ -107,52 +108,35 @@ def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) ->
     Refused where the text is not there, or where the block would exceed its limit.
     """
     clean_content(new)
-
-    def replaced(before: str) -> str:
+    with memory.batch():
+        before = memory.get(_topic(name)).content
         if not old or old not in before:
             raise InvalidInput(f"The core block {name!r} does not have that text: read it first.")
-        return before.replace(old, new)
-
-    return _edited(memory, name, replaced)
+        return _written(memory, name, before.replace(old, new))
 
 
-def _edited(
-    memory: Memory, name: str, edit: Callable[[str], str], *, makes: bool = False
-) -> CoreBlock:
-    """A block after an edit. Reading and writing are one transaction: no edit is lost."""
-    topic = _topic(name)
-    with memory.batch():
-        try:
-            before = memory.get(topic)
-        except NotFound:
-            if not makes:
-                raise
-            before = None
-        text = edit(before.content if before else "")
-        limit = _limit(before.metadata) if before else CORE_LIMIT_TOKENS
-        if (tokens := count([text])[0]) > limit:
-            raise InvalidInput(
-                f"The core block {name!r} would have {tokens:,} tokens of {limit:,}: "
-                "replace or shorten what it says first."
-            )
-        return _block(memory.remember(topic, text, kind="document"))
+def _written(memory: Memory, name: str, text: str) -> CoreBlock:
+    """A block with a new text. Refused where it exceeds its limit, which undoes the batch."""
+    block = _block(memory.remember(_topic(name), text, kind="document"))
+    if block.tokens > block.limit:
+        raise InvalidInput(
+            f"The core block {name!r} would have {block.tokens:,} tokens of {block.limit:,}: "
+            "replace or shorten what it says first."
+        )
+    return block
 
 
 def _topic(name: str) -> str:
     return CORE_PREFIX + clean_name(name, "block").removeprefix(CORE_PREFIX)
 
 
-def _limit(metadata: Mapping[str, Any]) -> int:
-    limit = metadata.get("limit")
-    return limit if type(limit) is int and limit > 0 else CORE_LIMIT_TOKENS
-
-
 def _block(state: State) -> CoreBlock:
+    limit = state.metadata.get("limit")
     return CoreBlock(
         name=state.topic.removeprefix(CORE_PREFIX),
         text=state.content,
         tokens=count([state.content])[0],
-        limit=_limit(state.metadata),
+        limit=limit if type(limit) is int and limit > 0 else CORE_LIMIT_TOKENS,
         pinned=state.metadata.get("pinned") is not False,
         description=str(state.metadata.get("description") or ""),
         version=state.version,

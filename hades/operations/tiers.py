@@ -72,6 +72,7 @@ def archive(
     `to` or the setting `archive`, else a folder beside the file; the memory remembers it.
     `restore` brings all home, of topics like `glob`.
     """
+    from hades.settings import load_settings
     from hades.store import archiving
 
     clean_number(keep_versions, "keep_versions", least=1)
@@ -95,7 +96,7 @@ def archive(
     if to is not None or found:
         with memory._write("archive") as write:
             write.logged = False
-            topics.archive.use(to or _set_place())
+            topics.archive.use(to or load_settings().archive)
     for number, (topic, versions) in enumerate(found.items()):
         if on_progress is not None:
             on_progress("archiving topics", number, len(found))
@@ -176,9 +177,3 @@ def _before(memory: Memory, older_than: TimeLike) -> int:
         raise InvalidInput(
             f"Cannot read the age {older_than!r}: write 180d, 12w, 6m, 1y or a time as 2024-03-31."
         ) from error
-
-
-def _set_place() -> str | None:
-    from hades.settings import load_settings
-
-    return load_settings().archive

@@ -126,6 +126,7 @@ def test_core_blocks_have_versions_and_limits(memory: hades.Memory) -> None:
     memory.remember("core/persona", "A quiet helper.", metadata=about)
     with pytest.raises(hades.InvalidInput, match="would have 9 tokens of 8"):
         memory.core_append("persona", "It never shouts.")
+    assert memory.get("core/persona").content == "A quiet helper.", "nothing was written"
     human, persona = memory.core()
     assert (human.name, human.limit, human.pinned) == ("human", 500, True)
     assert (persona.text, persona.tokens, persona.limit) == ("A quiet helper.", 5, 8)
