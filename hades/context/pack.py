@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from hades.context.tokens import ELLIPSIS, count, cut, cut_words
 from hades.domain.answer import Citation, Fact, Note, Passage, Path, unlabelled
@@ -65,23 +65,39 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
-    """A passage as it will stand in the context."""
+class _Shown(Generic[Item]):
+    """A fact, a path or a passage as it will stand in the context."""
 
-    passage: Passage
-    head: str
-    head_tokens: int
-    text: str
-    text_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A path or a fact as it will stand in the context."""
-
-    told: Path | Fact
+    item: Item
     text: str
     tokens: int
+    head: str = ""
+    """Of a passage: the line above it."""
+    head_tokens: int = 0
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What a context is made of."""
+
+    asked: str
+    facts: list[_Shown[Fact]]
+    paths: list[_Shown[Path]]
+    passages: list[_Shown[Passage]]
+
+    @property
+    def tokens(self) -> int:
+        """Those of its parts: counting anew is the dearest part."""
+        titles = [_FACTS] * bool(self.facts) + [_PATHS] * bool(self.paths)
+        titles += [_PASSAGES] * bool(self.passages)
+        heads = sum(one.head_tokens for one in self.passages)
+        return sum(count([self.asked, *titles])) + heads + self.evidence_tokens
+
+    @property
+    def evidence_tokens(self) -> int:
+        """Of these, those of the texts: without question, heads and titles."""
+        shown: tuple[_Shown[Any], ...] = (*self.facts, *self.paths, *self.passages)
+        return sum(one.tokens for one in shown)
 
 
 def pack(
@@ -100,22 +116,22 @@ def pack(
     room = budget - sum(count([asked, _FACTS, _PATHS, _PASSAGES]))
     told = _facts(facts, int(budget * LEDGER_SHARE_AT_MOST), notes)
     lines = _ledger(paths, paths_at_most, budget, notes)
-    room -= sum(line.tokens for line in (*told, *lines))
-    blocks = _fill(passages, passages_at_most, room, notes)
-    return _fitted(_Parts(asked, told, lines, blocks), budget, notes)
+    parts = _Parts(asked, told, lines, [])
+    parts.passages = _fill(passages, passages_at_most, room - parts.evidence_tokens, notes)
+    return _fitted(parts, budget, notes)
 
 
-def _facts(facts: Sequence[Fact], room: int, notes: list[Note]) -> list[_Line]:
+def _facts(facts: Sequence[Fact], room: int, notes: list[Note]) -> list[_Shown[Fact]]:
     """The facts that fit, best first."""
     said = [unlabelled(" ".join(fact.text.split())) for fact in facts]
     texts = [f"[F{number}] {text}" for number, text in enumerate(said, 1)]
-    lines: list[_Line] = []
+    lines: list[_Shown[Fact]] = []
     for fact, text, tokens in zip(facts, texts, count(texts), strict=True):
         room -= tokens
         if room < 0:
             notes.append(Note(Reason.EVICTED, STAGE, f"{len(facts) - len(lines)} facts"))
             break
-        lines.append(_Line(fact, text, tokens))
+        lines.append(_Shown(fact, text, tokens))
     return lines
 
 
@@ -128,7 +144,9 @@ def _question(question: str, budget: int, notes: list[Note]) -> str:
     return line
 
 
-def _ledger(paths: Sequence[Path], at_most: int, budget: int, notes: list[Note]) -> list[_Line]:
+def _ledger(
+    paths: Sequence[Path], at_most: int, budget: int, notes: list[Note]
+) -> list[_Shown[Path]]:
     """The paths that are shown, best first, each within its own limit and all within theirs."""
     ranked: dict[str, Path] = {}
     for path in sorted(paths, key=lambda one: (-one.reliability, -one.score, str(one))):
@@ -137,7 +155,7 @@ def _ledger(paths: Sequence[Path], at_most: int, budget: int, notes: list[Note])
         notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(ranked) - at_most} paths"))
     room = min(LEDGER_TOKENS_AT_MOST, int(budget * LEDGER_SHARE_AT_MOST))
     wanted = list(ranked.values())[:at_most]
-    lines: list[_Line] = []
+    lines: list[_Shown[Path]] = []
     for number, path in enumerate(wanted, 1):
         line = _line(number, path, min(room, PATH_TOKENS_AT_MOST))
         if line is None:
@@ -148,7 +166,7 @@ def _ledger(paths: Sequence[Path], at_most: int, budget: int, notes: list[Note])
     return lines
 
 
-def _line(number: int, path: Path, room: int) -> _Line | None:
+def _line(number: int, path: Path, room: int) -> _Shown[Path] | None:
     """A path on one line, with the words that state it, or without where those do not fit.
 
     One that is too long for any line is cut.
@@ -157,52 +175,54 @@ def _line(number: int, path: Path, room: int) -> _Line | None:
         text = f"(P{number}) {path.reliability:.2f}: {unlabelled(' '.join(told.split()))}"
         tokens = count([text])[0]
         if tokens <= room:
-            return _Line(path, text, tokens)
+            return _Shown(path, text, tokens)
     if tokens <= PATH_TOKENS_AT_MOST or room < PATH_TOKENS_AT_MOST:
         return None
     text = cut_words(text, PATH_TOKENS_AT_MOST)
-    return _Line(path, text, count([text])[0])
+    return _Shown(path, text, count([text])[0])
 
 
-def _fill(passages: Sequence[Passage], at_most: int, room: int, notes: list[Note]) -> list[_Block]:
+def _fill(
+    passages: Sequence[Passage], at_most: int, room: int, notes: list[Note]
+) -> list[_Shown[Passage]]:
     """The passages that fit, best first; the one that no longer does is cut."""
     if len(passages) > at_most:
         notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(passages) - at_most} passages"))
     wanted = [_block(number, passage) for number, passage in enumerate(passages[:at_most], 1)]
-    blocks: list[_Block] = []
+    blocks: list[_Shown[Passage]] = []
     for block in wanted:
         room -= block.head_tokens
-        if block.text_tokens > room:
+        if block.tokens > room:
             # Of the best, any part is worth showing.
             is_worth = room >= PART_TOKENS_AT_LEAST or (not blocks and room > 0)
             part = _cut(block, room, notes) if is_worth else None
             blocks += [part] if part else []
             if left := wanted[len(blocks) :]:
-                tokens = sum(one.text_tokens for one in left)
+                tokens = sum(one.tokens for one in left)
                 notes.append(Note(Reason.EVICTED, STAGE, f"{len(left)} passages, {tokens} tokens"))
             break
-        room -= block.text_tokens
+        room -= block.tokens
         blocks.append(block)
     return blocks
 
 
-def _block(number: int, passage: Passage) -> _Block:
+def _block(number: int, passage: Passage) -> _Shown[Passage]:
     head, stored, tokens = _head(number, passage), passage.chunk.text.strip(), passage.chunk.tokens
     text = indented(stored)
     # It has line breaks of other kinds, or words that were counted as one token once.
     if text.count("\n") != stored.count("\n") or len(text) > tokens * TOKEN_CHARACTERS_AT_MOST:
         tokens = count([text])[0]
-    return _Block(passage, head, count([head])[0], text, tokens)
+    return _Shown(passage, text, tokens, head, count([head])[0])
 
 
-def _cut(block: _Block, room: int, notes: list[Note]) -> _Block | None:
+def _cut(block: _Shown[Passage], room: int, notes: list[Note]) -> _Shown[Passage] | None:
     text = cut(block.text, room)
     if not text:
         return None
     tokens = count([text])[0]
-    detail = f"{block.passage.id} cut to {tokens} of {block.text_tokens} tokens"
+    detail = f"{block.item.id} cut to {tokens} of {block.tokens} tokens"
     notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, detail))
-    return replace(block, text=text, text_tokens=tokens)
+    return replace(block, text=text, tokens=tokens)
 
 
 def _head(number: int, passage: Passage) -> str:
@@ -255,47 +275,27 @@ def _lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first}–{last}"
 
 
-@dataclass(slots=True)
-class _Parts:
-    """What a context is made of."""
-
-    asked: str
-    facts: list[_Line]
-    paths: list[_Line]
-    blocks: list[_Block]
-
-
 def _fitted(parts: _Parts, budget: int, notes: list[Note]) -> Packed:
     """The context; where question, facts and paths fill a small budget, more must go."""
-    while (tokens := _counted(parts)) > budget:
-        for name, what in (("paths", "path"), ("blocks", "passage"), ("facts", "fact")):
-            held = getattr(parts, name)
-            if held:
-                held.pop()
+    while (tokens := parts.tokens) > budget:
+        held = (("path", parts.paths), ("passage", parts.passages), ("fact", parts.facts))
+        for what, shown in held:
+            if shown:
+                shown.pop()
                 notes.append(Note(Reason.EVICTED, STAGE, f"a {what}"))
                 break
         else:
             parts.asked = cut_words(parts.asked, budget)
-    lines = (*parts.facts, *parts.paths)
     return Packed(
         context=_composed(parts),
         tokens=tokens,
-        evidence_tokens=sum(x.tokens for x in lines) + sum(x.text_tokens for x in parts.blocks),
+        evidence_tokens=parts.evidence_tokens,
         citations=_citations(parts),
-        facts=tuple(line.told for line in parts.facts if isinstance(line.told, Fact)),
-        passages=tuple(block.passage for block in parts.blocks),
-        paths=tuple(line.told for line in parts.paths if isinstance(line.told, Path)),
+        facts=tuple(one.item for one in parts.facts),
+        passages=tuple(one.item for one in parts.passages),
+        paths=tuple(one.item for one in parts.paths),
         notes=tuple(notes),
     )
-
-
-def _counted(parts: _Parts) -> int:
-    """The tokens of a context: those of its parts, since counting anew is the dearest part."""
-    titles = [_FACTS] * bool(parts.facts) + [_PATHS] * bool(parts.paths)
-    titles += [_PASSAGES] * bool(parts.blocks)
-    tokens = [line.tokens for line in (*parts.facts, *parts.paths)]
-    tokens += [block.head_tokens + block.text_tokens for block in parts.blocks]
-    return sum(count([parts.asked, *titles])) + sum(tokens)
 
 
 def _composed(parts: _Parts) -> str:
@@ -304,8 +304,8 @@ def _composed(parts: _Parts) -> str:
         made.append("\n".join([_FACTS, *(line.text for line in parts.facts)]))
     if parts.paths:
         made.append("\n".join([_PATHS, *(line.text for line in reversed(parts.paths))]))
-    if parts.blocks:
-        ordered = both_ends(parts.blocks)
+    if parts.passages:
+        ordered = both_ends(parts.passages)
         made += [_PASSAGES, *(f"{block.head}\n{block.text}" for block in ordered)]
     return "\n\n".join(made)
 
@@ -315,31 +315,27 @@ def _citations(parts: _Parts) -> tuple[Citation, ...]:
         Citation(
             number=number,
             kind="passage",
-            nodes=(block.passage.id,),
-            topic=block.passage.chunk.topic,
-            version=block.passage.chunk.version,
-            line=block.passage.line,
-            end_line=_end_line(block),
+            nodes=(one.item.id,),
+            topic=one.item.chunk.topic,
+            version=one.item.chunk.version,
+            line=one.item.line,
+            end_line=_end_line(one),
         )
-        for number, block in enumerate(parts.blocks, start=1)
+        for number, one in enumerate(parts.passages, start=1)
     ]
-    for kind, lines in (("fact", parts.facts), ("path", parts.paths)):
+    facts = [(one.item.edge.source, one.item.edge.target) for one in parts.facts]
+    for kind, ways in (("fact", facts), ("path", [one.item.nodes for one in parts.paths])):
         cited += [
-            Citation(number=number, kind=kind, nodes=_nodes(line.told))
-            for number, line in enumerate(lines, start=1)
+            Citation(number=number, kind=kind, nodes=tuple(node.name for node in nodes))
+            for number, nodes in enumerate(ways, start=1)
         ]
     return tuple(cited)
 
 
-def _nodes(told: Path | Fact) -> tuple[str, ...]:
-    nodes = told.nodes if isinstance(told, Path) else (told.edge.source, told.edge.target)
-    return tuple(node.name for node in nodes)
-
-
-def _end_line(block: _Block) -> int:
+def _end_line(block: _Shown[Passage]) -> int:
     """The last line that is shown: a passage that was cut ends earlier."""
-    whole = block.passage.chunk.text
+    whole = block.item.chunk.text
     if block.text == indented(whole.strip()):
-        return block.passage.end_line
+        return block.item.end_line
     skipped = whole[: len(whole) - len(whole.lstrip())].count("\n")
-    return min(block.passage.line + skipped + block.text.count("\n"), block.passage.end_line)
+    return min(block.item.line + skipped + block.text.count("\n"), block.item.end_line)
