@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hades.context.key_sentences import key_sentences
 from hades.context.pack import (
@@ -29,10 +29,10 @@ from hades.domain.context import CORE_PREFIX, CoreBlock, WindowBlock, WindowEven
 from hades.domain.rules import clean_content, clean_name, clean_number, clean_share
 from hades.domain.sentences import sentences
 from hades.domain.times import Clock, from_micros, system_clock
+from hades.domain.topics import Chunk, State, Topic
 from hades.errors import Conflict, HadesError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
-    from hades.memory import Memory
     from hades.models.chat import ChatModel
 
 WARN_FROM, COMPACT_ABOVE, COMPACT_TO = 0.75, 0.90, 0.70
@@ -51,8 +51,20 @@ TITLES = {
 """The sections in their order."""
 
 
+class PagedMemory(Protocol):
+    """What a window asks of a memory: `hades.Memory`, or a client's."""
+
+    def core(self) -> list[CoreBlock]: ...
+    def get(self, topic: str, version: int | None = None) -> State: ...
+    def chunks(self, topic: str, version: int | None = None) -> list[Chunk]: ...
+    def topics(self, glob: str | None = None) -> list[Topic]: ...
+    def recall(self, question: str, *, budget: int | None = None) -> Recall: ...
+    @property
+    def remember(self) -> Callable[..., State]: ...
+
+
 class ContextWindow:
-    """One window of `limit` tokens of one family of models, over one memory or a client's.
+    """One window of `limit` tokens of one family of models, over one memory.
 
     >>> window = ContextWindow(memory, 8_000, tokens="gpt-4o")        # doctest: +SKIP
     >>> window.say("user", "Which database do we use?")               # doctest: +SKIP
@@ -66,7 +78,7 @@ class ContextWindow:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: PagedMemory,
         limit: int,
         *,
         name: str = "conversation/window",
@@ -237,7 +249,7 @@ class ContextWindow:
             kept = [part if one is whole else one for one in kept]
         if page or summary:
             texts = [one.text for one in summary]
-            texts += [one.line for one in goes if not one.source]
+            texts += [f"{one.name}: {one.text}" for one in goes if not one.source]
             kept += self._summary(kept, texts, events)
         freed = before - self._total(kept)
         return kept, [*events, WindowEvent("compact", "the window", freed, why, page)]

@@ -50,12 +50,8 @@ class WindowBlock:
     @property
     def paragraph(self) -> str:
         """It as it is written into the memory when it must go; of a turn as chats are."""
-        return f"[{self.said:%Y-%m-%d %H:%M}] {self.line}" if self.said else self.line
-
-    @property
-    def line(self) -> str:
-        """Its name and its text."""
-        return f"{self.name}: {self.text}"
+        when = f"[{self.said:%Y-%m-%d %H:%M}] " if self.said else ""
+        return f"{when}{self.name}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ class ContextItem:
     held: str
     """From when to when; of a fact or a path its text tells."""
     text: str
-    tokens: int
+    tokens: int = 0
     """As it is shown, with its head line."""
 
 

@@ -40,9 +40,6 @@ TOPICS_EXPLORED = 3
 """The best ones, whose recent states and related topics are details."""
 RECALL_TOKENS_AT_MOST = 50_000
 
-Draft = tuple[str, str, str, str]
-"""What to cite, why it is here, when it held, and the text."""
-
 
 def gather_within_budget(
     view: View,
@@ -100,21 +97,21 @@ def _topics(found: Recall) -> list[str]:
     return [topic for topic in topics if not topic.startswith(PREFIX)]
 
 
-def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Iterator[Draft]:
+def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Iterator[ContextItem]:
     """The current states of the topics found; of one that would fill half, the passages found."""
     for topic in _topics(found):
         with suppress(NotFound):  # it held at the time asked about, and is gone
             state = view.get(topic)
             few = len(state.content) <= CONTENT_CHARACTERS_AT_MOST
             if few and family.count([state.content])[0] <= allowed // 2:
-                yield state.id, "latest", _held(state), state.content
+                yield ContextItem(state.id, "latest", _held(state), state.content)
                 continue
             for one in found.passages:
                 if (one.chunk.topic, one.chunk.version) == (topic, state.version):
-                    yield one.id, "latest", _held(state), one.chunk.text
+                    yield ContextItem(one.id, "latest", _held(state), one.chunk.text)
 
 
-def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iterator[Draft]:
+def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iterator[ContextItem]:
     """The summaries of the time asked about, the latest first; finer ones where there are none."""
     if level == 0:
         notes.append(Note(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}"))
@@ -126,27 +123,27 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
         there = view.topics(SUMMARIES[finer], since=since, until=until)
         for topic in sorted(there, key=lambda one: one.valid_from, reverse=True):
             state = view.get(topic.name)
-            yield state.id, "summary", _held(state), state.content
+            yield ContextItem(state.id, "summary", _held(state), state.content)
         if there:
             return
     notes.append(Note(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated"))
 
 
-def _details(view: View, found: Recall, budget: int) -> Iterator[Draft]:
+def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
     """Facts, paths, other passages, then what is around the best topics."""
     for fact in found.facts:
-        yield fact.edge.cite, "fact", "", unlabelled(fact.text)
+        yield ContextItem(fact.edge.cite, "fact", "", unlabelled(fact.text))
     for path in found.paths:
-        yield path.start.name, "path", "", unlabelled(path.told())
+        yield ContextItem(path.start.name, "path", "", unlabelled(path.told()))
     topics = _topics(found)
     for one in found.passages:
         if one.chunk.topic in topics:
-            yield one.id, "passage", _held(one), one.chunk.text
+            yield ContextItem(one.id, "passage", _held(one), one.chunk.text)
     for topic in topics[:TOPICS_EXPLORED]:
         with suppress(NotFound):
             for item in view.working_memory(topic, budget=budget).items:
                 if item.why != "latest":
-                    yield item.state.id, item.why, _held(item.state), item.text
+                    yield ContextItem(item.state.id, item.why, _held(item.state), item.text)
 
 
 def _held(shown: State | Passage) -> str:
@@ -168,18 +165,18 @@ class _Sections:
         self.sections: list[ContextSection] = []
         self.notes: list[Note] = []
 
-    def fill(self, name: str, shares: Mapping[str, int], drafts: Iterator[Draft]) -> None:
+    def fill(self, name: str, shares: Mapping[str, int], drafts: Iterator[ContextItem]) -> None:
         """Put in what fits, best first; of what does not, the beginning where it is worth it."""
         allowed = max(0, min(shares[name] + self._spare, self._room))
         title = f"{TITLES[name]}\n\n"
         title_tokens = self._family.count([title])[0]
         room, items, left_out = allowed - title_tokens, list[ContextItem](), 0
         for draft in drafts:
-            state = read_cite(draft[0])[:2]
-            if draft[3].strip() in self._shown.get(state, ""):
+            state = read_cite(draft.cite)[:2]
+            if draft.text.strip() in self._shown.get(state, ""):
                 continue  # a passage of a state that is shown, or the state of a passage
             if room < PART_TOKENS_AT_LEAST:
-                self.notes.append(Note(Reason.BUDGET_EXHAUSTED, name, f"from {draft[0]} on"))
+                self.notes.append(Note(Reason.BUDGET_EXHAUSTED, name, f"from {draft.cite} on"))
                 break
             item = self._item(draft, room)
             if item is None:
@@ -197,9 +194,8 @@ class _Sections:
         self._spare, self._room = allowed - used, self._room - used
         self.sections.append(ContextSection(name, allowed, used, tuple(items)))
 
-    def _item(self, draft: Draft, room: int) -> ContextItem | None:
-        cite, why, held, text = draft
-        whole = ContextItem(cite, why, held, text.strip(), 0)
+    def _item(self, draft: ContextItem, room: int) -> ContextItem | None:
+        whole = replace(draft, text=draft.text.strip())
 
         def tokens(part: str) -> int:
             shown = _shown_item(self._numbers + 1, replace(whole, text=part))
@@ -209,7 +205,7 @@ class _Sections:
         if not part:
             return None
         if part != whole.text:
-            self.notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, f"{cite} was cut"))
+            self.notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, f"{draft.cite} was cut"))
         return replace(whole, text=part, tokens=tokens(part))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from hades.errors import InvalidInput, Unavailable
@@ -22,24 +22,6 @@ from hades.store.drafts import draft_of, sync_folder
 BUCKETS = ("s3", "gs", "az")
 _ANSWER_S, _CONNECT_S, _RETRIED_S = 20, 5, 30
 """How long an object store may take to answer, to be reached, and with all that is tried again."""
-
-
-class Objects(Protocol):
-    """A place for objects."""
-
-    place: str
-
-    def put(self, name: str, data: bytes) -> None:
-        """Write an object; when this returns it is there for good."""
-
-    def get(self, name: str) -> bytes | None:
-        """An object; None when there is none of this name. Unavailable: nobody can say."""
-
-    def remove(self, start: str) -> None:
-        """Remove all objects whose names begin so: one, or a folder's with a / at the end."""
-
-    def size(self, start: str) -> int:
-        """The bytes of all objects below a folder."""
 
 
 def open_objects(place: str) -> Objects:
@@ -60,6 +42,7 @@ class _Folder:
         self.place, self._root = place, Path(place).expanduser().absolute()
 
     def put(self, name: str, data: bytes) -> None:
+        """Write an object; when this returns it is there for good."""
         path = self._root / name
         with self._reached():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -73,11 +56,13 @@ class _Folder:
                 sync_folder(folder)
 
     def get(self, name: str) -> bytes | None:
+        """An object; None when there is none of this name. Unavailable: nobody can say."""
         with self._reached(), suppress(FileNotFoundError, NotADirectoryError):
             return (self._root / name).read_bytes()
         return None
 
     def remove(self, start: str) -> None:
+        """Remove all objects whose names begin so: one, or a folder's with a / at the end."""
         path = self._root / start
         with self._reached(), suppress(FileNotFoundError, NotADirectoryError):
             for left in path.parent.glob(f".{path.name}.*.draft"):  # by a killed process
@@ -85,6 +70,7 @@ class _Folder:
             shutil.rmtree(path) if start.endswith("/") else path.unlink()
 
     def size(self, start: str) -> int:
+        """The bytes of all objects below a folder."""
         with self._reached():
             return sum(one.stat().st_size for one in (self._root / start).rglob("*.xz"))
 
@@ -97,7 +83,7 @@ class _Folder:
 
 
 class _Bucket:
-    """Objects in object storage."""
+    """Objects in object storage, with the methods of a folder."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -148,3 +134,6 @@ class _Bucket:
         except (self._failed, OSError, ValueError) as error:
             said = str(error).partition("\n")[0]
             raise Unavailable(f"The archive {self.place} cannot be used: {said}.") from error
+
+
+Objects = _Folder | _Bucket
