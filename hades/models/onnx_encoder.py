@@ -118,23 +118,15 @@ class FolderEncoder:
         """
         readable = [_readable(text) for text in texts]
         found = self._tokenizer.encode_batch_fast(readable, add_special_tokens=False)
-        return [
-            self._count_bytes(text) if self._unknown in encoding.ids else len(encoding)
-            for text, encoding in zip(readable, found, strict=True)
-        ]
-
-    def _count_bytes(self, text: str) -> int:
-        """How many tokens a text has whose unknown words count by their bytes."""
-        whole = self._tokenizer.encode(text, add_special_tokens=False)
-        tokens = zip(whole.ids, whole.offsets, strict=True)
-        return sum(
-            len(text[start:end].encode()) if one == self._unknown else 1
-            for one, (start, end) in tokens
-        )
-
-    @cached_property
-    def _unknown(self) -> int | None:
-        return self._tokenizer.token_to_id("[UNK]")
+        unknown = self._tokenizer.token_to_id("[UNK]")
+        counts = [len(encoding) for encoding in found]
+        for at, encoding in enumerate(found):
+            if unknown in encoding.ids:
+                whole = self._tokenizer.encode(readable[at], add_special_tokens=False)
+                places = zip(whole.ids, whole.offsets, strict=True)
+                words = [readable[at][slice(*place)] for one, place in places if one == unknown]
+                counts[at] += sum(len(word.encode()) - 1 for word in words)
+        return counts
 
     def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         found = self._tokenizer.encode_batch_fast([_readable(text) for text in texts])
