@@ -61,8 +61,10 @@ class _StateRow(NamedTuple):
         return self.encoding in (DELTA, DELTA_ZIPPED)
 
 
-_STORED = ", ".join(f"s.{name}" for name in (*_StateRow._fields[:14], "id"))
-_STATE = f"{_STORED}, u.count, u.last_used, a.object"
+_STATE = (
+    ", ".join(f"s.{name}" for name in (*_StateRow._fields[:14], "id"))
+    + ", u.count, u.last_used, a.object"
+)
 _BESIDE = "LEFT JOIN uses u ON u.state = s.id LEFT JOIN archived a ON a.state = s.id"
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
@@ -75,12 +77,11 @@ STATE_THEN = (
 )
 """The state of a topic `t` that holds at a moment."""
 _LATEST = f"""
-SELECT {_STORED}, u.count, u.last_used, NULL, NULL, t.planned, h.body, t.id, t.versions
-FROM topics t LEFT JOIN states s ON s.id = t.latest LEFT JOIN uses u ON u.state = s.id
+SELECT {_STATE}, NULL, t.planned, h.body, t.id, t.versions
+FROM topics t LEFT JOIN states s ON s.id = t.latest {_BESIDE}
 LEFT JOIN heads h ON h.topic = t.id
 WHERE t.space = ? AND t.name = ?
 """
-"""The latest state never lies in the archive."""
 _AS_OF = f"""
 SELECT {_STATE}, {NEXT} FROM states s {_BESIDE}
 WHERE s.topic = (SELECT id FROM topics WHERE space = :space AND name = :topic)
