@@ -142,15 +142,15 @@ def _bring_home(
 ) -> dict[str, int]:
     from hades.store import archiving
 
-    topics, done = memory._store.topics, {"states": 0, "objects": 0}
-    objects = archiving.objects_of(memory._store.database, memory._space_id, glob)
+    database, done = memory._store.database, {"states": 0, "objects": 0}
+    objects = archiving.objects_of(database, memory._space_id, glob)
     if dry_run:
         return {"states": sum(objects.values()), "objects": len(objects)}
     for number, name in enumerate(objects):
         if on_progress is not None:
             on_progress("bringing home", number, len(objects))
         with memory._write("archive"):
-            done["states"] += topics.archive.bring_home(topics, name)
+            done["states"] += memory._store.topics.archive.bring_home(database, name)
         done["objects"] += 1
     return _finished(memory, done)
 

@@ -233,10 +233,9 @@ class Archive:
         database.run("DELETE FROM owed WHERE what = ?", ARCHIVE + name)
         return True
 
-    def bring_home(self, topics: Topics, name: str) -> int:
-        """Put the contents of an object back into the store; how many states. The object is
-        owed to be removed. `topics` may be those of a copy of this memory."""
-        database = topics.database
+    def bring_home(self, database: Database, name: str) -> int:
+        """Put the contents of an object back into the store, or into a copy of it; how many
+        states. In the store the object is then owed to be removed."""
         rows = database.rows(
             "SELECT s.id, t.name, s.version, s.digest FROM archived a JOIN states s "
             "ON s.id = a.state JOIN topics t ON t.id = s.topic WHERE a.object = ? "

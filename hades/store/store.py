@@ -210,11 +210,11 @@ class Store:
 
         What is lost stays where it was said to be.
         """
-        archive, topics, lost = self.topics.archive, Topics(copied), list[HadesError]()
+        archive, lost = self.topics.archive, list[HadesError]()
         with copied.transaction():
             for name in copied.column("SELECT DISTINCT object FROM archived ORDER BY object"):
                 try:
-                    archive.bring_home(topics, name)
+                    archive.bring_home(copied, name)
                 except LOST as error:
                     lost.append(error)
             if lost:

@@ -108,7 +108,7 @@ class Topics:
     """Topics, each an append-only list of states."""
 
     def __init__(self, database: Database) -> None:
-        self.database = self._database = database
+        self._database = database
         self.archive = Archive(database)
 
     # Reading
