@@ -11,6 +11,7 @@ from context.test_tokens import hostile_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import remember_story
+from shell import Shell
 
 import hades
 from hades.context.tokens import token_family
@@ -132,6 +133,13 @@ def test_core_blocks_have_versions_and_limits(memory: hades.Memory) -> None:
     assert (persona.text, persona.tokens, persona.limit) == ("A quiet helper.", 5, 8)
     assert (persona.pinned, persona.description) == (False, "Who I am.")
     assert memory.core("human") == [human]
+
+
+def test_core_list_shows_every_line_of_a_block(path: Path) -> None:
+    shell = Shell(path)
+    shell("core", "append", "human", "Likes tea.")
+    shell("core", "append", "human", "Has a boat.")
+    assert "Likes tea. / Has a boat." in shell("core", "list")
 
 
 def test_two_writers_lose_no_line(path: Path) -> None:
