@@ -137,7 +137,7 @@ def test_core_blocks_have_versions_and_limits(memory: hades.Memory) -> None:
 
 def test_core_list_shows_every_line_of_a_block(path: Path) -> None:
     shell = Shell(path)
-    shell("core", "append", "human", "Likes tea.")
+    shell("remember", "core/human", "Likes tea.")
     shell("core", "append", "human", "Has a boat.")
     assert "Likes tea. / Has a boat." in shell("core", "list")
 
