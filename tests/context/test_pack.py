@@ -65,6 +65,12 @@ def test_question_paths_passages() -> None:
     assert [p.reliability for p in found.paths] == [0.7, 0.4]
 
 
+def test_a_passage_that_was_counted_too_low_once_is_counted_again() -> None:
+    long = passage("x" * 3_000)
+    found = packed([replace(long, chunk=replace(long.chunk, tokens=1))], budget=200)
+    assert found.tokens == count([found.context])[0] <= 200
+
+
 def test_the_best_passages_stand_at_both_ends() -> None:
     found = packed([passage(f"text {n}", f"t{n}") for n in range(1, 7)])
     heads = [line[:3] for line in found.context.splitlines() if line.startswith("[")]
