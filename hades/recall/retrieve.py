@@ -358,7 +358,7 @@ def _rank_notes(
         recency = _recency(query, notes.numbers)
         scores = scores + RECENT_WEIGHT * recency
     if not retrieved.asks.is_past and not retrieved.asks.wants_happenings:
-        retrieved.held = still_holds(notes)
+        retrieved.held = still_holds(notes, succession)
     order = np.lexsort((notes.numbers, -scores))
     # What stands above another for what both say is believed, and is, no less near.
     belief, near = (

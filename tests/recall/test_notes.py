@@ -301,3 +301,4 @@ def test_versions_that_are_each_about_another_thing_all_hold(
         told = str(memory.ask(question))
         assert holds in told, question
         assert no_longer not in told, question
+        assert "(from " not in told, "what was noted earlier has not ended"
