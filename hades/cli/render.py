@@ -297,6 +297,8 @@ suggestions = _listed(
 def quality(console: Console, found: QualityReport) -> None:
     """What could be better, kind by kind, with examples and what to do."""
     console.print(f"{found.topics:,} topics in {clean(found.space)}, {found.compared:,} compared")
+    if found.unindexed:
+        console.print(f"[yellow]{found.unindexed:,} states are not indexed yet[/]")
     for one in found.findings:
         console.print(f"[bold]{one.count:>6,}[/]  {clean(one.what)}")
         for example in one.examples:

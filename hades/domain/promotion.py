@@ -120,4 +120,6 @@ class QualityReport:
     topics: int
     compared: int
     """Topics that were compared with each other: the latest so many."""
+    unindexed: int
+    """States that could not be indexed now: what is said of their topics may be wrong."""
     findings: tuple[QualityFinding, ...]

@@ -5,26 +5,61 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import combinations, product
+from typing import NamedTuple
 
 from hades.domain.contradiction import Said, compare
-from hades.domain.graph import Edge
+from hades.domain.graph import SUPERSEDES, Edge
 from hades.domain.promotion import Disagreement, Side
+from hades.domain.proposal import Proposal
 from hades.domain.prose_facts import EXCLUSIVE
 from hades.domain.statement import statement
+from hades.lifecycle.synthesis import plain_sentence
 
+CONTRADICTS = "contradicts"
 ONE_AT_A_TIME = EXCLUSIVE | {"assigned_to", "due_on", "has_status", "status", "version"}
 ONE_AT_A_TIME |= {"located_in", "runs_on"}
 """Relations that have one target at a time, by their names alone."""
 
 
-def edge_disagreements(edges: Iterable[Edge], ended: Iterable[Edge]) -> Iterator[Disagreement]:
+class Decided(NamedTuple):
+    """What somebody has decided on, so that it is no disagreement any more."""
+
+    sentences: set[frozenset[str]]
+    """Pairs of sentences: that one supersedes the other was approved or rejected."""
+    topics: set[frozenset[str]]
+    """Pairs of topics: somebody told that one supersedes or contradicts the other."""
+    edges: set[tuple[str, str, str]]
+    """Edges that were not to be ended."""
+
+
+def decided(proposals: Iterable[Proposal], edges: Iterable[Edge]) -> Decided:
+    """What the review queue and edges between topics say is decided."""
+    found = Decided(set(), set(), set())
+    for one in proposals:
+        fields, done = one.fields, one.status in ("applied", "rejected")
+        said = fields.get("metadata") or {}
+        if done and "says" in said and "said" in said:
+            texts = (str(said[name]) for name in ("says", "said"))
+            found.sentences.add(frozenset(map(plain_sentence, texts)))
+        elif one.kind == "unrelate" and one.status == "rejected":
+            found.edges.add((fields["source"], fields["relation"], fields["target"]))
+    for edge in edges:
+        if edge.relation in (SUPERSEDES, CONTRADICTS) and "said" not in edge.metadata:
+            found.topics.add(frozenset((edge.source.name, edge.target.name)))
+    return found
+
+
+def edge_disagreements(
+    edges: Iterable[Edge], ended: Iterable[Edge], done: Decided
+) -> Iterator[Disagreement]:
     """Edges of one subject that cannot hold at once: of one exclusive relation, to two targets.
 
     A relation is exclusive by its name, or since one of its edges here took another's place.
     """
     by_subject: dict[tuple[str, str], dict[int, Edge]] = defaultdict(dict)
     for edge in edges:
-        by_subject[edge.source.name, edge.relation][edge.id] = edge
+        if (edge.source.name, edge.relation, edge.target.name) not in done.edges:
+            by_subject[edge.source.name, edge.relation][edge.id] = edge
     places = [(one.superseded_by, (one.source.name, one.relation)) for one in ended]
     followed = {key for later, key in places if later in by_subject.get(key, ())}
     for key, own in by_subject.items():
@@ -33,10 +68,14 @@ def edge_disagreements(edges: Iterable[Edge], ended: Iterable[Edge]) -> Iterator
                 yield Disagreement((_told(one), _told(other)))
 
 
-def sentence_disagreements(own: Iterable[Side], others: Iterable[Side]) -> Iterator[Disagreement]:
+def sentence_disagreements(
+    own: Iterable[Side], others: Iterable[Side], done: Decided
+) -> Iterator[Disagreement]:
     """Sentences of two topics that say the same with another value, or deny each other."""
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
+        if frozenset((one.text, other.text)) in done.sentences or frozenset(topics) in done.topics:
+            continue
         if compare(one.text, other.text, *topics).said in (Said.VALUE, Said.NEGATED):
             yield Disagreement((one, other))
 

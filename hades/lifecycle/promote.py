@@ -1,40 +1,48 @@
 """Promotion: a topic's versions, its edges and what these lead to become one new state.
 
-It is made of what somebody wrote, never of an earlier promotion, so it does not feed on itself:
-promoted again without news, nothing changes. Versions are the trace; no edge joins them.
+Its text is plain sentences, so that a question gets the fact: a paragraph for what holds of each
+version, one for what held before, and the reason. It is made of what somebody wrote, never of an
+earlier promotion: promoted again without news, nothing changes. Versions are the trace; no edge
+joins them.
 """
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
+from itertools import groupby
+from typing import Any
 
 from hades.domain.graph import Edge
-from hades.domain.names import says
+from hades.domain.names import says, spoken
 from hades.domain.promotion import Disagreement, Promotion, Side
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.sentences import sentences
 from hades.domain.settled import settled
-from hades.domain.statement import statement
+from hades.domain.statement import day, statement
 from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import PROMOTION, State
-from hades.errors import Conflict, InvalidInput, NotFound
+from hades.errors import Conflict, Denied, InvalidInput, NotFound, Unavailable
+from hades.ingest.document import Block, Document, Origin, pack_document
+from hades.ingest.readers.markdown import name_of
+from hades.ingest.readers.text import stem_of
 from hades.lifecycle import facts, review
-from hades.lifecycle.disagreement import edge_disagreements, sentence_disagreements
+from hades.lifecycle.disagreement import (
+    CONTRADICTS,
+    decided,
+    edge_disagreements,
+    sentence_disagreements,
+)
 from hades.lifecycle.synthesis import (
-    HEADS,
-    SAME_WORDS,
     SENTENCES_AT_MOST,
-    changed_words,
-    cited_edge,
     compare_versions,
+    sentences_of,
     sentences_of_state,
-    share_words,
 )
 from hades.models.chat import open_chat_model
 from hades.models.checked import CheckedReply, cited_sentences
@@ -44,17 +52,22 @@ from hades.store.store import Store
 TRACE_VERSIONS = 10
 RELATED_AT_MOST = 8
 ENDED_AT_MOST = 10
-REASONS = review.BLOCKED | {*review.ENABLING, "because", "contradicts"}
-"""Relations that say why."""
+BETWEEN = "\n\n"
+GIVEN = "reason given"
+"""How the reason is cited."""
 REPLY_TOKENS_AT_MOST = 400
 TASK = "Write the new state of one topic: what holds now, what changed and when, and why."
+
+
+Paragraph = tuple[str, str]
+"""A text, and how its sources are cited."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
     """What a model made of the sources: sentences that they support, with citations."""
 
-    text: str = ""
+    paragraphs: tuple[Paragraph, ...] = ()
     mark: str = ""
     """What it was made of."""
     reply: CheckedReply = field(default_factory=CheckedReply)
@@ -71,7 +84,8 @@ class Material:
     """What somebody wrote, oldest first; no promotions."""
     edges: tuple[Edge, ...]
     """Those that hold and somebody told."""
-    derived: tuple[Edge, ...]
+    closing: tuple[Edge, ...]
+    """Of these, those to what is no longer in the way: the reason or the last version says so."""
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
     """What is at the other end of edges: to be compared, not to be quoted."""
@@ -95,28 +109,13 @@ class Material:
         return blake2b(said, digest_size=8).hexdigest()
 
     @property
-    def statements(self) -> list[tuple[str, str]]:
-        """What a model may say, a statement each: how it is cited, and its text."""
-        return [
-            *((one.source, one.text) for one in self.holds),
-            *((new.source, changed_words(old, new)) for old, new in self.changed),
-            *((f"edge {one.id}", f"{statement(one)}.") for one in self.edges),
-            ("reason given", self.reason),
-        ]
-
-    @property
     def is_news(self) -> bool:
         """Whether the latest state is not already a promotion of this."""
         return (self.latest.promotion or {}).get("mark") != self.mark
 
 
-def gather(
-    store: Store, space: int, topic: str, reason: str, near: Callable[[str, str], bool]
-) -> Material:
-    """Everything a promotion of a topic is made of, as it is now.
-
-    `near` tells whether two sentences are near in meaning.
-    """
+def gather(store: Store, space: int, topic: str, reason: str) -> Material:
+    """Everything a promotion of a topic is made of, as it is now."""
     latest = store.topics.state(space, topic, NOW)
     now = from_micros(store.now())
     written: deque[State] = deque(maxlen=TRACE_VERSIONS)
@@ -125,27 +124,36 @@ def gather(
             written.clear()
         elif state.promotion is None and state.valid_from <= max(now, latest.valid_from):
             written.append(state)
-    node = store.entities.node(space, topic)
-    told = store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW)
-    holding = [edge for edge in told if _holds(edge, now)]
-    ended = [edge for edge in told if edge.valid_to is not None and edge.valid_to <= now]
-    names = dict.fromkeys(
-        end.name for edge in holding for end in (edge.source, edge.target) if end.name != topic
-    )
     trace = sorted(written, key=lambda state: (state.valid_from, state.version)) or [latest]
     if any(len(sentences(state.content)) > SENTENCES_AT_MOST for state in trace):
         most = f"more than {SENTENCES_AT_MOST} sentences"
         raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")
-    holds, changed = compare_versions(
-        trace, lambda one, other: share_words(one, other) >= SAME_WORDS or near(one, other)
+    node = store.entities.node(space, topic)
+    told = store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW)
+    ended = [edge for edge in told if edge.valid_to is not None and edge.valid_to <= now]
+    edges = [edge for edge in told if edge.valid_from <= now and edge not in ended]
+    names = dict.fromkeys(
+        end.name for edge in edges for end in (edge.source, edge.target) if end.name != topic
     )
+    own = [edge for edge in told if edge.source.name == topic]
+    relations = review.blocking(store)
+    blocking = [edge for edge in own if review.relation_key(edge) in relations]
+    closing = [edge for edge in edges if edge in blocking and _is_over(edge, reason, trace[-1])]
+    given = sentences_of(reason, GIVEN, 1.0, now)
+    over = [(_last_part(edge), Side(reason, GIVEN, 1.0, now)) for edge in closing]
+    over += [
+        (_last_part(edge), Side(statement(edge), f"edge {edge.id}", 1.0, edge.valid_to))
+        for edge in ended
+        if edge in blocking and edge.valid_to is not None
+    ]
+    holds, changed = compare_versions(topic, trace, given, over)
     return Material(
         topic=topic,
         reason=reason,
         latest=latest,
         trace=tuple(trace),
-        edges=tuple(holding),
-        derived=tuple(store.derived_edges.find(space, EdgeFilter(node=node), NOW)),
+        edges=tuple(edges),
+        closing=tuple(closing),
         ended=tuple(ended[-ENDED_AT_MOST:]),
         related=tuple(_written_states(store, space, names))[:RELATED_AT_MOST],
         holds=tuple(holds),
@@ -155,14 +163,16 @@ def gather(
 
 def ask_model(found: Material, name: str, *, dry_run: bool) -> ModelText:
     """The sentences of a model that its sources support; in a dry run, what it would take."""
-    cites, texts = zip(*found.statements, strict=True)
+    edges = [(f"{statement(one)}.", f"edge {one.id}") for one in found.edges]
+    said = *_paragraphs(found, found.holds), *edges, (found.reason, GIVEN)
+    texts, cites = zip(*said, strict=True)
     asked = open_chat_model(name), TASK, texts
-    reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
-    text = "\n".join(
-        f"- {one.text} " + " ".join(f"[{cites[number - 1]}]" for number in one.cited)
-        for one in reply.held
-    )
-    return ModelText(text, found.mark, reply)
+    try:
+        reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
+    except (Unavailable, Denied, InvalidInput) as error:
+        reply = CheckedReply(why=str(error))
+    held = [(one.text, ", ".join(cites[number - 1] for number in one.cited)) for one in reply.held]
+    return ModelText(tuple(held), found.mark, reply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +184,6 @@ class Promoter:
     space: int
     actor: str
     found: Material
-    near: Callable[[str, str], bool]
 
     def run(self, model: ModelText, *, dry_run: bool) -> Promotion:
         """Settle edges and conflicts, write the new state.
@@ -185,29 +194,35 @@ class Promoter:
         if model.mark not in ("", found.mark):
             raise Conflict(f"{found.topic!r} or one of its sources changed: promote it again.")
         waiting = {one.id for one in store.proposals.find(space, "waiting", 0, None)}
-        own = [one for one in (*found.edges, *found.derived) if one.source.name == found.topic]
-        others = [one for state in found.related for one in sentences_of_state(state)]
-        conflicts = [
-            *edge_disagreements(own, found.ended),
-            *sentence_disagreements(found.holds, others),
-        ]
+        conflicts = self._conflicts()
         closed, opened = self._settle_edges()
         closed += self._settle_conflicts(conflicts)
-        lost = {(one.sides[0].source, one.sides[0].text) for one in conflicts if one.taken[0] == 1}
-        holds = [one for one in found.holds if (one.source, one.text) not in lost]
         said_now = replace(found.latest, content=found.reason, valid_from=self._at)
         review.review(store, self.write, space, said_now, self.actor)
-        after = gather(store, space, found.topic, found.reason, self.near)
-        by = "model" if model.text else "extractive"
-        said = {"by": by, "reason": found.reason, "of": after.trace[-1].version}
-        said |= {"promoted_from": list(after.sources), "mark": after.mark}
+        after = gather(store, space, found.topic, found.reason)
+        lost = {(one.sides[0].source, one.sides[0].text) for one in conflicts if one.taken[0] == 1}
+        holds = [one for one in found.holds if (one.source, one.text) not in lost]
+        paragraphs = [*(model.paragraphs or _paragraphs(found, holds))]
+        paragraphs.append((_with_end(" ".join(found.reason.split())), GIVEN))
+        by = "model" if model.paragraphs else "extractive"
+        said = {
+            "by": by,
+            "reason": found.reason,
+            "of": after.trace[-1].version,
+            "promoted_from": list(after.sources),
+            "cited": [cited for _, cited in paragraphs],
+            "conflicts": [str(_without_others(one, found.topic)) for one in conflicts],
+            "mark": after.mark,
+        }
         draft = Draft(
-            content=_text(after, holds, conflicts, model.text),
+            content=BETWEEN.join(text for text, _ in paragraphs),
             metadata={**found.latest.metadata, PROMOTION: said},
             confidence=min((one.confidence for one in holds), default=1.0),
             valid_from=self._at,
         )
         state, _ = store.topics.add(self.write, space, found.topic, draft)
+        outline = _outline(found, paragraphs, whole=bool(model.paragraphs))
+        store.chunks.outline(space, found.topic, state.version, outline)
         ended = {edge.id for edge in closed}
         proposals = store.proposals.find(space, "waiting", 0, None)
         return Promotion(
@@ -231,24 +246,31 @@ class Promoter:
     def _at(self) -> datetime:
         return max(from_micros(self.write.at), self.found.latest.valid_from)
 
-    def _settle_edges(self) -> tuple[list[Edge], list[Edge]]:
-        """Close the edges to what is no longer in the way and open their inverse, or propose it.
+    def _conflicts(self) -> list[Disagreement]:
+        """The sources of today that disagree, without what somebody has decided."""
+        found, store = self.found, self.store
+        node = store.entities.node(self.space, found.topic)
+        derived = store.derived_edges.find(self.space, EdgeFilter(node=node), NOW)
+        own = [one for one in (*found.edges, *derived) if one.source.name == found.topic]
+        others = [one for state in found.related for one in sentences_of_state(state)]
+        done = decided(store.proposals.find(self.space, None, 0, None), found.edges)
+        return [
+            *edge_disagreements(own, found.ended, done),
+            *sentence_disagreements(found.holds, others, done),
+        ]
 
-        The reason, or the topic's last version, says so and names it: closed. Only the note
-        about what was in the way says so: proposed.
+    def _settle_edges(self) -> tuple[list[Edge], list[Edge]]:
+        """Close the edges to what is no longer in the way and open their inverse.
+
+        Where only the note about what was in the way says so, that is proposed.
         """
         found, blocking = self.found, review.blocking(self.store)
         states = {state.topic: state for state in found.related}
-        last = found.trace[-1]
         closed: list[Edge] = []
         opened: list[Edge] = []
         for edge in found.edges:
-            if edge.source.name != found.topic or review.relation_key(edge) not in blocking:
-                continue
-            target, about = edge.target.name, states.get(edge.target.name)
-            own = sentences(last.content) if last.valid_from > edge.valid_from else []
-            name = target.rpartition("/")[2]
-            if any(says(one, name) and settled(target, one) for one in (found.reason, *own)):
+            about = states.get(edge.target.name)
+            if edge in found.closing:
                 done = facts.change_fact(
                     *(self.store, self.write, self.space, found.topic, edge.relation, [edge]),
                     at=self._at,
@@ -259,10 +281,14 @@ class Promoter:
                 )
                 closed += done.closed
                 opened += done.opened
-            elif about is not None and about.valid_from > edge.valid_from:
-                word = settled(target, about.content)
-                if word:
-                    self._propose_end(edge, f"{about.id} says “{word}”")
+            elif (
+                about is not None
+                and edge.source.name == found.topic
+                and review.relation_key(edge) in blocking
+                and about.valid_from > edge.valid_from
+                and (word := settled(edge.target.name, about.content))
+            ):
+                self._propose_end(edge, f"{about.id} says “{word}”")
         return closed, opened
 
     def _settle_conflicts(self, conflicts: list[Disagreement]) -> list[Edge]:
@@ -276,9 +302,12 @@ class Promoter:
             if loser is not None and side is None:
                 self._propose_end(loser, str(one))
             elif side is None and "@" in one.sides[1].source:
-                other = one.sides[1].source.rpartition("@")[0]
-                ends = {"source": self.found.topic, "relation": "contradicts", "target": other}
-                self._propose("relate", {**ends, "evidence": str(one)}, "sources disagree")
+                new, old = one.sides
+                ends = {"source": self.found.topic, "relation": CONTRADICTS}
+                ends["target"] = old.source.rpartition("@")[0]
+                said = {"says": new.text, "said": old.text}
+                fields = {**ends, "evidence": str(one), "metadata": said}
+                self._propose("relate", fields, "sources disagree")
             elif loser is not None and loser not in closed:
                 later = winner is not None and winner.valid_from > loser.valid_from
                 ends_at = winner.valid_from if winner is not None and later else self._at
@@ -291,7 +320,7 @@ class Promoter:
         ends = {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
         self._propose("unrelate", {**ends, "at": iso(self._at)}, why)
 
-    def _propose(self, kind: str, fields: dict[str, str], why: str) -> None:
+    def _propose(self, kind: str, fields: dict[str, Any], why: str) -> None:
         """Let a change wait for review, unless it waits already or was rejected."""
         ends = {name: fields[name] for name in ("source", "relation", "target")}
         for one in self.store.proposals.find(self.space, None, 0, None):
@@ -301,44 +330,62 @@ class Promoter:
         self.store.proposals.add(self.write, self.space, self.actor, kind, fields, why=why, **sure)
 
 
-def _text(
-    after: Material,
-    holds: list[Side],
-    conflicts: list[Disagreement],
-    by_model: str,
-) -> str:
-    """The new state in words; a model's sentences stand for all but the reasons and conflicts.
+def _paragraphs(found: Material, holds: Iterable[Side]) -> list[Paragraph]:
+    """The last version as it is, what holds of earlier ones with the day, and what held before."""
+    made, last = [], found.trace[-1]
+    for source, own in groupby(holds, key=lambda one: one.source):
+        said = list(own)
+        if said == sentences_of_state(last):
+            made.append((last.content.strip(), source))
+        else:
+            text = " ".join(_with_end(one.text) for one in said).rstrip(".")
+            made.append((f"{text} ({day(said[0].since)}).", source))
+    before = (f"Until {day(new.since)}: {_with_end(old.text)}" for old, new in found.changed)
+    cited = dict.fromkeys(old.source for old, _ in found.changed)
+    return [*made, *([(" ".join(before), ", ".join(cited))] if found.changed else [])]
 
-    Of other topics it has the names alone: what they say would stay here when they are purged.
+
+def _with_end(sentence: str) -> str:
+    return sentence if sentence[-1] in ".!?…" else f"{sentence}."
+
+
+def _outline(found: Material, paragraphs: Iterable[Paragraph], *, whole: bool) -> bytes:
+    """Which paragraphs of the new state are indexed, each by itself; with `whole` all of them.
+
+    Else what the last version says, which so stays the passage it was, and the reason where it
+    ended something. What earlier versions say is found there: no question is answered worse.
     """
-    why = [edge for edge in after.edges if edge.relation in REASONS]
-    changed = [changed_words(old, new) for old, new in after.changed]
-    parts = (
-        [f"{one.text} [{one.source}]" for one in holds if not by_model],
-        [*changed, *map(cited_edge, after.ended)] if not by_model else [],
-        [f"{after.reason} [reason given]", *map(cited_edge, why)],
-        [str(_without_others(one, after.topic)) for one in conflicts],
-        [cited_edge(edge) for edge in after.edges if edge not in why and not by_model],
-    )
-    said = [
-        "\n".join([head, *(f"- {' '.join(line.split())}" for line in lines)])
-        for head, lines in zip(HEADS, parts, strict=True)
-        if lines
-    ]
-    return "\n\n".join([by_model] * bool(by_model) + said)
+    indexed = {found.trace[-1].id}
+    if any(new.source == GIVEN for _, new in found.changed):
+        indexed.add(GIVEN)
+    blocks, at = [], 0
+    for text, cited in paragraphs:
+        if whole or cited in indexed:
+            blocks.append(Block(at, at + len(text), spoken(found.topic), whole=True))
+        at += len(text) + len(BETWEEN)
+    title = stem_of(found.topic)
+    names = name_of(title, Origin.TITLE)
+    return pack_document(Document(found.topic, "", title=title, blocks=tuple(blocks), names=names))
+
+
+def _is_over(edge: Edge, reason: str, last: State) -> bool:
+    """Whether the reason, or a later last version, says by name that an edge's target is done."""
+    own = sentences(last.content) if last.valid_from > edge.valid_from else []
+    name = _last_part(edge)
+    return any(says(one, name) and settled(edge.target.name, one) for one in (reason, *own))
+
+
+def _last_part(edge: Edge) -> str:
+    return edge.target.name.rpartition("/")[2]
 
 
 def _without_others(conflict: Disagreement, topic: str) -> Disagreement:
-    """A conflict without the words of other topics."""
+    """A conflict without the words of other topics: these would stay when they are purged."""
     one, other = (
         replace(side, text="") if side.source.rpartition("@")[0] not in ("", topic) else side
         for side in conflict.sides
     )
     return Disagreement((one, other))
-
-
-def _holds(edge: Edge, now: datetime) -> bool:
-    return edge.valid_from <= now and (edge.valid_to is None or edge.valid_to > now)
 
 
 def _written_states(store: Store, space: int, names: Iterable[str]) -> Iterator[State]:
