@@ -10,7 +10,6 @@ from hades.domain.graph import Edge
 from hades.domain.proposal import Proposal
 from hades.domain.topics import State
 
-QUOTED_CHARACTERS = 300
 SURER = 0.2
 LATER = timedelta(days=1)
 """By so much one source must be surer, or later, than another to be taken: judgements."""
@@ -27,12 +26,6 @@ class Side:
     since: datetime
     told: bool = True
     """Somebody said so; else a text states it."""
-
-    @property
-    def quoted(self) -> str:
-        """It in quotation marks, with its source."""
-        short = self.text[:QUOTED_CHARACTERS] + "…" * (len(self.text) > QUOTED_CHARACTERS)
-        return f"“{short.rstrip('.')}” [{self.source}]"
 
     def __str__(self) -> str:
         said = f"“{self.text}” " if self.text else ""

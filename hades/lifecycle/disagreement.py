@@ -7,45 +7,38 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 from typing import NamedTuple
 
-from hades.domain.contradiction import Said, compare
-from hades.domain.graph import SUPERSEDES, Edge
+from hades.domain.contradiction import compare
+from hades.domain.graph import Edge
 from hades.domain.promotion import Disagreement, Side
 from hades.domain.proposal import Proposal
 from hades.domain.prose_facts import EXCLUSIVE
 from hades.domain.statement import statement
-from hades.lifecycle.synthesis import plain_sentence
+from hades.lifecycle.synthesis import OTHERWISE, plain_sentence
 
-CONTRADICTS = "contradicts"
 ONE_AT_A_TIME = EXCLUSIVE | {"assigned_to", "due_on", "has_status", "status", "version"}
 ONE_AT_A_TIME |= {"located_in", "runs_on"}
 """Relations that have one target at a time, by their names alone."""
 
 
 class Decided(NamedTuple):
-    """What somebody has decided on, so that it is no disagreement any more."""
+    """What somebody decided in review, so that it is no disagreement any more."""
 
     sentences: set[frozenset[str]]
-    """Pairs of sentences: that one supersedes the other was approved or rejected."""
-    topics: set[frozenset[str]]
-    """Pairs of topics: somebody told that one supersedes or contradicts the other."""
+    """Pairs of which one was proposed to supersede or contradict the other."""
     edges: set[tuple[str, str, str]]
     """Edges that were not to be ended."""
 
 
-def decided(proposals: Iterable[Proposal], edges: Iterable[Edge]) -> Decided:
-    """What the review queue and edges between topics say is decided."""
-    found = Decided(set(), set(), set())
+def decided(proposals: Iterable[Proposal]) -> Decided:
+    """What was approved or rejected."""
+    found = Decided(set(), set())
     for one in proposals:
-        fields, done = one.fields, one.status in ("applied", "rejected")
-        said = fields.get("metadata") or {}
-        if done and "says" in said and "said" in said:
-            texts = (str(said[name]) for name in ("says", "said"))
-            found.sentences.add(frozenset(map(plain_sentence, texts)))
-        elif one.kind == "unrelate" and one.status == "rejected":
-            found.edges.add((fields["source"], fields["relation"], fields["target"]))
-    for edge in edges:
-        if edge.relation in (SUPERSEDES, CONTRADICTS) and "said" not in edge.metadata:
-            found.topics.add(frozenset((edge.source.name, edge.target.name)))
+        said = one.fields.get("metadata") or {}
+        if one.status in ("applied", "rejected") and {"says", "said"} <= said.keys():
+            found.sentences.add(frozenset(plain_sentence(said[name]) for name in ("says", "said")))
+        elif (one.kind, one.status) == ("unrelate", "rejected"):
+            ends = (one.fields[name] for name in ("source", "relation", "target"))
+            found.edges.add(tuple(ends))
     return found
 
 
@@ -74,9 +67,8 @@ def sentence_disagreements(
     """Sentences of two topics that say the same with another value, or deny each other."""
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
-        if frozenset((one.text, other.text)) in done.sentences or frozenset(topics) in done.topics:
-            continue
-        if compare(one.text, other.text, *topics).said in (Said.VALUE, Said.NEGATED):
+        otherwise = compare(one.text, other.text, *topics).said in OTHERWISE
+        if otherwise and frozenset((one.text, other.text)) not in done.sentences:
             yield Disagreement((one, other))
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from itertools import groupby
@@ -27,13 +27,12 @@ from hades.domain.settled import settled
 from hades.domain.statement import day, statement
 from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import PROMOTION, State
-from hades.errors import Conflict, Denied, InvalidInput, NotFound, Unavailable
+from hades.errors import Denied, InvalidInput, NotFound, Unavailable
 from hades.ingest.document import Block, Document, Origin, pack_document
 from hades.ingest.readers.markdown import name_of
 from hades.ingest.readers.text import stem_of
 from hades.lifecycle import facts, review
 from hades.lifecycle.disagreement import (
-    CONTRADICTS,
     decided,
     edge_disagreements,
     sentence_disagreements,
@@ -57,20 +56,8 @@ GIVEN = "reason given"
 """How the reason is cited."""
 REPLY_TOKENS_AT_MOST = 400
 TASK = "Write the new state of one topic: what holds now, what changed and when, and why."
-
-
 Paragraph = tuple[str, str]
 """A text, and how its sources are cited."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelText:
-    """What a model made of the sources: sentences that they support, with citations."""
-
-    paragraphs: tuple[Paragraph, ...] = ()
-    mark: str = ""
-    """What it was made of."""
-    reply: CheckedReply = field(default_factory=CheckedReply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,22 +118,24 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
     node = store.entities.node(space, topic)
     told = store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW)
     ended = [edge for edge in told if edge.valid_to is not None and edge.valid_to <= now]
-    edges = [edge for edge in told if edge.valid_from <= now and edge not in ended]
+    over_ids = {edge.id for edge in ended}
+    edges = [edge for edge in told if edge.valid_from <= now and edge.id not in over_ids]
     names = dict.fromkeys(
         end.name for edge in edges for end in (edge.source, edge.target) if end.name != topic
     )
-    own = [edge for edge in told if edge.source.name == topic]
-    relations = review.blocking(store)
-    blocking = [edge for edge in own if review.relation_key(edge) in relations]
-    closing = [edge for edge in edges if edge in blocking and _is_over(edge, reason, trace[-1])]
-    given = sentences_of(reason, GIVEN, 1.0, now)
-    over = [(_last_part(edge), Side(reason, GIVEN, 1.0, now)) for edge in closing]
-    over += [
-        (_last_part(edge), Side(statement(edge), f"edge {edge.id}", 1.0, edge.valid_to))
-        for edge in ended
-        if edge in blocking and edge.valid_to is not None
-    ]
-    holds, changed = compare_versions(topic, trace, given, over)
+    blocking, given = review.blocking(store), Side(reason, GIVEN, 1.0, now)
+    closing: list[Edge] = []
+    over: list[tuple[str, Side]] = []
+    for edge in told:
+        if edge.source.name != topic or review.relation_key(edge) not in blocking:
+            continue
+        if edge.id in over_ids and edge.valid_to is not None:
+            ends = Side(statement(edge), f"edge {edge.id}", 1.0, edge.valid_to)
+            over.append((_last_part(edge), ends))
+        elif edge.valid_from <= now and _is_over(edge, reason, trace[-1]):
+            closing.append(edge)
+            over.append((_last_part(edge), given))
+    holds, changed = compare_versions(topic, trace, sentences_of(reason, GIVEN, 1.0, now), over)
     return Material(
         topic=topic,
         reason=reason,
@@ -161,18 +150,17 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
     )
 
 
-def ask_model(found: Material, name: str, *, dry_run: bool) -> ModelText:
+def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedReply, list[Paragraph]]:
     """The sentences of a model that its sources support; in a dry run, what it would take."""
     edges = [(f"{statement(one)}.", f"edge {one.id}") for one in found.edges]
-    said = *_paragraphs(found, found.holds), *edges, (found.reason, GIVEN)
-    texts, cites = zip(*said, strict=True)
+    given = *_paragraphs(found.trace[-1], found.holds, found.changed), *edges
+    texts, cites = zip(*given, (found.reason, GIVEN), strict=True)
     asked = open_chat_model(name), TASK, texts
     try:
         reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
     except (Unavailable, Denied, InvalidInput) as error:
         reply = CheckedReply(why=str(error))
-    held = [(one.text, ", ".join(cites[number - 1] for number in one.cited)) for one in reply.held]
-    return ModelText(tuple(held), found.mark, reply)
+    return reply, [(one.text, ", ".join(cites[at - 1] for at in one.cited)) for one in reply.held]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +173,9 @@ class Promoter:
     actor: str
     found: Material
 
-    def run(self, model: ModelText, *, dry_run: bool) -> Promotion:
-        """Settle edges and conflicts, write the new state.
-
-        Conflict when what a model was asked about changed meanwhile.
-        """
+    def run(self, reply: CheckedReply, by_model: list[Paragraph], *, dry_run: bool) -> Promotion:
+        """Settle edges and conflicts, write the new state."""
         found, store, space = self.found, self.store, self.space
-        if model.mark not in ("", found.mark):
-            raise Conflict(f"{found.topic!r} or one of its sources changed: promote it again.")
         waiting = {one.id for one in store.proposals.find(space, "waiting", 0, None)}
         conflicts = self._conflicts()
         closed, opened = self._settle_edges()
@@ -200,28 +183,29 @@ class Promoter:
         said_now = replace(found.latest, content=found.reason, valid_from=self._at)
         review.review(store, self.write, space, said_now, self.actor)
         after = gather(store, space, found.topic, found.reason)
-        lost = {(one.sides[0].source, one.sides[0].text) for one in conflicts if one.taken[0] == 1}
-        holds = [one for one in found.holds if (one.source, one.text) not in lost]
-        paragraphs = [*(model.paragraphs or _paragraphs(found, holds))]
-        paragraphs.append((_with_end(" ".join(found.reason.split())), GIVEN))
-        by = "model" if model.paragraphs else "extractive"
+        lost = {one.sides[0]: one.sides[1] for one in conflicts if one.taken[0] == 1}
+        holds = [one for one in found.holds if one not in lost]
+        changed = [*found.changed]
+        changed += [(one, replace(lost[one], since=self._at)) for one in found.holds if one in lost]
+        text = by_model or _paragraphs(found.trace[-1], holds, changed)
+        text.append((_with_end(" ".join(found.reason.split())), GIVEN))
+        by = "model" if by_model else "extractive"
         said = {
             "by": by,
             "reason": found.reason,
             "of": after.trace[-1].version,
             "promoted_from": list(after.sources),
-            "cited": [cited for _, cited in paragraphs],
-            "conflicts": [str(_without_others(one, found.topic)) for one in conflicts],
+            "cited": [cited for _, cited in text],
             "mark": after.mark,
         }
         draft = Draft(
-            content=BETWEEN.join(text for text, _ in paragraphs),
+            content=BETWEEN.join(paragraph for paragraph, _ in text),
             metadata={**found.latest.metadata, PROMOTION: said},
             confidence=min((one.confidence for one in holds), default=1.0),
             valid_from=self._at,
         )
         state, _ = store.topics.add(self.write, space, found.topic, draft)
-        outline = _outline(found, paragraphs, whole=bool(model.paragraphs))
+        outline = _outline(found, text, whole=bool(by_model))
         store.chunks.outline(space, found.topic, state.version, outline)
         ended = {edge.id for edge in closed}
         proposals = store.proposals.find(space, "waiting", 0, None)
@@ -236,9 +220,9 @@ class Promoter:
             opened=tuple(opened),
             proposed=tuple(one for one in proposals if one.id not in waiting),
             conflicts=tuple(conflicts),
-            dropped=model.reply.dropped,
-            why=model.reply.why,
-            usage=model.reply.usage,
+            dropped=reply.dropped,
+            why=reply.why,
+            usage=reply.usage,
             dry_run=dry_run,
         )
 
@@ -253,42 +237,27 @@ class Promoter:
         derived = store.derived_edges.find(self.space, EdgeFilter(node=node), NOW)
         own = [one for one in (*found.edges, *derived) if one.source.name == found.topic]
         others = [one for state in found.related for one in sentences_of_state(state)]
-        done = decided(store.proposals.find(self.space, None, 0, None), found.edges)
+        done = decided(store.proposals.find(self.space, None, 0, None))
         return [
             *edge_disagreements(own, found.ended, done),
             *sentence_disagreements(found.holds, others, done),
         ]
 
     def _settle_edges(self) -> tuple[list[Edge], list[Edge]]:
-        """Close the edges to what is no longer in the way and open their inverse.
-
-        Where only the note about what was in the way says so, that is proposed.
-        """
-        found, blocking = self.found, review.blocking(self.store)
-        states = {state.topic: state for state in found.related}
+        """Close the edges to what is no longer in the way and open their inverse."""
         closed: list[Edge] = []
         opened: list[Edge] = []
-        for edge in found.edges:
-            about = states.get(edge.target.name)
-            if edge in found.closing:
-                done = facts.change_fact(
-                    *(self.store, self.write, self.space, found.topic, edge.relation, [edge]),
-                    at=self._at,
-                    to=None,
-                    new_relation=None,
-                    content=None,
-                    evidence=found.reason,
-                )
-                closed += done.closed
-                opened += done.opened
-            elif (
-                about is not None
-                and edge.source.name == found.topic
-                and review.relation_key(edge) in blocking
-                and about.valid_from > edge.valid_from
-                and (word := settled(edge.target.name, about.content))
-            ):
-                self._propose_end(edge, f"{about.id} says “{word}”")
+        for edge in self.found.closing:
+            done = facts.change_fact(
+                *(self.store, self.write, self.space, self.found.topic, edge.relation, [edge]),
+                at=self._at,
+                to=None,
+                new_relation=None,
+                content=None,
+                evidence=self.found.reason,
+            )
+            closed += done.closed
+            opened += done.opened
         return closed, opened
 
     def _settle_conflicts(self, conflicts: list[Disagreement]) -> list[Edge]:
@@ -300,10 +269,12 @@ class Promoter:
             loser = told.get(one.sides[1 - (side or 0)].source)
             winner = told.get(one.sides[side or 0].source)
             if loser is not None and side is None:
-                self._propose_end(loser, str(one))
+                ends = {"source": loser.source.name, "relation": loser.relation}
+                ends |= {"target": loser.target.name, "at": iso(self._at)}
+                self._propose("unrelate", ends, str(one))
             elif side is None and "@" in one.sides[1].source:
                 new, old = one.sides
-                ends = {"source": self.found.topic, "relation": CONTRADICTS}
+                ends = {"source": self.found.topic, "relation": "contradicts"}
                 ends["target"] = old.source.rpartition("@")[0]
                 said = {"says": new.text, "said": old.text}
                 fields = {**ends, "evidence": str(one), "metadata": said}
@@ -316,10 +287,6 @@ class Promoter:
                 closed.append(loser)
         return closed
 
-    def _propose_end(self, edge: Edge, why: str) -> None:
-        ends = {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
-        self._propose("unrelate", {**ends, "at": iso(self._at)}, why)
-
     def _propose(self, kind: str, fields: dict[str, Any], why: str) -> None:
         """Let a change wait for review, unless it waits already or was rejected."""
         ends = {name: fields[name] for name in ("source", "relation", "target")}
@@ -330,9 +297,11 @@ class Promoter:
         self.store.proposals.add(self.write, self.space, self.actor, kind, fields, why=why, **sure)
 
 
-def _paragraphs(found: Material, holds: Iterable[Side]) -> list[Paragraph]:
+def _paragraphs(
+    last: State, holds: Iterable[Side], changed: Sequence[tuple[Side, Side]]
+) -> list[Paragraph]:
     """The last version as it is, what holds of earlier ones with the day, and what held before."""
-    made, last = [], found.trace[-1]
+    made = []
     for source, own in groupby(holds, key=lambda one: one.source):
         said = list(own)
         if said == sentences_of_state(last):
@@ -340,9 +309,11 @@ def _paragraphs(found: Material, holds: Iterable[Side]) -> list[Paragraph]:
         else:
             text = " ".join(_with_end(one.text) for one in said).rstrip(".")
             made.append((f"{text} ({day(said[0].since)}).", source))
-    before = (f"Until {day(new.since)}: {_with_end(old.text)}" for old, new in found.changed)
-    cited = dict.fromkeys(old.source for old, _ in found.changed)
-    return [*made, *([(" ".join(before), ", ".join(cited))] if found.changed else [])]
+    if changed:
+        before = (f"Until {day(new.since)}: {_with_end(old.text)}" for old, new in changed)
+        cited = dict.fromkeys(old.source for old, _ in changed)
+        made.append((" ".join(before), ", ".join(cited)))
+    return made
 
 
 def _with_end(sentence: str) -> str:
@@ -377,15 +348,6 @@ def _is_over(edge: Edge, reason: str, last: State) -> bool:
 
 def _last_part(edge: Edge) -> str:
     return edge.target.name.rpartition("/")[2]
-
-
-def _without_others(conflict: Disagreement, topic: str) -> Disagreement:
-    """A conflict without the words of other topics: these would stay when they are purged."""
-    one, other = (
-        replace(side, text="") if side.source.rpartition("@")[0] not in ("", topic) else side
-        for side in conflict.sides
-    )
-    return Disagreement((one, other))
 
 
 def _written_states(store: Store, space: int, names: Iterable[str]) -> Iterator[State]:

@@ -19,6 +19,7 @@ from hades.domain.sentences import sentences
 from hades.domain.statements import NEGATION
 from hades.domain.topics import State
 
+OTHERWISE = (Said.VALUE, Said.NEGATED)
 SENTENCES_AT_MOST = 100
 """Of one text that are read."""
 SHARED_WORDS = 0.5
@@ -102,34 +103,38 @@ def replaces(new: str, old: str, topic: str) -> bool:
     >>> replaces("It moved to Erfurt.", "Lives in Jena.", "staff/pavel")
     True
     """
-    facts = facts_in(new, topic), facts_in(old, topic)
-    if all(facts):  # they say what the words alone leave open
-        if any(_ends(*both, topic) for both in product(*facts)):
-            return True
-    elif compare(new, old, topic, "").said in (Said.VALUE, Said.NEGATED):
+    facts = _facts(new, topic), _facts(old, topic)
+    if any(_ends(*both, topic) for both in product(*facts)):
         return True
-    if len(said_words(new) & said_words(old)) < _SHARED_AT_LEAST:
+    shared = len(said_words(new) & said_words(old))
+    # Where both state facts, the words alone would say less: who moved still works there.
+    if shared and not all(facts) and compare(new, old, topic, "").said in OTHERWISE:
+        return True
+    own = _own_words(old, topic)
+    if shared < _SHARED_AT_LEAST or len(own & said_words(new)) < SHARED_WORDS * len(own):
         return False
     now, before = values(new), values(old)
-    own = {word for word in _own_words(old, topic) - before["day"] if not DIGITS.search(word)}
-    if len(own & said_words(new)) < SHARED_WORDS * len(own):
-        return False
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
     return another or _SAYS_CHANGE.search(new) is not None
 
 
 def _repeats(new: str, old: str, topic: str) -> bool:
     """Whether a later sentence of a topic says all that an earlier one says."""
-    if name_key(new) == name_key(old):
-        return True
-    own = _own_words(old, topic)
+    own = said_words(old) - said_words(topic)
+    if not own <= said_words(new):
+        return False
     denied = [len(NEGATION.findall(one)) % 2 for one in (new, old)]
-    return len(own) > 1 and own <= _own_words(new, topic) and denied[0] == denied[1]
+    return name_key(new) == name_key(old) or (len(own) > 1 and denied[0] == denied[1])
 
 
+@lru_cache(maxsize=4_096)
 def _own_words(text: str, topic: str) -> frozenset[str]:
-    """The words of a sentence beside those of its topic's name."""
-    return said_words(text) - said_words(topic)
+    """The words of a sentence beside those of its topic's name, its numbers and days."""
+    own = said_words(text) - said_words(topic) - values(text)["day"]
+    return frozenset(word for word in own if not DIGITS.search(word))
+
+
+_facts = lru_cache(maxsize=4_096)(facts_in)
 
 
 def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:

@@ -53,43 +53,45 @@ def promote(
         most = f"at most {REASON_CHARACTERS_AT_MOST:,} characters"
         raise InvalidInput(f"A reason has {most}: say it shorter, or remember it as a note.")
     clean_number(expect_version, "expected version")
-    from hades.lifecycle.promote import ModelText, Promoter, ask_model, gather
+    from hades.lifecycle.promote import Promoter, ask_model, gather
+    from hades.models.checked import CheckedReply
 
     store, space = memory._store, memory._space_id
     if (kind := store.topics.kind(space, topic)) not in (None, "note"):
         raise InvalidInput(f"{topic!r} is a {kind}: only what is noted down is promoted.")
-    asked = ModelText()
+    reply, asked_of = CheckedReply(), ""
+    by_model: list[tuple[str, str]] = []
     if model is not None:
         if store.in_transaction:
             raise InvalidInput("Ask a model before or after a batch, not inside it.")
         found = gather(store, space, topic, reason)
-        asked = ask_model(found, model, dry_run=dry_run) if found.is_news else asked
+        if found.is_news:
+            asked_of = found.mark
+            reply, by_model = ask_model(found, model, dry_run=dry_run)
     with memory._write("promote") as write:
         found = gather(store, space, topic, reason)
-        if expect_version not in (None, found.latest.version):
-            raise Conflict(
-                f"The topic {topic!r} is at version {found.latest.version}, not {expect_version}: "
-                "read it again, then promote it."
-            )
+        version = found.latest.version
+        if expect_version not in (None, version):
+            now = f"The topic {topic!r} is at version {version}, not {expect_version}"
+            raise Conflict(f"{now}: read it again, then promote it.")
+        if asked_of not in ("", found.mark):
+            raise Conflict(f"{topic!r} or one of its sources changed: promote it again.")
         if not found.is_news:
             write.cancelled = True
             by = str((found.latest.promotion or {}).get("by"))
-            return Promotion(found.latest, found.latest, False, by, found.sources, kept=found.edges)
+            return Promotion(found.latest, found.latest, False, by, found.sources, found.edges)
         promoter = Promoter(store, write, space, memory._actor, found)
-        done = promoter.run(asked, dry_run=dry_run)
+        done = promoter.run(reply, by_model, dry_run=dry_run)
         write.cancelled = dry_run
     return done
-
-
-SuggestedTopic = Annotated[
-    str | None, Param("Only what has to do with this topic.", example="design/approach_x")
-]
 
 
 @operation("GET", "/suggestions", asks=True, long=True)
 def suggest(
     view: View,
-    topic: SuggestedTopic = None,
+    topic: Annotated[
+        str | None, Param("Only what has to do with this topic.", example="design/approach_x")
+    ] = None,
     limit: Limit = 20,
     on_progress: Progress | None = None,
 ) -> list[Suggestion]:
