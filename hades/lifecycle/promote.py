@@ -58,6 +58,7 @@ REPLY_TOKENS_AT_MOST = 400
 TASK = "Write the new state of one topic: what holds now, what changed and when, and why."
 Paragraph = tuple[str, str]
 """A text, and how its sources are cited."""
+Changes = Sequence[tuple[Side, Side]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Material:
 
     topic: str
     reason: str
+    now: datetime
     latest: State
     trace: tuple[State, ...]
     """What somebody wrote, oldest first; no promotions."""
@@ -76,8 +78,13 @@ class Material:
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
     """What is at the other end of edges: to be compared, not to be quoted."""
-    holds: tuple[Side, ...]
-    changed: tuple[tuple[Side, Side], ...]
+    over: tuple[tuple[str, Side], ...]
+    """What is no longer in the way, with what says so."""
+
+    def compared(self) -> tuple[list[Side], list[tuple[Side, Side]]]:
+        """Which sentences hold, and which changed."""
+        given = sentences_of(self.reason, GIVEN, 1.0, self.now)
+        return compare_versions(self.topic, self.trace, given, self.over)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -135,25 +142,24 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
         elif edge.valid_from <= now and _is_over(edge, reason, trace[-1]):
             closing.append(edge)
             over.append((_last_part(edge), given))
-    holds, changed = compare_versions(topic, trace, sentences_of(reason, GIVEN, 1.0, now), over)
     return Material(
         topic=topic,
         reason=reason,
+        now=now,
         latest=latest,
         trace=tuple(trace),
         edges=tuple(edges),
         closing=tuple(closing),
         ended=tuple(ended[-ENDED_AT_MOST:]),
         related=tuple(_written_states(store, space, names))[:RELATED_AT_MOST],
-        holds=tuple(holds),
-        changed=tuple(changed),
+        over=tuple(over),
     )
 
 
 def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedReply, list[Paragraph]]:
     """The sentences of a model that its sources support; in a dry run, what it would take."""
     edges = [(f"{statement(one)}.", f"edge {one.id}") for one in found.edges]
-    given = *_paragraphs(found.trace[-1], found.holds, found.changed), *edges
+    given = *_paragraphs(found.trace[-1], *found.compared()), *edges
     texts, cites = zip(*given, (found.reason, GIVEN), strict=True)
     asked = open_chat_model(name), TASK, texts
     try:
@@ -177,16 +183,16 @@ class Promoter:
         """Settle edges and conflicts, write the new state."""
         found, store, space = self.found, self.store, self.space
         waiting = {one.id for one in store.proposals.find(space, "waiting", 0, None)}
-        conflicts = self._conflicts()
+        holds, changed = found.compared()
+        conflicts = self._conflicts(holds)
         closed, opened = self._settle_edges()
         closed += self._settle_conflicts(conflicts)
         said_now = replace(found.latest, content=found.reason, valid_from=self._at)
         review.review(store, self.write, space, said_now, self.actor)
         after = gather(store, space, found.topic, found.reason)
         lost = {one.sides[0]: one.sides[1] for one in conflicts if one.taken[0] == 1}
-        holds = [one for one in found.holds if one not in lost]
-        changed = [*found.changed]
-        changed += [(one, replace(lost[one], since=self._at)) for one in found.holds if one in lost]
+        changed += [(one, replace(lost[one], since=self._at)) for one in holds if one in lost]
+        holds = [one for one in holds if one not in lost]
         text = by_model or _paragraphs(found.trace[-1], holds, changed)
         text.append((_with_end(" ".join(found.reason.split())), GIVEN))
         by = "model" if by_model else "extractive"
@@ -205,7 +211,7 @@ class Promoter:
             valid_from=self._at,
         )
         state, _ = store.topics.add(self.write, space, found.topic, draft)
-        outline = _outline(found, text, whole=bool(by_model))
+        outline = _outline(found, text, changed, whole=bool(by_model))
         store.chunks.outline(space, found.topic, state.version, outline)
         ended = {edge.id for edge in closed}
         proposals = store.proposals.find(space, "waiting", 0, None)
@@ -230,7 +236,7 @@ class Promoter:
     def _at(self) -> datetime:
         return max(from_micros(self.write.at), self.found.latest.valid_from)
 
-    def _conflicts(self) -> list[Disagreement]:
+    def _conflicts(self, holds: list[Side]) -> list[Disagreement]:
         """The sources of today that disagree, without what somebody has decided."""
         found, store = self.found, self.store
         node = store.entities.node(self.space, found.topic)
@@ -240,7 +246,7 @@ class Promoter:
         done = decided(store.proposals.find(self.space, None, 0, None))
         return [
             *edge_disagreements(own, found.ended, done),
-            *sentence_disagreements(found.holds, others, done),
+            *sentence_disagreements(holds, others, done),
         ]
 
     def _settle_edges(self) -> tuple[list[Edge], list[Edge]]:
@@ -297,9 +303,7 @@ class Promoter:
         self.store.proposals.add(self.write, self.space, self.actor, kind, fields, why=why, **sure)
 
 
-def _paragraphs(
-    last: State, holds: Iterable[Side], changed: Sequence[tuple[Side, Side]]
-) -> list[Paragraph]:
+def _paragraphs(last: State, holds: Iterable[Side], changed: Changes) -> list[Paragraph]:
     """The last version as it is, what holds of earlier ones with the day, and what held before."""
     made = []
     for source, own in groupby(holds, key=lambda one: one.source):
@@ -320,14 +324,16 @@ def _with_end(sentence: str) -> str:
     return sentence if sentence[-1] in ".!?…" else f"{sentence}."
 
 
-def _outline(found: Material, paragraphs: Iterable[Paragraph], *, whole: bool) -> bytes:
+def _outline(
+    found: Material, paragraphs: list[Paragraph], changed: Changes, *, whole: bool
+) -> bytes:
     """Which paragraphs of the new state are indexed, each by itself; with `whole` all of them.
 
     Else what the last version says, which so stays the passage it was, and the reason where it
     ended something. What earlier versions say is found there: no question is answered worse.
     """
     indexed = {found.trace[-1].id}
-    if any(new.source == GIVEN for _, new in found.changed):
+    if any(new.source == GIVEN for _, new in changed):
         indexed.add(GIVEN)
     blocks, at = [], 0
     for text, cited in paragraphs:

@@ -81,9 +81,15 @@ def compare_versions(
     for at in reversed(range(len(versions))):
         later = [one for version in versions[at + 1 :] for one in version]
         for sentence in versions[at]:
-            if any(_repeats(one.text, sentence.text, topic) for one in later):
+            words = said_words(sentence.text)
+            near = [  # most have nothing to do with it
+                one
+                for one in (*later, *reason)
+                if not words or words & said_words(one.text) or _facts(one.text, topic)
+            ]
+            if any(_repeats(one.text, sentence.text, topic) for one in near if one not in reason):
                 continue
-            said = [one for one in (*later, *reason) if replaces(one.text, sentence.text, topic)]
+            said = [one for one in near if replaces(one.text, sentence.text, topic)]
             said += [
                 one
                 for name, one in over
