@@ -24,8 +24,6 @@ class Side:
     """How to cite it: `plan@2`, or `edge 7`."""
     confidence: float
     since: datetime
-    told: bool = True
-    """Somebody said so; else a text states it."""
 
     def __str__(self) -> str:
         said = f"“{self.text}” " if self.text else ""
@@ -46,8 +44,6 @@ class Disagreement:
             return int(other.confidence > one.confidence), "the surer one"
         if abs(one.since - other.since) >= LATER:
             return int(other.since > one.since), "the later one"
-        if one.told != other.told:
-            return int(other.told), "what was told, not derived"
         return None, "waits for review"
 
     def __str__(self) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import combinations, product
-from typing import NamedTuple
 
 from hades.domain.contradiction import compare
 from hades.domain.graph import Edge
@@ -20,30 +19,20 @@ ONE_AT_A_TIME |= {"located_in", "runs_on"}
 """Relations that have one target at a time, by their names alone."""
 
 
-class Decided(NamedTuple):
-    """What somebody decided in review, so that it is no disagreement any more."""
-
-    sentences: set[frozenset[str]]
-    """Pairs of which one was proposed to supersede or contradict the other."""
-    edges: set[tuple[str, str, str]]
-    """Edges that were not to be ended."""
-
-
-def decided(proposals: Iterable[Proposal]) -> Decided:
-    """What was approved or rejected."""
-    found = Decided(set(), set())
+def decided(proposals: Iterable[Proposal]) -> set[Hashable]:
+    """What somebody decided in review: pairs of sentences, and edges that were not to be ended."""
+    found: set[Hashable] = set()
     for one in proposals:
         said = one.fields.get("metadata") or {}
         if one.status in ("applied", "rejected") and {"says", "said"} <= said.keys():
-            found.sentences.add(frozenset(plain_sentence(said[name]) for name in ("says", "said")))
+            found.add(frozenset(plain_sentence(said[name]) for name in ("says", "said")))
         elif (one.kind, one.status) == ("unrelate", "rejected"):
-            ends = (one.fields[name] for name in ("source", "relation", "target"))
-            found.edges.add(tuple(ends))
+            found.add(tuple(one.fields[name] for name in ("source", "relation", "target")))
     return found
 
 
 def edge_disagreements(
-    edges: Iterable[Edge], ended: Iterable[Edge], done: Decided
+    edges: Iterable[Edge], ended: Iterable[Edge], done: set[Hashable]
 ) -> Iterator[Disagreement]:
     """Edges of one subject that cannot hold at once: of one exclusive relation, to two targets.
 
@@ -51,7 +40,7 @@ def edge_disagreements(
     """
     by_subject: dict[tuple[str, str], dict[int, Edge]] = defaultdict(dict)
     for edge in edges:
-        if (edge.source.name, edge.relation, edge.target.name) not in done.edges:
+        if (edge.source.name, edge.relation, edge.target.name) not in done:
             by_subject[edge.source.name, edge.relation][edge.id] = edge
     places = [(one.superseded_by, (one.source.name, one.relation)) for one in ended]
     followed = {key for later, key in places if later in by_subject.get(key, ())}
@@ -62,16 +51,16 @@ def edge_disagreements(
 
 
 def sentence_disagreements(
-    own: Iterable[Side], others: Iterable[Side], done: Decided
+    own: Iterable[Side], others: Iterable[Side], done: set[Hashable]
 ) -> Iterator[Disagreement]:
     """Sentences of two topics that say the same with another value, or deny each other."""
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
         otherwise = compare(one.text, other.text, *topics).said in OTHERWISE
-        if otherwise and frozenset((one.text, other.text)) not in done.sentences:
+        if otherwise and frozenset((one.text, other.text)) not in done:
             yield Disagreement((one, other))
 
 
 def _told(edge: Edge) -> Side:
     source = f"edge {edge.id}"
-    return Side(statement(edge), source, edge.belief.mean, edge.valid_from, edge.id > 0)
+    return Side(statement(edge), source, edge.belief.mean, edge.valid_from)

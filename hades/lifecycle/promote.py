@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from hades.domain.graph import Edge
@@ -32,11 +32,7 @@ from hades.ingest.document import Block, Document, Origin, pack_document
 from hades.ingest.readers.markdown import name_of
 from hades.ingest.readers.text import stem_of
 from hades.lifecycle import facts, review
-from hades.lifecycle.disagreement import (
-    decided,
-    edge_disagreements,
-    sentence_disagreements,
-)
+from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.synthesis import (
     SENTENCES_AT_MOST,
     compare_versions,
@@ -78,8 +74,8 @@ class Material:
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
     """What is at the other end of edges: to be compared, not to be quoted."""
-    over: tuple[tuple[str, Side], ...]
-    """What is no longer in the way, with what says so."""
+    over: tuple[Side, ...]
+    """What was in the way: how it is called, and until when."""
 
     def compared(self) -> tuple[list[Side], list[tuple[Side, Side]]]:
         """Which sentences hold, and which changed."""
@@ -125,23 +121,19 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
     node = store.entities.node(space, topic)
     told = store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW)
     ended = [edge for edge in told if edge.valid_to is not None and edge.valid_to <= now]
-    over_ids = {edge.id for edge in ended}
-    edges = [edge for edge in told if edge.valid_from <= now and edge.id not in over_ids]
+    edges = [edge for edge in told if _holds(edge, now)]
     names = dict.fromkeys(
         end.name for edge in edges for end in (edge.source, edge.target) if end.name != topic
     )
-    blocking, given = review.blocking(store), Side(reason, GIVEN, 1.0, now)
-    closing: list[Edge] = []
-    over: list[tuple[str, Side]] = []
-    for edge in told:
-        if edge.source.name != topic or review.relation_key(edge) not in blocking:
-            continue
-        if edge.id in over_ids and edge.valid_to is not None:
-            ends = Side(statement(edge), f"edge {edge.id}", 1.0, edge.valid_to)
-            over.append((_last_part(edge), ends))
-        elif edge.valid_from <= now and _is_over(edge, reason, trace[-1]):
-            closing.append(edge)
-            over.append((_last_part(edge), given))
+    relations = review.blocking(store)
+    over = [
+        edge
+        for edge in told
+        if edge.source.name == topic
+        and edge.valid_from <= now
+        and review.relation_key(edge) in relations
+        and (not _holds(edge, now) or _is_settled(edge, reason, trace[-1]))
+    ]
     return Material(
         topic=topic,
         reason=reason,
@@ -149,10 +141,13 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
         latest=latest,
         trace=tuple(trace),
         edges=tuple(edges),
-        closing=tuple(closing),
+        closing=tuple(edge for edge in over if _holds(edge, now)),
         ended=tuple(ended[-ENDED_AT_MOST:]),
-        related=tuple(_written_states(store, space, names))[:RELATED_AT_MOST],
-        over=tuple(over),
+        related=tuple(islice(_written_states(store, space, names), RELATED_AT_MOST)),
+        over=tuple(
+            Side(statement(one), _last_part(one), 1.0, min(one.valid_to or now, now))
+            for one in over
+        ),
     )
 
 
@@ -195,9 +190,8 @@ class Promoter:
         holds = [one for one in holds if one not in lost]
         text = by_model or _paragraphs(found.trace[-1], holds, changed)
         text.append((_with_end(" ".join(found.reason.split())), GIVEN))
-        by = "model" if by_model else "extractive"
-        said = {
-            "by": by,
+        made = {
+            "by": "model" if by_model else "extractive",
             "reason": found.reason,
             "of": after.trace[-1].version,
             "promoted_from": list(after.sources),
@@ -206,7 +200,7 @@ class Promoter:
         }
         draft = Draft(
             content=BETWEEN.join(paragraph for paragraph, _ in text),
-            metadata={**found.latest.metadata, PROMOTION: said},
+            metadata={**found.latest.metadata, PROMOTION: made},
             confidence=min((one.confidence for one in holds), default=1.0),
             valid_from=self._at,
         )
@@ -219,7 +213,7 @@ class Promoter:
             state=state,
             before=found.latest,
             changed=True,
-            by=by,
+            by=str(made["by"]),
             sources=after.sources,
             kept=tuple(edge for edge in found.edges if edge.id not in ended),
             closed=tuple(store.edges.get(space, edge.id) for edge in closed),
@@ -239,9 +233,7 @@ class Promoter:
     def _conflicts(self, holds: list[Side]) -> list[Disagreement]:
         """The sources of today that disagree, without what somebody has decided."""
         found, store = self.found, self.store
-        node = store.entities.node(self.space, found.topic)
-        derived = store.derived_edges.find(self.space, EdgeFilter(node=node), NOW)
-        own = [one for one in (*found.edges, *derived) if one.source.name == found.topic]
+        own = [one for one in found.edges if one.source.name == found.topic]
         others = [one for state in found.related for one in sentences_of_state(state)]
         done = decided(store.proposals.find(self.space, None, 0, None))
         return [
@@ -333,7 +325,7 @@ def _outline(
     ended something. What earlier versions say is found there: no question is answered worse.
     """
     indexed = {found.trace[-1].id}
-    if any(new.source == GIVEN for _, new in changed):
+    if found.closing or any(new.source == GIVEN for _, new in changed):
         indexed.add(GIVEN)
     blocks, at = [], 0
     for text, cited in paragraphs:
@@ -345,7 +337,11 @@ def _outline(
     return pack_document(Document(found.topic, "", title=title, blocks=tuple(blocks), names=names))
 
 
-def _is_over(edge: Edge, reason: str, last: State) -> bool:
+def _holds(edge: Edge, now: datetime) -> bool:
+    return edge.valid_from <= now and (edge.valid_to is None or edge.valid_to > now)
+
+
+def _is_settled(edge: Edge, reason: str, last: State) -> bool:
     """Whether the reason, or a later last version, says by name that an edge's target is done."""
     own = sentences(last.content) if last.valid_from > edge.valid_from else []
     name = _last_part(edge)

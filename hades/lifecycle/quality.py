@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from hades.domain.graph import Edge
 from hades.domain.names import DIGITS
 from hades.domain.promotion import Disagreement, QualityFinding, QualityReport, Side
 from hades.domain.statement import statement
 from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros
-from hades.lifecycle.disagreement import (
-    Decided,
-    decided,
-    edge_disagreements,
-    sentence_disagreements,
-)
+from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.suggest import TopicPairs
 from hades.lifecycle.synthesis import sentences_of, share_words
 from hades.store.records import EdgeFilter
@@ -83,7 +78,7 @@ def _orphans(pairs: TopicPairs, edges: Sequence[Edge]) -> list[str]:
     ]
 
 
-def _in_texts(pairs: TopicPairs, done: Decided) -> Iterator[Disagreement]:
+def _in_texts(pairs: TopicPairs, done: set[Hashable]) -> Iterator[Disagreement]:
     read: dict[int, list[Side]] = {}
     for at, text in pairs.texts.items():
         topic = pairs.topics[at]

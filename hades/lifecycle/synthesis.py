@@ -6,7 +6,7 @@ Every sentence of the versions either holds or changed; none is left out silentl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import product
@@ -68,12 +68,12 @@ def share_words(one: str, other: str) -> float:
 
 
 def compare_versions(
-    topic: str, trace: Sequence[State], reason: Sequence[Side], over: Iterable[tuple[str, Side]]
+    topic: str, trace: Sequence[State], reason: Sequence[Side], over: Sequence[Side]
 ) -> tuple[list[Side], list[tuple[Side, Side]]]:
     """What holds, the newest first, and what changed: each earlier sentence with the later one.
 
-    `over` names what is no longer in the way, with what says so: an earlier sentence that names
-    it ("rejected due to bug Y") does not hold any more.
+    `over` has for sources the names of what is no longer in the way: an earlier sentence that
+    names one ("rejected due to bug Y") does not hold any more.
     """
     versions = [sentences_of_state(state) for state in trace]
     holds: list[Side] = []
@@ -92,8 +92,8 @@ def compare_versions(
             said = [one for one in near if replaces(one.text, sentence.text, topic)]
             said += [
                 one
-                for name, one in over
-                if sentence.since < one.since and says(sentence.text, name)
+                for one in over
+                if sentence.since < one.since and says(sentence.text, one.source)
             ]
             new = max(said, key=lambda one: share_words(one.text, sentence.text), default=None)
             if new is None:

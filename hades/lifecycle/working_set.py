@@ -123,9 +123,8 @@ class Focus:
     def get(self, topic: str, version: int | None = None) -> State:
         """The state of a topic, as `Memory.get` gives it."""
         kept = self._kept(topic)
-        found = None
-        if kept is not None:
-            found = kept.latest if version is None else kept.states.get(version)
+        states = kept.states if kept else {}
+        found = kept.latest if kept and version is None else states.get(version or 0)
         self._count(found)
         if found is None:
             found = self._memory.get(topic, version)
@@ -274,7 +273,9 @@ class Focus:
             with suppress(NotFound):
                 latest = topics.state(space, topic, NOW)
         name = said(_BETWEEN_WORDS.sub(" ", topic))
-        told = name | said(latest.content) if latest else frozenset()
+        # Not all of a promoted state is indexed: its topic is asked about in the memory.
+        is_read = latest is not None and latest.promotion is None
+        told = name | said(latest.content) if latest and is_read else frozenset()
         by_version = {one.version: one for one in states}
         taken = sum(sys.getsizeof(one.content) + STATE_BYTES for one in states)
         loaded = _Loaded(stamp, by_version, latest, len(states) == recent[-1].version, told, name)

@@ -156,22 +156,14 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
         stage.dedupe_rate = doubles / max(1, len(made) + doubles)
         stage.coverage = _coverage(retrieved, _of(made, numbers))
         _say_what_is_missing(stage, retrieved, made)
-        return _with_entities(retrieved, _since_noted(retrieved, made, numbers), numbers)
-
-
-def _since_noted(
-    retrieved: Retrieved, passages: list[Passage], numbers: dict[str, int]
-) -> list[Passage]:
-    """Passages of notes, each since it was first noted: a promoted state says it again."""
-    if not (retrieved.are_notes and passages):
-        return passages
-    places = np.array([numbers[one.id] for one in passages])
-    begun, _ = retrieved.query.indexes.spans(places, retrieved.query.as_of)
-    since = map(from_micros, begun.tolist())
-    return [
-        replace(one, valid_from=min(one.valid_from, start))
-        for one, start in zip(passages, since, strict=True)
-    ]
+        if retrieved.are_notes and made:  # a promoted state says again what was noted before
+            at, query = np.array([numbers[one.id] for one in made]), retrieved.query
+            begun = map(from_micros, query.indexes.spans(at, query.as_of)[0].tolist())
+            made = [
+                replace(one, valid_from=min(one.valid_from, noted))
+                for one, noted in zip(made, begun, strict=True)
+            ]
+        return _with_entities(retrieved, made, numbers)
 
 
 def _with_entities(
