@@ -293,7 +293,7 @@ class _Endpoint:
 
     def _refused(self, error: openai.APIStatusError) -> HadesError:
         # The text of the library would be a Python dictionary.
-        said = str(error.body.get("message") if isinstance(error.body, dict) else error)
+        said = str(error.body.get("message", error) if isinstance(error.body, dict) else error)
         if self._key:
             said = said.replace(self._key, "(key)")
         trouble = " ".join(said.split())[:QUOTED_CHARACTERS]
