@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -97,7 +98,11 @@ def diff(console: Console, found: Diff) -> None:
     """A difference in colour."""
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for name, (before, after) in found.fields.items():
-        console.print(f"{name}: [red]{clean(str(before))}[/] → [green]{clean(str(after))}[/]")
+        was, now = (
+            json.dumps(one, ensure_ascii=False) if isinstance(one, dict) else str(one)
+            for one in (before, after)
+        )
+        console.print(f"{name}: [red]{clean(was)}[/] → [green]{clean(now)}[/]")
     for line in found.text.split("\n") if found.text else []:
         colour = colours.get(line[:1], "default")
         console.print(f"[{colour}]{escape(printable(line))}[/]")

@@ -22,6 +22,7 @@ from hades.domain.graph import Edge
 from hades.domain.names import says, spoken
 from hades.domain.promotion import Disagreement, Promotion, Side
 from hades.domain.proposal import DEFAULT_THRESHOLD
+from hades.domain.rules import clean_content
 from hades.domain.sentences import sentences
 from hades.domain.settled import settled
 from hades.domain.statement import day, statement
@@ -199,7 +200,7 @@ class Promoter:
             "mark": after.mark,
         }
         draft = Draft(
-            content=BETWEEN.join(paragraph for paragraph, _ in text),
+            content=clean_content(BETWEEN.join(paragraph for paragraph, _ in text)),
             metadata={**found.latest.metadata, PROMOTION: made},
             confidence=min((one.confidence for one in holds), default=1.0),
             valid_from=self._at,
