@@ -70,11 +70,11 @@ def test_the_past_stays_as_it_was(told: hades.Memory, clock: HeldClock) -> None:
 
 
 def test_what_a_later_note_does_not_say_again_still_holds(memory: hades.Memory) -> None:
-    memory.remember("server/db07", "It has 64 GB of memory. The backup runs at night.")
+    memory.remember("server/db07", "It has 64 GB of memory. The backup runs at night (since May).")
     memory.remember("server/db07", "It has 128 GB of memory.")
     assert memory.promote("server/db07", reason="More memory.").state.content == (
         "It has 128 GB of memory.\n\n"
-        "The backup runs at night (1 January 2024).\n\n"
+        "The backup runs at night (since May) (1 January 2024).\n\n"
         "Until 1 January 2024: It has 64 GB of memory.\n\n"
         "More memory."
     )

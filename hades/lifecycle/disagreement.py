@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import combinations, product
@@ -18,6 +19,8 @@ ONE_AT_A_TIME = EXCLUSIVE | {"assigned_to", "due_on", "has_status", "status", "v
 ONE_AT_A_TIME |= {"located_in", "runs_on"}
 """Relations that have one target at a time, by their names alone."""
 
+_NOTED = re.compile(r" \(\d{1,2} [A-Z][a-z]{2,8} \d{4}\)(?=\.?$)")
+
 
 def decided(proposals: Iterable[Proposal]) -> set[Hashable]:
     """What somebody decided in review: pairs of sentences, and edges that were not to be ended."""
@@ -25,7 +28,7 @@ def decided(proposals: Iterable[Proposal]) -> set[Hashable]:
     for one in proposals:
         said = one.fields.get("metadata") or {}
         if one.status in ("applied", "rejected") and {"says", "said"} <= said.keys():
-            found.add(frozenset(plain_sentence(said[name]) for name in ("says", "said")))
+            found.add(_pair(said["says"], said["said"]))
         elif (one.kind, one.status) == ("unrelate", "rejected"):
             found.add(tuple(one.fields[name] for name in ("source", "relation", "target")))
     return found
@@ -57,8 +60,13 @@ def sentence_disagreements(
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
         otherwise = compare(one.text, other.text, *topics).said in OTHERWISE
-        if otherwise and frozenset((one.text, other.text)) not in done:
+        if otherwise and _pair(one.text, other.text) not in done:
             yield Disagreement((one, other))
+
+
+def _pair(*texts: str) -> frozenset[str]:
+    """Two sentences, without the days that those of a promoted state end with."""
+    return frozenset(_NOTED.sub("", plain_sentence(one)) for one in texts)
 
 
 def _told(edge: Edge) -> Side:

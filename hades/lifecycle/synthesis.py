@@ -30,8 +30,6 @@ _SAYS_CHANGE = re.compile(
     r"\b(?:now|again|instead|any ?more|no longer|(?:gave|given) up|stopped|ended)\b",
     re.IGNORECASE,
 )
-_NOTED = re.compile(r" \(\d{1,2} [A-Z][a-z]{2,8} \d{4}\)(?=\.?$)")
-"""The day that a sentence of a promoted state ends with."""
 _MARGIN = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 
 
@@ -51,8 +49,8 @@ def sentences_of_state(state: State) -> list[Side]:
 
 
 def plain_sentence(text: str) -> str:
-    """A sentence on one line, without list mark and the day it was noted."""
-    return _NOTED.sub("", _MARGIN.sub("", " ".join(text.split())))
+    """A sentence on one line, without list mark."""
+    return _MARGIN.sub("", " ".join(text.split()))
 
 
 @lru_cache(maxsize=4_096)
