@@ -43,7 +43,7 @@ def test_the_new_state_says_what_holds_what_changed_and_why(told: hades.Memory) 
     made = done.state.metadata["promotion"]
     assert (made["by"], made["reason"]) == ("extractive", WHY)
     assert made["promoted_from"] == list(done.sources)
-    assert made["cited"] == [f"{X}@2", f"{X}@1", "reason given"]
+    assert made["cited"] == [f"{X}@2", f"{X}@1, edge 1", "reason given"]
     assert [edge.relation for edge in done.kept] == ["viable_after_fix"]
     assert done.state.tags == ("decision",)
 
@@ -151,6 +151,16 @@ def test_no_question_is_answered_worse_after_a_promotion(
     memory.promote("prices/rye_loaf", reason="Flour got dearer.")
     assert [one for one in facts if facts[one] not in str(memory.ask(one))] == []
     assert "June 2024" not in str(memory.ask("When did Marta move?"))
+
+
+def test_the_last_version_stays_the_passages_it_was(memory: hades.Memory) -> None:
+    memory.remember("plan", "# Plan\n\nIt is long.\n\n## Money\n\n- It costs 5 euros.\n- Ann pays.")
+    before = [(one.chunk.text, one.chunk.heading) for one in memory.search("What does it cost?")]
+    memory.promote("plan", reason="A look at it.")
+    after = [(one.chunk.text, one.chunk.heading) for one in memory.search("What does it cost?")]
+    assert after == before
+    memory.promote("plan", reason="It costs 6 euros.")
+    assert memory.search("What does it cost?")[0].chunk.text == "It costs 6 euros."
 
 
 def test_a_promotion_is_not_made_of_promotions(told: hades.Memory) -> None:

@@ -29,9 +29,8 @@ from hades.domain.statement import day, statement
 from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import PROMOTION, State
 from hades.errors import Denied, InvalidInput, NotFound, Unavailable
-from hades.ingest.document import Block, Document, Origin, pack_document
-from hades.ingest.readers.markdown import name_of
-from hades.ingest.readers.text import stem_of
+from hades.ingest.document import Block, pack_document
+from hades.ingest.phases import note_document, under
 from hades.lifecycle import facts, review
 from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.synthesis import (
@@ -146,7 +145,7 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
         ended=tuple(ended[-ENDED_AT_MOST:]),
         related=tuple(islice(_written_states(store, space, names), RELATED_AT_MOST)),
         over=tuple(
-            Side(statement(one), _last_part(one), 1.0, min(one.valid_to or now, now))
+            Side(_last_part(one), f"edge {one.id}", 1.0, min(one.valid_to or now, now))
             for one in over
         ),
     )
@@ -308,7 +307,7 @@ def _paragraphs(last: State, holds: Iterable[Side], changed: Changes) -> list[Pa
             made.append((f"{text} ({day(said[0].since)}).", source))
     if changed:
         before = (f"Until {day(new.since)}: {_with_end(old.text)}" for old, new in changed)
-        cited = dict.fromkeys(old.source for old, _ in changed)
+        cited = dict.fromkeys(one.source for both in changed for one in both)
         made.append((" ".join(before), ", ".join(cited)))
     return made
 
@@ -328,14 +327,20 @@ def _outline(
     indexed = {found.trace[-1].id}
     if found.closing or any(new.source == GIVEN for _, new in changed):
         indexed.add(GIVEN)
-    blocks, at = [], 0
+    name, note = spoken(found.topic), note_document(found.topic, found.trace[-1].content.strip())
+    blocks, at = list[Block](), 0
     for text, cited in paragraphs:
-        if whole or cited in indexed:
-            blocks.append(Block(at, at + len(text), spoken(found.topic), whole=True))
+        if text == note.content:
+            blocks += (
+                one._replace(
+                    start=at + one.start, end=at + one.end, heading=under(name, one.heading)
+                )
+                for one in note.blocks or (Block(0, len(text)),)
+            )
+        elif whole or cited in indexed:
+            blocks.append(Block(at, at + len(text), name, whole=True))
         at += len(text) + len(BETWEEN)
-    title = stem_of(found.topic)
-    names = name_of(title, Origin.TITLE)
-    return pack_document(Document(found.topic, "", title=title, blocks=tuple(blocks), names=names))
+    return pack_document(replace(note, blocks=tuple(blocks)))
 
 
 def _holds(edge: Edge, now: datetime) -> bool:

@@ -70,8 +70,8 @@ def compare_versions(
 ) -> tuple[list[Side], list[tuple[Side, Side]]]:
     """What holds, the newest first, and what changed: each earlier sentence with the later one.
 
-    `over` has for sources the names of what is no longer in the way: an earlier sentence that
-    names one ("rejected due to bug Y") does not hold any more.
+    `over` has the names of what is no longer in the way: an earlier sentence that names one
+    ("rejected due to bug Y") does not hold any more.
     """
     versions = [sentences_of_state(state) for state in trace]
     holds: list[Side] = []
@@ -89,9 +89,7 @@ def compare_versions(
                 continue
             said = [one for one in near if replaces(one.text, sentence.text, topic)]
             said += [
-                one
-                for one in over
-                if sentence.since < one.since and says(sentence.text, one.source)
+                one for one in over if sentence.since < one.since and says(sentence.text, one.text)
             ]
             new = max(said, key=lambda one: share_words(one.text, sentence.text), default=None)
             if new is None:
