@@ -93,6 +93,18 @@ def test_a_report_names_what_is_stale_or_gone(memory: hades.Memory, clock: HeldC
     assert memory.change == change
 
 
+def test_what_is_not_indexed_yet_is_indexed_first_or_said(path: Path) -> None:
+    with hades.open(path) as memory:
+        for topic, text in NOTES.items():
+            memory.remember(topic, text)
+        memory.relate("people/mira", "knows", "project/ledger")
+    with hades.open(path, read_only=True) as reading:
+        assert reading.quality().unindexed == len(NOTES)
+    with hades.open(path) as memory:
+        assert memory.quality().unindexed == 0
+        assert found(memory, "orphans").examples == ("recipes/soup",)
+
+
 def test_an_empty_space_has_nothing_to_say(memory: hades.Memory) -> None:
     assert memory.suggest() == []
     report = memory.quality()

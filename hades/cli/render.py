@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -97,7 +98,11 @@ def diff(console: Console, found: Diff) -> None:
     """A difference in colour."""
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for name, (before, after) in found.fields.items():
-        console.print(f"{name}: [red]{clean(str(before))}[/] → [green]{clean(str(after))}[/]")
+        was, now = (
+            json.dumps(one, ensure_ascii=False) if isinstance(one, dict) else str(one)
+            for one in (before, after)
+        )
+        console.print(f"{name}: [red]{clean(was)}[/] → [green]{clean(now)}[/]")
     for line in found.text.split("\n") if found.text else []:
         colour = colours.get(line[:1], "default")
         console.print(f"[{colour}]{escape(printable(line))}[/]")
@@ -298,6 +303,8 @@ suggestions = _listed(
 def quality(console: Console, found: QualityReport) -> None:
     """What could be better, kind by kind, with examples and what to do."""
     console.print(f"{found.topics:,} topics in {clean(found.space)}, {found.compared:,} compared")
+    if found.unindexed:
+        console.print(f"[yellow]{found.unindexed:,} states are not indexed yet[/]")
     for one in found.findings:
         console.print(f"[bold]{one.count:>6,}[/]  {clean(one.what)}")
         for example in one.examples:

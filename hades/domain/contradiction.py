@@ -276,3 +276,13 @@ def _stem(word: str) -> str:
 
 def _key(value: str) -> str:
     return re.sub(r"[,' ]", "", value).rstrip(".")
+
+
+def values(sentence: str) -> dict[str, set[str]]:
+    """The amounts and the days that a sentence has."""
+    found: dict[str, set[str]] = {"amount": set(), "day": set()}
+    for one in _TOKENS.finditer(sentence[:SENTENCE_CHARACTERS_AT_MOST]):
+        if one.lastgroup in ("date", "day", "time", "number", "code"):
+            kind = "day" if one.lastgroup in ("date", "day") else "amount"
+            found[kind].add(_key(one[0].casefold()))
+    return found

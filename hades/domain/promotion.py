@@ -10,7 +10,6 @@ from hades.domain.graph import Edge
 from hades.domain.proposal import Proposal
 from hades.domain.topics import State
 
-QUOTED_CHARACTERS = 300
 SURER = 0.2
 LATER = timedelta(days=1)
 """By so much one source must be surer, or later, than another to be taken: judgements."""
@@ -25,14 +24,6 @@ class Side:
     """How to cite it: `plan@2`, or `edge 7`."""
     confidence: float
     since: datetime
-    told: bool = True
-    """Somebody said so; else a text states it."""
-
-    @property
-    def quoted(self) -> str:
-        """It in quotation marks, with its source."""
-        short = self.text[:QUOTED_CHARACTERS] + "…" * (len(self.text) > QUOTED_CHARACTERS)
-        return f"“{short.rstrip('.')}” [{self.source}]"
 
     def __str__(self) -> str:
         said = f"“{self.text}” " if self.text else ""
@@ -53,8 +44,6 @@ class Disagreement:
             return int(other.confidence > one.confidence), "the surer one"
         if abs(one.since - other.since) >= LATER:
             return int(other.since > one.since), "the later one"
-        if one.told != other.told:
-            return int(other.told), "what was told, not derived"
         return None, "waits for review"
 
     def __str__(self) -> str:
@@ -120,4 +109,6 @@ class QualityReport:
     topics: int
     compared: int
     """Topics that were compared with each other: the latest so many."""
+    unindexed: int
+    """States that could not be indexed now: what is said of their topics may be wrong."""
     findings: tuple[QualityFinding, ...]

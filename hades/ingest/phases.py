@@ -397,7 +397,7 @@ def with_heading(heading: str, text: str) -> str:
     return f"{heading}. {text}" if heading and not text.startswith(heading) else text
 
 
-def _under(name: str, heading: str) -> str:
+def under(name: str, heading: str) -> str:
     """The heading of a part of a note: its name, and the note's own heading where it has one."""
     return " > ".join(part for part in (name, heading) if part)
 
@@ -417,7 +417,7 @@ def _cut(pending: Pending, content: str) -> _Cut:
     # A note's name is often the best that it says.
     name = spoken(pending.topic) if pending.outline is None else ""
     chunks = [
-        ChunkDraft(*(p.start, p.end, content[p.start : p.end], p.tokens, _under(name, p.heading)))
+        ChunkDraft(*(p.start, p.end, content[p.start : p.end], p.tokens, under(name, p.heading)))
         for p in found
     ]
     return _Cut(pending, len(content), chunks, pack_introductions(document, found))
@@ -435,10 +435,15 @@ def _document(pending: Pending, content: str) -> Document:
     """A state as a document: as its reader said, or as the note it is."""
     if pending.outline is not None:
         return unpack_document(pending.outline, pending.topic, content)
-    title = stem_of(pending.topic)
-    plain = Document(pending.topic, content, title=title, names=name_of(title, Origin.TITLE))
+    return note_document(pending.topic, content)
+
+
+def note_document(topic: str, content: str) -> Document:
+    """A note as a document."""
+    title = stem_of(topic)
+    plain = Document(topic, content, title=title, names=name_of(title, Origin.TITLE))
     try:
-        document = read_markdown(content.encode(), pending.topic)
+        document = read_markdown(content.encode(), topic)
     except Unreadable:
         return plain
     return document if document.content == content else plain

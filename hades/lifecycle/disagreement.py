@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import combinations, product
 
-from hades.domain.contradiction import Said, compare
+from hades.domain.contradiction import compare
 from hades.domain.graph import Edge
 from hades.domain.promotion import Disagreement, Side
+from hades.domain.proposal import Proposal
 from hades.domain.prose_facts import EXCLUSIVE
 from hades.domain.statement import statement
+from hades.lifecycle.synthesis import OTHERWISE, plain_sentence
 
 ONE_AT_A_TIME = EXCLUSIVE | {"assigned_to", "due_on", "has_status", "status", "version"}
 ONE_AT_A_TIME |= {"located_in", "runs_on"}
 """Relations that have one target at a time, by their names alone."""
 
+_NOTED = re.compile(r" \(\d{1,2} [A-Z][a-z]{2,8} \d{4}\)(?=\.?$)")
 
-def edge_disagreements(edges: Iterable[Edge], ended: Iterable[Edge]) -> Iterator[Disagreement]:
+
+def decided(proposals: Iterable[Proposal]) -> set[Hashable]:
+    """What somebody decided in review: pairs of sentences, and edges that were not to be ended."""
+    found: set[Hashable] = set()
+    for one in proposals:
+        said = one.fields.get("metadata") or {}
+        if one.status in ("applied", "rejected") and {"says", "said"} <= said.keys():
+            found.add(_pair(said["says"], said["said"]))
+        elif (one.kind, one.status) == ("unrelate", "rejected"):
+            found.add(tuple(one.fields[name] for name in ("source", "relation", "target")))
+    return found
+
+
+def edge_disagreements(
+    edges: Iterable[Edge], ended: Iterable[Edge], done: set[Hashable]
+) -> Iterator[Disagreement]:
     """Edges of one subject that cannot hold at once: of one exclusive relation, to two targets.
 
     A relation is exclusive by its name, or since one of its edges here took another's place.
     """
     by_subject: dict[tuple[str, str], dict[int, Edge]] = defaultdict(dict)
     for edge in edges:
-        by_subject[edge.source.name, edge.relation][edge.id] = edge
+        if (edge.source.name, edge.relation, edge.target.name) not in done:
+            by_subject[edge.source.name, edge.relation][edge.id] = edge
     places = [(one.superseded_by, (one.source.name, one.relation)) for one in ended]
     followed = {key for later, key in places if later in by_subject.get(key, ())}
     for key, own in by_subject.items():
@@ -33,14 +53,22 @@ def edge_disagreements(edges: Iterable[Edge], ended: Iterable[Edge]) -> Iterator
                 yield Disagreement((_told(one), _told(other)))
 
 
-def sentence_disagreements(own: Iterable[Side], others: Iterable[Side]) -> Iterator[Disagreement]:
+def sentence_disagreements(
+    own: Iterable[Side], others: Iterable[Side], done: set[Hashable]
+) -> Iterator[Disagreement]:
     """Sentences of two topics that say the same with another value, or deny each other."""
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
-        if compare(one.text, other.text, *topics).said in (Said.VALUE, Said.NEGATED):
+        otherwise = compare(one.text, other.text, *topics).said in OTHERWISE
+        if otherwise and _pair(one.text, other.text) not in done:
             yield Disagreement((one, other))
+
+
+def _pair(*texts: str) -> frozenset[str]:
+    """Two sentences, without the days that those of a promoted state end with."""
+    return frozenset(_NOTED.sub("", plain_sentence(one)) for one in texts)
 
 
 def _told(edge: Edge) -> Side:
     source = f"edge {edge.id}"
-    return Side(statement(edge), source, edge.belief.mean, edge.valid_from, edge.id > 0)
+    return Side(statement(edge), source, edge.belief.mean, edge.valid_from)

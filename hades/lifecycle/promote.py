@@ -1,40 +1,43 @@
 """Promotion: a topic's versions, its edges and what these lead to become one new state.
 
-It is made of what somebody wrote, never of an earlier promotion, so it does not feed on itself:
-promoted again without news, nothing changes. Versions are the trace; no edge joins them.
+Its text is plain sentences, so that a question gets the fact: a paragraph for what holds of each
+version, one for what held before, and the reason. It is made of what somebody wrote, never of an
+earlier promotion: promoted again without news, nothing changes. Versions are the trace; no edge
+joins them.
 """
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
+from itertools import groupby, islice
+from typing import Any
 
 from hades.domain.graph import Edge
-from hades.domain.names import says
+from hades.domain.names import says, spoken
 from hades.domain.promotion import Disagreement, Promotion, Side
 from hades.domain.proposal import DEFAULT_THRESHOLD
+from hades.domain.rules import clean_content
 from hades.domain.sentences import sentences
 from hades.domain.settled import settled
-from hades.domain.statement import statement
+from hades.domain.statement import day, statement
 from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import PROMOTION, State
-from hades.errors import Conflict, InvalidInput, NotFound
+from hades.errors import Denied, InvalidInput, NotFound, Unavailable
+from hades.ingest.document import Block, pack_document
+from hades.ingest.phases import note_document, under
 from hades.lifecycle import facts, review
-from hades.lifecycle.disagreement import edge_disagreements, sentence_disagreements
+from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.synthesis import (
-    HEADS,
-    SAME_WORDS,
     SENTENCES_AT_MOST,
-    changed_words,
-    cited_edge,
     compare_versions,
+    sentences_of,
     sentences_of_state,
-    share_words,
 )
 from hades.models.chat import open_chat_model
 from hades.models.checked import CheckedReply, cited_sentences
@@ -44,20 +47,14 @@ from hades.store.store import Store
 TRACE_VERSIONS = 10
 RELATED_AT_MOST = 8
 ENDED_AT_MOST = 10
-REASONS = review.BLOCKED | {*review.ENABLING, "because", "contradicts"}
-"""Relations that say why."""
+BETWEEN = "\n\n"
+GIVEN = "reason given"
+"""How the reason is cited."""
 REPLY_TOKENS_AT_MOST = 400
 TASK = "Write the new state of one topic: what holds now, what changed and when, and why."
-
-
-@dataclass(frozen=True, slots=True)
-class ModelText:
-    """What a model made of the sources: sentences that they support, with citations."""
-
-    text: str = ""
-    mark: str = ""
-    """What it was made of."""
-    reply: CheckedReply = field(default_factory=CheckedReply)
+Paragraph = tuple[str, str]
+"""A text, and how its sources are cited."""
+Changes = Sequence[tuple[Side, Side]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +63,24 @@ class Material:
 
     topic: str
     reason: str
+    now: datetime
     latest: State
     trace: tuple[State, ...]
     """What somebody wrote, oldest first; no promotions."""
     edges: tuple[Edge, ...]
     """Those that hold and somebody told."""
-    derived: tuple[Edge, ...]
+    closing: tuple[Edge, ...]
+    """Of these, those to what is no longer in the way: the reason or the last version says so."""
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
     """What is at the other end of edges: to be compared, not to be quoted."""
-    holds: tuple[Side, ...]
-    changed: tuple[tuple[Side, Side], ...]
+    over: tuple[Side, ...]
+    """What was in the way: how it is called, and until when."""
+
+    def compared(self) -> tuple[list[Side], list[tuple[Side, Side]]]:
+        """Which sentences hold, and which changed."""
+        given = sentences_of(self.reason, GIVEN, 1.0, self.now)
+        return compare_versions(self.topic, self.trace, given, self.over)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -95,28 +99,13 @@ class Material:
         return blake2b(said, digest_size=8).hexdigest()
 
     @property
-    def statements(self) -> list[tuple[str, str]]:
-        """What a model may say, a statement each: how it is cited, and its text."""
-        return [
-            *((one.source, one.text) for one in self.holds),
-            *((new.source, changed_words(old, new)) for old, new in self.changed),
-            *((f"edge {one.id}", f"{statement(one)}.") for one in self.edges),
-            ("reason given", self.reason),
-        ]
-
-    @property
     def is_news(self) -> bool:
         """Whether the latest state is not already a promotion of this."""
         return (self.latest.promotion or {}).get("mark") != self.mark
 
 
-def gather(
-    store: Store, space: int, topic: str, reason: str, near: Callable[[str, str], bool]
-) -> Material:
-    """Everything a promotion of a topic is made of, as it is now.
-
-    `near` tells whether two sentences are near in meaning.
-    """
+def gather(store: Store, space: int, topic: str, reason: str) -> Material:
+    """Everything a promotion of a topic is made of, as it is now."""
     latest = store.topics.state(space, topic, NOW)
     now = from_micros(store.now())
     written: deque[State] = deque(maxlen=TRACE_VERSIONS)
@@ -125,44 +114,54 @@ def gather(
             written.clear()
         elif state.promotion is None and state.valid_from <= max(now, latest.valid_from):
             written.append(state)
-    node = store.entities.node(space, topic)
-    told = store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW)
-    holding = [edge for edge in told if _holds(edge, now)]
-    ended = [edge for edge in told if edge.valid_to is not None and edge.valid_to <= now]
-    names = dict.fromkeys(
-        end.name for edge in holding for end in (edge.source, edge.target) if end.name != topic
-    )
     trace = sorted(written, key=lambda state: (state.valid_from, state.version)) or [latest]
     if any(len(sentences(state.content)) > SENTENCES_AT_MOST for state in trace):
         most = f"more than {SENTENCES_AT_MOST} sentences"
         raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")
-    holds, changed = compare_versions(
-        trace, lambda one, other: share_words(one, other) >= SAME_WORDS or near(one, other)
+    node = store.entities.node(space, topic)
+    told = store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW)
+    ended = [edge for edge in told if edge.valid_to is not None and edge.valid_to <= now]
+    edges = [edge for edge in told if _holds(edge, now)]
+    names = dict.fromkeys(
+        end.name for edge in edges for end in (edge.source, edge.target) if end.name != topic
     )
+    relations = review.blocking(store)
+    over = [
+        edge
+        for edge in told
+        if edge.source.name == topic
+        and edge.valid_from <= now
+        and review.relation_key(edge) in relations
+        and (not _holds(edge, now) or _is_settled(edge, reason, trace[-1]))
+    ]
     return Material(
         topic=topic,
         reason=reason,
+        now=now,
         latest=latest,
         trace=tuple(trace),
-        edges=tuple(holding),
-        derived=tuple(store.derived_edges.find(space, EdgeFilter(node=node), NOW)),
+        edges=tuple(edges),
+        closing=tuple(edge for edge in over if _holds(edge, now)),
         ended=tuple(ended[-ENDED_AT_MOST:]),
-        related=tuple(_written_states(store, space, names))[:RELATED_AT_MOST],
-        holds=tuple(holds),
-        changed=tuple(changed),
+        related=tuple(islice(_written_states(store, space, names), RELATED_AT_MOST)),
+        over=tuple(
+            Side(_last_part(one), f"edge {one.id}", 1.0, min(one.valid_to or now, now))
+            for one in over
+        ),
     )
 
 
-def ask_model(found: Material, name: str, *, dry_run: bool) -> ModelText:
+def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedReply, list[Paragraph]]:
     """The sentences of a model that its sources support; in a dry run, what it would take."""
-    cites, texts = zip(*found.statements, strict=True)
+    edges = [(f"{statement(one)}.", f"edge {one.id}") for one in found.edges]
+    given = *_paragraphs(found.trace[-1], *found.compared()), *edges
+    texts, cites = zip(*given, (found.reason, GIVEN), strict=True)
     asked = open_chat_model(name), TASK, texts
-    reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
-    text = "\n".join(
-        f"- {one.text} " + " ".join(f"[{cites[number - 1]}]" for number in one.cited)
-        for one in reply.held
-    )
-    return ModelText(text, found.mark, reply)
+    try:
+        reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
+    except (Unavailable, Denied, InvalidInput) as error:
+        reply = CheckedReply(why=str(error))
+    return reply, [(one.text, ", ".join(cites[at - 1] for at in one.cited)) for one in reply.held]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,56 +173,56 @@ class Promoter:
     space: int
     actor: str
     found: Material
-    near: Callable[[str, str], bool]
 
-    def run(self, model: ModelText, *, dry_run: bool) -> Promotion:
-        """Settle edges and conflicts, write the new state.
-
-        Conflict when what a model was asked about changed meanwhile.
-        """
+    def run(self, reply: CheckedReply, by_model: list[Paragraph], *, dry_run: bool) -> Promotion:
+        """Settle edges and conflicts, write the new state."""
         found, store, space = self.found, self.store, self.space
-        if model.mark not in ("", found.mark):
-            raise Conflict(f"{found.topic!r} or one of its sources changed: promote it again.")
         waiting = {one.id for one in store.proposals.find(space, "waiting", 0, None)}
-        own = [one for one in (*found.edges, *found.derived) if one.source.name == found.topic]
-        others = [one for state in found.related for one in sentences_of_state(state)]
-        conflicts = [
-            *edge_disagreements(own, found.ended),
-            *sentence_disagreements(found.holds, others),
-        ]
+        holds, changed = found.compared()
+        conflicts = self._conflicts(holds)
         closed, opened = self._settle_edges()
         closed += self._settle_conflicts(conflicts)
-        lost = {(one.sides[0].source, one.sides[0].text) for one in conflicts if one.taken[0] == 1}
-        holds = [one for one in found.holds if (one.source, one.text) not in lost]
         said_now = replace(found.latest, content=found.reason, valid_from=self._at)
         review.review(store, self.write, space, said_now, self.actor)
-        after = gather(store, space, found.topic, found.reason, self.near)
-        by = "model" if model.text else "extractive"
-        said = {"by": by, "reason": found.reason, "of": after.trace[-1].version}
-        said |= {"promoted_from": list(after.sources), "mark": after.mark}
+        after = gather(store, space, found.topic, found.reason)
+        lost = {one.sides[0]: one.sides[1] for one in conflicts if one.taken[0] == 1}
+        changed += [(one, replace(lost[one], since=self._at)) for one in holds if one in lost]
+        holds = [one for one in holds if one not in lost]
+        text = by_model or _paragraphs(found.trace[-1], holds, changed)
+        text.append((_with_end(" ".join(found.reason.split())), GIVEN))
+        made = {
+            "by": "model" if by_model else "extractive",
+            "reason": found.reason,
+            "of": after.trace[-1].version,
+            "promoted_from": list(after.sources),
+            "cited": [cited for _, cited in text],
+            "mark": after.mark,
+        }
         draft = Draft(
-            content=_text(after, holds, conflicts, model.text),
-            metadata={**found.latest.metadata, PROMOTION: said},
+            content=clean_content(BETWEEN.join(paragraph for paragraph, _ in text)),
+            metadata={**found.latest.metadata, PROMOTION: made},
             confidence=min((one.confidence for one in holds), default=1.0),
             valid_from=self._at,
         )
         state, _ = store.topics.add(self.write, space, found.topic, draft)
+        outline = _outline(found, text, changed, whole=bool(by_model))
+        store.chunks.outline(space, found.topic, state.version, outline)
         ended = {edge.id for edge in closed}
         proposals = store.proposals.find(space, "waiting", 0, None)
         return Promotion(
             state=state,
             before=found.latest,
             changed=True,
-            by=by,
+            by=str(made["by"]),
             sources=after.sources,
             kept=tuple(edge for edge in found.edges if edge.id not in ended),
             closed=tuple(store.edges.get(space, edge.id) for edge in closed),
             opened=tuple(opened),
             proposed=tuple(one for one in proposals if one.id not in waiting),
             conflicts=tuple(conflicts),
-            dropped=model.reply.dropped,
-            why=model.reply.why,
-            usage=model.reply.usage,
+            dropped=reply.dropped,
+            why=reply.why,
+            usage=reply.usage,
             dry_run=dry_run,
         )
 
@@ -231,38 +230,32 @@ class Promoter:
     def _at(self) -> datetime:
         return max(from_micros(self.write.at), self.found.latest.valid_from)
 
-    def _settle_edges(self) -> tuple[list[Edge], list[Edge]]:
-        """Close the edges to what is no longer in the way and open their inverse, or propose it.
+    def _conflicts(self, holds: list[Side]) -> list[Disagreement]:
+        """The sources of today that disagree, without what somebody has decided."""
+        found, store = self.found, self.store
+        own = [one for one in found.edges if one.source.name == found.topic]
+        others = [one for state in found.related for one in sentences_of_state(state)]
+        done = decided(store.proposals.find(self.space, None, 0, None))
+        return [
+            *edge_disagreements(own, found.ended, done),
+            *sentence_disagreements(holds, others, done),
+        ]
 
-        The reason, or the topic's last version, says so and names it: closed. Only the note
-        about what was in the way says so: proposed.
-        """
-        found, blocking = self.found, review.blocking(self.store)
-        states = {state.topic: state for state in found.related}
-        last = found.trace[-1]
+    def _settle_edges(self) -> tuple[list[Edge], list[Edge]]:
+        """Close the edges to what is no longer in the way and open their inverse."""
         closed: list[Edge] = []
         opened: list[Edge] = []
-        for edge in found.edges:
-            if edge.source.name != found.topic or review.relation_key(edge) not in blocking:
-                continue
-            target, about = edge.target.name, states.get(edge.target.name)
-            own = sentences(last.content) if last.valid_from > edge.valid_from else []
-            name = target.rpartition("/")[2]
-            if any(says(one, name) and settled(target, one) for one in (found.reason, *own)):
-                done = facts.change_fact(
-                    *(self.store, self.write, self.space, found.topic, edge.relation, [edge]),
-                    at=self._at,
-                    to=None,
-                    new_relation=None,
-                    content=None,
-                    evidence=found.reason,
-                )
-                closed += done.closed
-                opened += done.opened
-            elif about is not None and about.valid_from > edge.valid_from:
-                word = settled(target, about.content)
-                if word:
-                    self._propose_end(edge, f"{about.id} says “{word}”")
+        for edge in self.found.closing:
+            done = facts.change_fact(
+                *(self.store, self.write, self.space, self.found.topic, edge.relation, [edge]),
+                at=self._at,
+                to=None,
+                new_relation=None,
+                content=None,
+                evidence=self.found.reason,
+            )
+            closed += done.closed
+            opened += done.opened
         return closed, opened
 
     def _settle_conflicts(self, conflicts: list[Disagreement]) -> list[Edge]:
@@ -274,11 +267,16 @@ class Promoter:
             loser = told.get(one.sides[1 - (side or 0)].source)
             winner = told.get(one.sides[side or 0].source)
             if loser is not None and side is None:
-                self._propose_end(loser, str(one))
+                ends = {"source": loser.source.name, "relation": loser.relation}
+                ends |= {"target": loser.target.name, "at": iso(self._at)}
+                self._propose("unrelate", ends, str(one))
             elif side is None and "@" in one.sides[1].source:
-                other = one.sides[1].source.rpartition("@")[0]
-                ends = {"source": self.found.topic, "relation": "contradicts", "target": other}
-                self._propose("relate", {**ends, "evidence": str(one)}, "sources disagree")
+                new, old = one.sides
+                ends = {"source": self.found.topic, "relation": "contradicts"}
+                ends["target"] = old.source.rpartition("@")[0]
+                said = {"says": new.text, "said": old.text}
+                fields = {**ends, "evidence": str(one), "metadata": said}
+                self._propose("relate", fields, "sources disagree")
             elif loser is not None and loser not in closed:
                 later = winner is not None and winner.valid_from > loser.valid_from
                 ends_at = winner.valid_from if winner is not None and later else self._at
@@ -287,11 +285,7 @@ class Promoter:
                 closed.append(loser)
         return closed
 
-    def _propose_end(self, edge: Edge, why: str) -> None:
-        ends = {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
-        self._propose("unrelate", {**ends, "at": iso(self._at)}, why)
-
-    def _propose(self, kind: str, fields: dict[str, str], why: str) -> None:
+    def _propose(self, kind: str, fields: dict[str, Any], why: str) -> None:
         """Let a change wait for review, unless it waits already or was rejected."""
         ends = {name: fields[name] for name in ("source", "relation", "target")}
         for one in self.store.proposals.find(self.space, None, 0, None):
@@ -301,44 +295,67 @@ class Promoter:
         self.store.proposals.add(self.write, self.space, self.actor, kind, fields, why=why, **sure)
 
 
-def _text(
-    after: Material,
-    holds: list[Side],
-    conflicts: list[Disagreement],
-    by_model: str,
-) -> str:
-    """The new state in words; a model's sentences stand for all but the reasons and conflicts.
+def _paragraphs(last: State, holds: Iterable[Side], changed: Changes) -> list[Paragraph]:
+    """The last version as it is, what holds of earlier ones with the day, and what held before."""
+    made = []
+    for source, own in groupby(holds, key=lambda one: one.source):
+        said = list(own)
+        if said == sentences_of_state(last):
+            made.append((last.content.strip(), source))
+        else:
+            text = " ".join(_with_end(one.text) for one in said).rstrip(".")
+            made.append((f"{text} ({day(said[0].since)}).", source))
+    if changed:
+        before = (f"Until {day(new.since)}: {_with_end(old.text)}" for old, new in changed)
+        cited = dict.fromkeys(one.source for both in changed for one in both)
+        made.append((" ".join(before), ", ".join(cited)))
+    return made
 
-    Of other topics it has the names alone: what they say would stay here when they are purged.
+
+def _with_end(sentence: str) -> str:
+    return sentence if sentence[-1] in ".!?…" else f"{sentence}."
+
+
+def _outline(
+    found: Material, paragraphs: list[Paragraph], changed: Changes, *, whole: bool
+) -> bytes:
+    """Which paragraphs of the new state are indexed, each by itself; with `whole` all of them.
+
+    Else what the last version says, which so stays the passage it was, and the reason where it
+    ended something. What earlier versions say is found there: no question is answered worse.
     """
-    why = [edge for edge in after.edges if edge.relation in REASONS]
-    changed = [changed_words(old, new) for old, new in after.changed]
-    parts = (
-        [f"{one.text} [{one.source}]" for one in holds if not by_model],
-        [*changed, *map(cited_edge, after.ended)] if not by_model else [],
-        [f"{after.reason} [reason given]", *map(cited_edge, why)],
-        [str(_without_others(one, after.topic)) for one in conflicts],
-        [cited_edge(edge) for edge in after.edges if edge not in why and not by_model],
-    )
-    said = [
-        "\n".join([head, *(f"- {' '.join(line.split())}" for line in lines)])
-        for head, lines in zip(HEADS, parts, strict=True)
-        if lines
-    ]
-    return "\n\n".join([by_model] * bool(by_model) + said)
-
-
-def _without_others(conflict: Disagreement, topic: str) -> Disagreement:
-    """A conflict without the words of other topics."""
-    one, other = (
-        replace(side, text="") if side.source.rpartition("@")[0] not in ("", topic) else side
-        for side in conflict.sides
-    )
-    return Disagreement((one, other))
+    indexed = {found.trace[-1].id}
+    if found.closing or any(new.source == GIVEN for _, new in changed):
+        indexed.add(GIVEN)
+    name, note = spoken(found.topic), note_document(found.topic, found.trace[-1].content.strip())
+    blocks, at = list[Block](), 0
+    for text, cited in paragraphs:
+        if text == note.content:
+            blocks += (
+                one._replace(
+                    start=at + one.start, end=at + one.end, heading=under(name, one.heading)
+                )
+                for one in note.blocks or (Block(0, len(text)),)
+            )
+        elif whole or cited in indexed:
+            blocks.append(Block(at, at + len(text), name, whole=True))
+        at += len(text) + len(BETWEEN)
+    return pack_document(replace(note, blocks=tuple(blocks)))
 
 
 def _holds(edge: Edge, now: datetime) -> bool:
     return edge.valid_from <= now and (edge.valid_to is None or edge.valid_to > now)
+
+
+def _is_settled(edge: Edge, reason: str, last: State) -> bool:
+    """Whether the reason, or a later last version, says by name that an edge's target is done."""
+    own = sentences(last.content) if last.valid_from > edge.valid_from else []
+    name = _last_part(edge)
+    return any(says(one, name) and settled(edge.target.name, one) for one in (reason, *own))
+
+
+def _last_part(edge: Edge) -> str:
+    return edge.target.name.rpartition("/")[2]
 
 
 def _written_states(store: Store, space: int, names: Iterable[str]) -> Iterator[State]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from hades.domain.graph import Edge
 from hades.domain.names import DIGITS
 from hades.domain.promotion import Disagreement, QualityFinding, QualityReport, Side
 from hades.domain.statement import statement
 from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros
-from hades.lifecycle.disagreement import edge_disagreements, sentence_disagreements
+from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.suggest import TopicPairs
 from hades.lifecycle.synthesis import sentences_of, share_words
 from hades.store.records import EdgeFilter
@@ -33,12 +33,13 @@ def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> Qu
     over = {edge.id for edge in ended}
     edges = [edge for edge in told if edge.id not in over and edge.valid_from <= moment]
     said = {(edge.source.name, edge.relation) for edge in edges}
+    done = decided(store.proposals.find(space, None, 0, None))
     gone = store.edges.read(space, store.links.to_gone(space, NOW, EDGES_AT_MOST), NOW).values()
     found: list[tuple[str, Sequence[object], str]] = [
         ("orphans", _orphans(pairs, edges), "hades relate TOPIC RELATION OTHER"),
         (
             "contradictions",
-            [*edge_disagreements(edges, ended), *_in_texts(pairs)],
+            [*edge_disagreements(edges, ended, done), *_in_texts(pairs, done)],
             "hades promote TOPIC --reason WHY, or hades remember TOPIC WHAT-HOLDS",
         ),
         (
@@ -62,7 +63,8 @@ def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> Qu
         QualityFinding(what, len(some), tuple(str(one) for one in some[:EXAMPLES]), advice)
         for what, some, advice in found
     )
-    return QualityReport(name, store.topics.counts().get(space, 0), len(pairs.topics), findings)
+    topics, unindexed = store.topics.counts().get(space, 0), store.chunks.pending_count(space)
+    return QualityReport(name, topics, len(pairs.topics), unindexed, findings)
 
 
 def _orphans(pairs: TopicPairs, edges: Sequence[Edge]) -> list[str]:
@@ -76,7 +78,7 @@ def _orphans(pairs: TopicPairs, edges: Sequence[Edge]) -> list[str]:
     ]
 
 
-def _in_texts(pairs: TopicPairs) -> Iterator[Disagreement]:
+def _in_texts(pairs: TopicPairs, done: set[Hashable]) -> Iterator[Disagreement]:
     read: dict[int, list[Side]] = {}
     for at, text in pairs.texts.items():
         topic = pairs.topics[at]
@@ -84,7 +86,7 @@ def _in_texts(pairs: TopicPairs) -> Iterator[Disagreement]:
         read[at] = sentences_of(text, source, topic.confidence, from_micros(topic.valid_from))
     for (one, other), cosine in pairs.cosine.items():
         if cosine >= LIKE_COSINE and one in read and other in read:
-            yield from sentence_disagreements(read[one], read[other])
+            yield from sentence_disagreements(read[one], read[other], done)
 
 
 def _stale(pairs: TopicPairs, since: int) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -19,7 +18,6 @@ from hades.domain.graph import NodeKind
 from hades.domain.names import STOP_WORDS, name_key, words
 from hades.domain.promotion import Suggestion
 from hades.domain.times import AsOf
-from hades.graph.arrays import Floats32
 from hades.models.encoder import Encoder
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -109,13 +107,12 @@ class TopicPairs:
 
     def _names(self) -> None:
         """Where the text of a note has the name of another topic in it."""
-        keys = Counter(name_key(topic.name.rpartition("/")[2]) for topic in self.topics)
+        keys = [name_key(topic.name.rpartition("/")[2]) for topic in self.topics]
+        often = Counter(keys)
         named = {
             key: at
-            for at, topic in enumerate(self.topics)
-            if keys[key := name_key(topic.name.rpartition("/")[2])] == 1
-            and len(key) >= NAME_CHARACTERS_AT_LEAST
-            and key not in STOP_WORDS
+            for at, key in enumerate(keys)
+            if often[key] == 1 and len(key) >= NAME_CHARACTERS_AT_LEAST and key not in STOP_WORDS
         }
         for at, text in self.texts.items():
             found = [word.casefold() for word in words(text)]
@@ -152,22 +149,18 @@ class TopicPairs:
         flat = np.frombuffer(b"".join(bytes(vector) for _, vector in rows), np.float16)
         np.add.at(matrix, places, flat.reshape(len(rows), -1).astype(np.float32))
         matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
+        each = min(NEAR_EACH + 1, len(matrix))
         for first in range(0, len(matrix), _BLOCK_ROWS):
             self._told("comparing meanings", first, len(matrix))
-            for at, row in enumerate(_nearest(matrix, first)):
-                for other, cosine in row:
-                    pair = min(first + at, other), max(first + at, other)
-                    if pair not in self.cosine:
-                        self.cosine[pair] = cosine
+            cosines = matrix[first : first + _BLOCK_ROWS] @ matrix.T
+            best = np.argpartition(-cosines, each - 1, axis=1)[:, :each]
+            for at, columns in enumerate(best.tolist(), start=first):
+                for other in columns:
+                    pair, cosine = (
+                        (min(at, other), max(at, other)),
+                        float(cosines[at - first, other]),
+                    )
+                    if at != other and cosine >= NEAR_FROM and pair not in self.cosine:
+                        self.cosine[pair] = cosine = min(1.0, cosine)
                         share = NEAR * (cosine - NEAR_FROM) / (1 - NEAR_FROM)
                         self._sign(*pair, share, f"near in meaning, {cosine:.2f}")
-
-
-def _nearest(matrix: Floats32, first: int) -> Iterator[list[tuple[int, float]]]:
-    """By row of a block: the nearest other rows, where they are near enough."""
-    cosines = matrix[first : first + _BLOCK_ROWS] @ matrix.T
-    each = min(NEAR_EACH + 1, cosines.shape[1])
-    best = np.argpartition(-cosines, each - 1, axis=1)[:, :each]
-    for at, columns in enumerate(best.tolist()):
-        near = [(one, float(cosines[at, one])) for one in columns if one != first + at]
-        yield [(one, min(1.0, cosine)) for one, cosine in near if cosine >= NEAR_FROM]

@@ -1,38 +1,44 @@
-"""Synthesis: the sentences of a topic's versions as what holds, what changed, and why.
+"""Synthesis: which sentences of a topic's versions hold, and which a later one replaced.
 
-Every sentence of the versions is either said to hold or said to have changed, with its source;
-none is left out silently and none is made up.
+Every sentence of the versions either holds or changed; none is left out silently, none is made up.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import product
 
-from hades.domain.graph import Edge
-from hades.domain.names import STOP_WORDS, name_key, words
+from hades.domain.contradiction import Said, compare, values
+from hades.domain.names import DIGITS, STOP_WORDS, name_key, says, words
 from hades.domain.promotion import Side
+from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in
 from hades.domain.sentences import sentences
-from hades.domain.statement import day, statement
+from hades.domain.statements import NEGATION
 from hades.domain.topics import State
 
-HEADS = ("What holds now", "What changed", "Why", "Conflicts", "Related")
+OTHERWISE = (Said.VALUE, Said.NEGATED)
 SENTENCES_AT_MOST = 100
 """Of one text that are read."""
-SAME_WORDS = 0.6
-"""Two sentences that share so much of their words say the same of one thing: a judgement."""
+SHARED_WORDS = 0.5
+"""A sentence with so much of another's words, and another value or a word that says that something
+changed, replaces it: a judgement."""
+_SHARED_AT_LEAST = 2
+_SAYS_CHANGE = re.compile(
+    r"\b(?:now|again|instead|any ?more|no longer|(?:gave|given) up|stopped|ended)\b",
+    re.IGNORECASE,
+)
 _MARGIN = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
-_CITED = re.compile(r" ?\[[^\[\]\n]{1,300}\]\.?$")
 
 
 def sentences_of(content: str, source: str, confidence: float, since: datetime) -> list[Side]:
-    """The sentences of a text, without list marks, citations and the heads of a promotion."""
+    """The sentences of a text, without list marks, each once."""
     found: dict[str, Side] = {}
     for one in sentences(content)[:SENTENCES_AT_MOST]:
         text = plain_sentence(one)
-        if words(text) and text not in HEADS:
+        if words(text):
             found.setdefault(name_key(text), Side(text, source, confidence, since))
     return list(found.values())
 
@@ -43,8 +49,8 @@ def sentences_of_state(state: State) -> list[Side]:
 
 
 def plain_sentence(text: str) -> str:
-    """A sentence on one line, without list mark and citation."""
-    return _CITED.sub("", _MARGIN.sub("", " ".join(text.split())))
+    """A sentence on one line, without list mark."""
+    return _MARGIN.sub("", " ".join(text.split()))
 
 
 @lru_cache(maxsize=4_096)
@@ -60,31 +66,87 @@ def share_words(one: str, other: str) -> float:
 
 
 def compare_versions(
-    trace: Sequence[State], says_anew: Callable[[str, str], bool]
+    topic: str, trace: Sequence[State], reason: Sequence[Side], over: Sequence[Side]
 ) -> tuple[list[Side], list[tuple[Side, Side]]]:
-    """What holds, the newest first, and what changed: each earlier sentence with the later one."""
+    """What holds, the newest first, and what changed: each earlier sentence with the later one.
+
+    `over` has the names of what is no longer in the way: an earlier sentence that names one
+    ("rejected due to bug Y") does not hold any more.
+    """
     versions = [sentences_of_state(state) for state in trace]
     holds: list[Side] = []
     changed = []
     for at in reversed(range(len(versions))):
         later = [one for version in versions[at + 1 :] for one in version]
         for sentence in versions[at]:
-            key = name_key(sentence.text)
-            if any(name_key(one.text) == key for one in later):
-                continue  # said again, word for word
-            anew = next((one for one in later if says_anew(sentence.text, one.text)), None)
-            if anew is None:
+            words = said_words(sentence.text)
+            near = [  # most have nothing to do with it
+                one
+                for one in (*later, *reason)
+                if not words or words & said_words(one.text) or _facts(one.text, topic)
+            ]
+            if any(_repeats(one.text, sentence.text, topic) for one in near if one not in reason):
+                continue
+            said = [one for one in near if replaces(one.text, sentence.text, topic)]
+            said += [
+                one for one in over if sentence.since < one.since and says(sentence.text, one.text)
+            ]
+            new = max(said, key=lambda one: share_words(one.text, sentence.text), default=None)
+            if new is None:
                 holds.append(sentence)
             else:
-                changed.append((sentence, anew))
+                changed.append((sentence, new))
     return holds, changed[::-1]
 
 
-def changed_words(old: Side, new: Side) -> str:
-    """What changed, from what to what and when."""
-    return f"{day(new.since)}: {old.quoted} → {new.quoted}"
+def replaces(new: str, old: str, topic: str) -> bool:
+    """Whether a later sentence of a topic says otherwise what an earlier one says.
+
+    >>> replaces("It moved to Erfurt.", "Lives in Jena.", "staff/pavel")
+    True
+    """
+    facts = _facts(new, topic), _facts(old, topic)
+    if any(_ends(*both, topic) for both in product(*facts)):
+        return True
+    shared = len(said_words(new) & said_words(old))
+    # Where both state facts, the words alone would say less: who moved still works there.
+    if shared and not all(facts) and compare(new, old, topic, "").said in OTHERWISE:
+        return True
+    own = _own_words(old, topic)
+    if shared < _SHARED_AT_LEAST or len(own & said_words(new)) < SHARED_WORDS * len(own):
+        return False
+    now, before = values(new), values(old)
+    another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
+    return another or _SAYS_CHANGE.search(new) is not None
 
 
-def cited_edge(edge: Edge) -> str:
-    """An edge in words, with its number: its evidence is read there."""
-    return f"{statement(edge)} [edge {edge.id}]"
+def _repeats(new: str, old: str, topic: str) -> bool:
+    """Whether a later sentence of a topic says all that an earlier one says."""
+    own = said_words(old) - said_words(topic)
+    if not own <= said_words(new):
+        return False
+    denied = [len(NEGATION.findall(one)) % 2 for one in (new, old)]
+    return name_key(new) == name_key(old) or (len(own) > 1 and denied[0] == denied[1])
+
+
+@lru_cache(maxsize=4_096)
+def _own_words(text: str, topic: str) -> frozenset[str]:
+    """The words of a sentence beside those of its topic's name, its numbers and days."""
+    own = said_words(text) - said_words(topic) - values(text)["day"]
+    return frozenset(word for word in own if not DIGITS.search(word))
+
+
+_facts = lru_cache(maxsize=4_096)(facts_in)
+
+
+def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:
+    """Whether a fact ends an earlier one of its subject; a topic is called by its last part."""
+    last = topic.rpartition("/")[2]
+    who = {name_key(last if one.subject == topic else one.subject) for one in (new, old)}
+    if old.negated or len(who) > 1:
+        return False
+    same = name_key(new.object) == name_key(old.object)
+    if new.relation == old.relation:
+        return same == new.negated and (new.negated or new.exclusive)
+    ends = ENDS if same else ENDS_ELSEWHERE
+    return not new.negated and old.relation in ends.get(new.relation, ())

@@ -31,9 +31,8 @@ from hades.context.pack import Packed, pack
 from hades.domain.answer import Fact, Intent, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.statement import statement
-from hades.domain.strength import strength_of
 from hades.domain.times import NOW, from_micros
-from hades.domain.topics import Chunk, Hit, State
+from hades.domain.topics import Hit, State
 from hades.errors import NotFound
 from hades.recall import answering, belief
 from hades.recall.intent import (
@@ -44,6 +43,7 @@ from hades.recall.intent import (
     read_intent,
 )
 from hades.recall.run import Run
+from hades.recall.state_passage import state_passage
 from hades.recall.terms import said, terms_of
 from hades.recall.time_asked import time_asked
 from hades.recall.time_words import read_time
@@ -123,9 +123,8 @@ class Focus:
     def get(self, topic: str, version: int | None = None) -> State:
         """The state of a topic, as `Memory.get` gives it."""
         kept = self._kept(topic)
-        found = None
-        if kept is not None:
-            found = kept.latest if version is None else kept.states.get(version)
+        states = kept.states if kept else {}
+        found = kept.latest if kept and version is None else states.get(version or 0)
         self._count(found)
         if found is None:
             found = self._memory.get(topic, version)
@@ -207,7 +206,7 @@ class Focus:
         chunks = self._store.chunks.chunks(self._space[0], state.topic, state.version)
         shares = [len(asked & said(f"{one.heading} {one.text}")) / len(asked) for one in chunks]
         found = [
-            _passage(state, chunk, share, now)
+            state_passage(state, chunk, HERE, share, ANSWERED * share, now)
             for chunk, share in zip(chunks, shares, strict=True)
             if share == max(shares) or share
         ]
@@ -274,7 +273,9 @@ class Focus:
             with suppress(NotFound):
                 latest = topics.state(space, topic, NOW)
         name = said(_BETWEEN_WORDS.sub(" ", topic))
-        told = name | said(latest.content) if latest else frozenset()
+        # Not all of a promoted state is indexed: its topic is asked about in the memory.
+        is_read = latest is not None and latest.promotion is None
+        told = name | said(latest.content) if latest and is_read else frozenset()
         by_version = {one.version: one for one in states}
         taken = sum(sys.getsizeof(one.content) + STATE_BYTES for one in states)
         loaded = _Loaded(stamp, by_version, latest, len(states) == recent[-1].version, told, name)
@@ -290,24 +291,6 @@ def _is_plain(question: str) -> bool:
         and not is_past_tense(question)
         and not asks_for_list(question)
         and read_time(question, any_day) is None
-    )
-
-
-def _passage(state: State, chunk: Chunk, share: float, now: datetime) -> Passage:
-    return Passage(
-        chunk=chunk,
-        line=state.content.count("\n", 0, chunk.start) + 1,
-        end_line=state.content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
-        valid_from=state.valid_from,
-        recorded_at=state.recorded_at,
-        score=round(share, 6),
-        parts={"words": round(share, 6)},
-        retrievers=(HERE,),
-        belief=belief.interval(belief.of_probability(ANSWERED * share * state.confidence)),
-        valid_to=state.valid_to,
-        confidence=state.confidence,
-        importance=state.importance,
-        strength=strength_of(state, now),
     )
 
 

@@ -292,7 +292,8 @@ class _Endpoint:
         return client
 
     def _refused(self, error: openai.APIStatusError) -> HadesError:
-        said = str(error)
+        # The text of the library would be a Python dictionary.
+        said = str(error.body.get("message", error) if isinstance(error.body, dict) else error)
         if self._key:
             said = said.replace(self._key, "(key)")
         trouble = " ".join(said.split())[:QUOTED_CHARACTERS]

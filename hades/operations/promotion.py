@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from hades.domain.names import words
 from hades.domain.promotion import Promotion, QualityReport, Suggestion
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.errors import Conflict, InvalidInput
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import (
-    TEXT_CHARACTERS_AT_MOST,
-    ExpectVersion,
-    Limit,
-    ModelName,
-    TopicName,
-)
+from hades.operations.parameters import ExpectVersion, Limit, ModelName, TopicName
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
     from hades.lifecycle.suggest import TopicPairs
     from hades.memory import Memory, View
+
+REASON_CHARACTERS_AT_MOST = 2_000
 
 
 @operation("POST", "/promote/{topic}", role=Role.WRITER, command="promote")
@@ -33,7 +30,7 @@ def promote(
             "Why: what happened.",
             flag="--reason",
             example="Bug Y is fixed, so approach X is viable.",
-            characters=TEXT_CHARACTERS_AT_MOST,
+            characters=REASON_CHARACTERS_AT_MOST,
         ),
     ],
     model: ModelName = None,
@@ -42,57 +39,59 @@ def promote(
 ) -> Promotion:
     """Write a new state of a note from its versions, its edges and what these lead to.
 
-    It says what holds, what changed and when, and why, each line with its source. Edges to
-    what is no longer in the way are closed and their inverse opened where the reason or the
-    note says so by name, else that is proposed. Sources that disagree are named; the surer,
-    then the later one is taken, or it waits for review. Without a model its lines are
-    sentences of its sources; with one, sentences of the model that their sources support.
-    The state says in its metadata which, why, and what it was made of. Promoting again
-    without news changes nothing.
+    It says in plain sentences what holds, what held until when, and why. Edges to what is no
+    longer in the way are closed and their inverse opened where the reason or the note says so
+    by name, else that is proposed. Sources that disagree are named; the surer, then the later
+    one is taken, or it waits for review. Without a model its sentences are those of its
+    sources; with one, sentences of the model that their sources support. The state says in
+    its metadata which, and what it was made of. Promoting again without news changes nothing.
     """
     clean_name(topic)
-    if not clean_content(reason).strip():
+    if not words(clean_content(reason)):
         raise InvalidInput("Say why: a promotion needs a reason.")
+    if len(reason) > REASON_CHARACTERS_AT_MOST:
+        most = f"at most {REASON_CHARACTERS_AT_MOST:,} characters"
+        raise InvalidInput(f"A reason has {most}: say it shorter, or remember it as a note.")
     clean_number(expect_version, "expected version")
-    from hades.lifecycle.nearness import near_sentences
-    from hades.lifecycle.promote import ModelText, Promoter, ask_model, gather
+    from hades.lifecycle.promote import Promoter, ask_model, gather
+    from hades.models.checked import CheckedReply
 
     store, space = memory._store, memory._space_id
     if (kind := store.topics.kind(space, topic)) not in (None, "note"):
         raise InvalidInput(f"{topic!r} is a {kind}: only what is noted down is promoted.")
-    near = near_sentences(store, memory._finder.encoder, space, topic)
-    asked = ModelText()
+    reply, asked_of = CheckedReply(), ""
+    by_model: list[tuple[str, str]] = []
     if model is not None:
         if store.in_transaction:
             raise InvalidInput("Ask a model before or after a batch, not inside it.")
-        found = gather(store, space, topic, reason, near)
-        asked = ask_model(found, model, dry_run=dry_run) if found.is_news else asked
+        found = gather(store, space, topic, reason)
+        if found.is_news:
+            asked_of = found.mark
+            reply, by_model = ask_model(found, model, dry_run=dry_run)
     with memory._write("promote") as write:
-        found = gather(store, space, topic, reason, near)
-        if expect_version not in (None, found.latest.version):
-            raise Conflict(
-                f"The topic {topic!r} is at version {found.latest.version}, not {expect_version}: "
-                "read it again, then promote it."
-            )
+        found = gather(store, space, topic, reason)
+        version = found.latest.version
+        if expect_version not in (None, version):
+            now = f"The topic {topic!r} is at version {version}, not {expect_version}"
+            raise Conflict(f"{now}: read it again, then promote it.")
+        if asked_of not in ("", found.mark):
+            raise Conflict(f"{topic!r} or one of its sources changed: promote it again.")
         if not found.is_news:
             write.cancelled = True
             by = str((found.latest.promotion or {}).get("by"))
             return Promotion(found.latest, found.latest, False, by, found.sources, found.edges)
-        promoter = Promoter(store, write, space, memory._actor, found, near)
-        done = promoter.run(asked, dry_run=dry_run)
+        promoter = Promoter(store, write, space, memory._actor, found)
+        done = promoter.run(reply, by_model, dry_run=dry_run)
         write.cancelled = dry_run
     return done
-
-
-SuggestedTopic = Annotated[
-    str | None, Param("Only what has to do with this topic.", example="design/approach_x")
-]
 
 
 @operation("GET", "/suggestions", asks=True, long=True)
 def suggest(
     view: View,
-    topic: SuggestedTopic = None,
+    topic: Annotated[
+        str | None, Param("Only what has to do with this topic.", example="design/approach_x")
+    ] = None,
     limit: Limit = 20,
     on_progress: Progress | None = None,
 ) -> list[Suggestion]:
@@ -111,15 +110,15 @@ def suggest(
         return _pairs(view, on_progress).suggestions(number, limit)
 
 
-@operation("GET", "/quality", command="quality", long=True)
+@operation("GET", "/quality", command="quality", asks=True, long=True)
 def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
     """What could be better in this space, each kind with how many, examples and what to do.
 
-    Orphans, contradictions, what is stale, duplicates, facts that ended with nothing in their
-    place, and edges to what is gone. It reads what is indexed and writes nothing. Of notes the
-    10,000 written last are compared.
+    Orphans, contradictions that nobody has decided, what is stale, duplicates, facts that ended
+    with nothing in their place, and edges to what is gone. What was written since is indexed
+    first; of notes the 10,000 written last are compared.
     """
-    view._require_space()
+    view._bring_up_to_date(on_progress, degrades=True)
     from hades.lifecycle.quality import quality_report
 
     with view._store.snapshot():

@@ -156,6 +156,13 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
         stage.dedupe_rate = doubles / max(1, len(made) + doubles)
         stage.coverage = _coverage(retrieved, _of(made, numbers))
         _say_what_is_missing(stage, retrieved, made)
+        if retrieved.are_notes and made:  # a promoted state says again what was noted before
+            at, query = np.array([numbers[one.id] for one in made]), retrieved.query
+            begun = map(from_micros, query.indexes.spans(at, query.as_of)[0].tolist())
+            made = [
+                replace(one, valid_from=min(one.valid_from, noted))
+                for one, noted in zip(made, begun, strict=True)
+            ]
         return _with_entities(retrieved, made, numbers)
 
 

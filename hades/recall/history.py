@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import islice
 
 from hades.domain.answer import Intent, Passage
 from hades.domain.graph import Reason
-from hades.domain.strength import strength_of
 from hades.domain.times import AsOf, from_micros
-from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
 from hades.index.words import stems
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
+from hades.recall.state_passage import state_passage
 
 VERSIONS_READ_AT_MOST = 50
 """Of one topic: those that say nothing new are not shown, but have to be read."""
@@ -86,20 +85,5 @@ def _said_before(retrieved: Retrieved, leading: Passage) -> Iterator[Passage]:
         if said:
             # The one that has most of the question's words; of equals the first.
             best = max(said, key=lambda one: len(asked & set(stems(f"{one.heading} {one.text}"))))
-            yield _passage(leading, state, best, from_micros(query.valid))
-
-
-def _passage(leading: Passage, state: State, chunk: Chunk, now: datetime) -> Passage:
-    return replace(
-        leading,
-        chunk=chunk,
-        line=state.content.count("\n", 0, chunk.start) + 1,
-        end_line=state.content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
-        valid_from=state.valid_from,
-        valid_to=state.valid_to,
-        recorded_at=state.recorded_at,
-        score=0.0,
-        parts={"history": 1.0},
-        retrievers=("history",),
-        strength=strength_of(state, now),
-    )
+            found = state_passage(state, best, "history", 1.0, 1.0, from_micros(query.valid))
+            yield replace(found, score=0.0, belief=leading.belief)

@@ -27,6 +27,7 @@ from hades.recall import answering, belief
 from hades.recall.plan import PASSAGES_AT_MOST
 from hades.recall.run import Run
 from hades.recall.search import Where
+from hades.recall.state_passage import state_passage
 from hades.recall.terms import said, stem
 from hades.recall.time_asked import TimeAsked, time_asked
 from hades.store.store import Store
@@ -176,7 +177,7 @@ def _read(
         with suppress(NotFound):  # it was not known at the time asked about
             if topic:
                 state = store.topics.version(where.space, topic, number, where.as_of)
-                passages.append(_passage(store, where, state, text, round(1 - at / len(lines), 6)))
+                passages.append(_passage(store, where, state, text, 1 - at / len(lines)))
             else:
                 edge = store.edges.get(where.space, number)
                 sure = belief.interval(belief.of_edge(edge.belief))
@@ -191,18 +192,5 @@ def _passage(store: Store, where: Where, state: State, text: str, score: float) 
     end = start + len(text) if content.startswith(text, start) else len(content)
     placed = store.chunks.chunks(where.space, state.topic, state.version)
     ordinal = next((one.ordinal for one in placed if one.start <= start < one.end), 0)
-    tokens = count([text])[0]
-    return Passage(
-        chunk=Chunk(state.topic, state.version, ordinal, text, start, end, "", tokens),
-        line=content.count("\n", 0, start) + 1,
-        end_line=content.count("\n", 0, max(start, end - 1)) + 1,
-        valid_from=state.valid_from,
-        recorded_at=state.recorded_at,
-        score=score,
-        parts={"summary": score},
-        retrievers=("summary",),
-        belief=belief.interval(belief.of_probability(LIKELY * state.confidence)),
-        valid_to=state.valid_to,
-        confidence=state.confidence,
-        importance=state.importance,
-    )
+    chunk = Chunk(state.topic, state.version, ordinal, text, start, end, "", count([text])[0])
+    return state_passage(state, chunk, "summary", score, LIKELY, from_micros(store.now()))

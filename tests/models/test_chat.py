@@ -89,7 +89,7 @@ def test_a_reply_that_stays_wrong_is_unusable(monkeypatch: pytest.MonkeyPatch, t
     [
         ((500, b"oops"), "did not answer"),
         ((503, b'{"error": {"message": "loading"}}'), "loading"),
-        ((404, b'{"error": {"message": "no such model"}}'), "no such model"),
+        ((404, b'{"error": {"message": "no such model"}}'), "refused the request: no such"),
         ((302, b""), "refused the request"),
         (b"not JSON", "something else than JSON"),
         (b'{"choices": []}', "nothing that can be read"),
