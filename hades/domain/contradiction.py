@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hades.domain.names import STOP_WORDS, numberless, words
-from hades.domain.statements import NEGATION, SUPPOSED
+from hades.domain.speculation import NEGATION, SUPPOSED
 from hades.domain.times import COUNTS, MONTHS, WEEKDAYS
 
 SENTENCE_CHARACTERS_AT_MOST = 400

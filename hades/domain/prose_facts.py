@@ -19,7 +19,7 @@ from hades.domain import prose_patterns as patterns
 from hades.domain.names import name_key
 from hades.domain.prose_patterns import NAME
 from hades.domain.sentences import spans
-from hades.domain.statements import SUPPOSED
+from hades.domain.speculation import SUPPOSED
 
 TEXT_CHARACTERS_AT_MOST = 200_000
 SENTENCE_CHARACTERS_AT_MOST = 600

@@ -24,7 +24,7 @@ from hades.domain.times import NOW, from_micros, iso, to_micros
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.lifecycle import facts
-from hades.lifecycle.current import CurrentNote, sentences_of
+from hades.lifecycle.similar_notes import CurrentNote, sentences_of
 from hades.recall.periods import said_moment
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store

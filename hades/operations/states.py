@@ -20,7 +20,7 @@ from hades.domain.times import iso
 from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import InvalidInput, NotFound, Refused
 from hades.lifecycle import facts, review
-from hades.lifecycle.current import CurrentNote, sentences_of, similar_notes
+from hades.lifecycle.similar_notes import CurrentNote, sentences_of, similar_notes
 from hades.lifecycle.gate import nothing_new
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
@@ -199,7 +199,7 @@ def remember(
     clean_name(topic)
     if kind is not None and kind not in REMEMBERED_KINDS:
         raise InvalidInput(f"What is remembered is {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
-    sure = clean_share(apply_from, "confidence")
+    sure = clean_share(apply_from, "apply_from")
     similar = _similar_notes(memory, topic, content, gate) if kind != "document" else []
     if gate and kind != "document":
         _require_news(memory, topic, draft, similar)
@@ -233,7 +233,7 @@ def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[Curren
         return  # the very same again makes no version anyway
     if said:
         similar = [one for one in similar if one.topic != topic]
-    if not (why := nothing_new(topic, draft.content or "", similar)):
+    if not (why := nothing_new(topic, draft.content or "", similar, draft.valid_from)):
         return
     if draft.valid_from is not None:
         said["valid_from"] = iso(draft.valid_from)
