@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,13 @@ def test_a_note_that_says_another_note_otherwise_is_put_up_for_review(
         "meetings/march@1 says “The rent of the Ulm office is now 950 euros.”, office/rent@1 “The "
         "rent of the Ulm office is 900 euros.”: 950, not 900; look also at budget --[depends_on]-->"
     )
-    memory.approve(found.id, close=True)
+    clock.set("2024-03-20")
+    assert memory.approve(found.id, close=True).why == found.why
     assert [str(edge) for edge in memory.edges()] == [
         "meetings/march --[supersedes]--> office/rent"
     ]
+    (closed,) = memory.at("2024-02-15").edges("budget")
+    assert closed.valid_to == datetime(2024, 3, 1, tzinfo=UTC)
     memory.remember("meetings/april", "The rent of the Ulm office is now 950 euros.")
     assert [one.fields["target"] for one in memory.proposals()] == ["office/rent"]
 

@@ -209,14 +209,21 @@ tiers = _listed(
     ("at most", lambda one: "" if one.bound is None else f"{one.bound:,}"),
     ("hits", lambda one: "" if one.hit_rate is None else f"{one.hit_rate:.0%}"),
 )
-proposals = _listed(
-    "nothing waits for approval",
-    "number=id",
-    ("status", lambda one: " ".join(f"{one.status}: {one.why}".split()) if one.why else one.status),
-    ("what", lambda one: _proposed(one)),
-    ("sure", lambda one: f"{one.confidence:g} of {one.threshold:g}"),
-    *("by", "when=at"),
-)
+
+
+def proposals(console: Console, found: Sequence[Proposal]) -> None:
+    """Proposals: number, what became of it and what it is; then how sure, who and when; why."""
+    for one in found:
+        console.print(f"[bold]{one.id}[/]  {one.status}  {clean(_proposed(one))}")
+        by = one.by if one.decided_by in (None, one.by) else f"{one.by}, {one.decided_by}"
+        sure = f"sure {one.confidence:g} of {one.threshold:g}, by {by}, {when(one.at)}"
+        console.print(f"   [dim]{clean(sure)}[/]")
+        evidence = str(one.fields.get("evidence") or "")
+        for reason in (one.why, "" if evidence in one.why else evidence):
+            if reason:
+                console.print(f"   {flat(reason)}")
+    if not found:
+        console.print("nothing waits for approval")
 
 
 def _first_line(text: str) -> str:
@@ -426,8 +433,7 @@ def _proposed(proposal: Proposal) -> str:
         ends = f"{said['source']} --[{said['relation']}]--> {said['target']}"
         if proposal.kind == "unrelate":
             return f"end {ends}, {said['at'][:10]}"
-        why = " ".join(str(said.get("evidence") or "").split())
-        return f"{ends}  {why}".rstrip()
+        return ends + (f", since {said['valid_from'][:10]}" if said.get("valid_from") else "")
     return f"{said['name']}, {proposal.kind} {said[proposal.kind]}"
 
 

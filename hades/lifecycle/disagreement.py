@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 
-from hades.domain.contradiction import Said, compare
+from hades.domain.contradiction import contradiction
 from hades.domain.graph import Edge
 from hades.domain.promotion import Disagreement, Side
 from hades.domain.prose_facts import EXCLUSIVE
@@ -37,7 +37,7 @@ def sentence_disagreements(own: Iterable[Side], others: Iterable[Side]) -> Itera
     """Sentences of two topics that say the same with another value, or deny each other."""
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
-        if compare(one.text, other.text, *topics).said in (Said.VALUE, Said.NEGATED):
+        if contradiction(one.text, other.text, *topics) is not None:
             yield Disagreement((one, other))
 
 

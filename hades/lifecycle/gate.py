@@ -37,7 +37,8 @@ _GREETED = re.compile(
 """A greeting or thanks and, behind it, the name of who is greeted."""
 _FAREWELL = re.compile(r"\bsee you (?:tomorrow|around|then)\b", re.IGNORECASE)
 _HEAD = re.compile(
-    r"^(?:(?:\[\w{1,9}\]|\d{1,4}\.) .{1,400}(?:@\d+(?:#\d+)?(?:, (?:lines? )?\d| \()|:\d+(?:–\d+)?  )"
+    r"^(?:(?:\[\w{1,9}\]|\d{1,4}\.) .{1,400}"
+    r"(?:@\d+(?:#\d+)?(?:, (?:lines? )?\d| \()|:\d+(?:–\d+)?  )"
     r"|\[F\d{1,4}\] edge \d|F\d{1,4}  .{1,400}  belief \d|Facts:\n\[F1\] )",
     re.MULTILINE,
 )

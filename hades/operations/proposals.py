@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any
 
+from hades.domain.graph import Edge
 from hades.domain.proposal import DEFAULT_THRESHOLD, PROPOSAL_STATUSES, Proposal
 from hades.domain.rules import (
     clean_content,
@@ -20,7 +21,7 @@ from hades.domain.rules import (
     clean_share,
     clean_tags,
 )
-from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso
+from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound, Refused
 from hades.lifecycle import review
 from hades.operations.declare import Param, Role, operation
@@ -66,12 +67,15 @@ def proposals(
         int, Param("Only those with a higher number.", flag="--after", most=NUMBER_AT_MOST)
     ] = 0,
     limit: PageLimit = None,
+    since: Annotated[
+        TimeLike | None, Param("What was proposed at or after this time.", flag="--since")
+    ] = None,
 ) -> list[Proposal]:
     """Changes that wait for approval, or that were `applied` or `rejected`; or `all`.
 
     `refused` is what the write gate kept out.
     Oldest first and as they stand now, whatever the time asked about. `after` and `limit`
-    page through a long list.
+    page through a long list, `since` leaves out what was proposed before.
     """
     if status not in STATUSES:
         raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
@@ -79,7 +83,9 @@ def proposals(
     clean_number(limit, "limit")
     view._require_space()
     wanted = None if status == "all" else status
-    return view._store.proposals.find(view._space_id, wanted, after, limit)
+    begin = view._time(since)
+    first = 0 if begin is None else to_micros(begin)
+    return view._store.proposals.find(view._space_id, wanted, after, limit, first)
 
 
 @operation("POST", "/proposals", role=Role.WRITER, command="propose", creates=True)
@@ -156,17 +162,20 @@ def approve(
     """Apply a change that waits, or that the write gate refused.
 
     Conflict when somebody decided on it before. `close` also ends the edges that lead to what
-    an edge changes (`depends_on` and the like), which its reason lists.
+    an edge changes (`depends_on` and the like), which its reason lists: at the time from which
+    the change holds, or now where they began later or no time is said.
     """
     with memory.batch():
         waiting = _waiting(memory, proposal, "waiting", "refused")
-        led = []
+        led: list[Edge] = []
+        moment = memory._time(waiting.fields.get("at") or waiting.fields.get("valid_from"))
         if close and waiting.kind in ("relate", "unrelate"):
             name = review.changed_by(waiting.fields)
             led = review.affected(memory._store, memory._space_id, name)
         _apply(memory, waiting.kind, waiting.fields, waiting.confidence)
         for edge in led:
-            memory.unrelate(edge.id)
+            began_later = moment is None or edge.valid_from >= moment
+            memory.unrelate(edge.id, at=None if began_later else moment)
         return _decided(memory, proposal, "approve", "applied", "")
 
 
@@ -220,42 +229,41 @@ def _proposed(
     memory: Memory, what: str, fields: Mapping[str, Any], sure: float, needed: float
 ) -> Proposal:
     """A proposal, applied or waiting; the one that waits already where there is one."""
-    known = memory._store.proposals
+    known, space, actor = memory._store.proposals, memory._space_id, memory._actor
     enough = sure >= needed
     if enough:
         _apply(memory, what, fields, sure)
     else:
         _try(memory, what, fields, sure)
-    number = known.waiting(memory._space_id, what, fields)
-    if number is None or enough:
+    number = known.waiting(space, what, fields)
+    why = f"confidence {sure:g} reaches {needed:g}" if enough else ""
+    if number is None:
         with memory._write("propose") as write:
-            number = number or known.add(
-                write,
-                memory._space_id,
-                memory._actor,
-                what,
-                fields,
+            number = known.add(
+                *(write, space, actor, what, fields),
                 confidence=sure,
                 threshold=needed,
+                why=why,
+                status="applied" if enough else "waiting",
             )
-            if enough:
-                why = f"confidence {sure:g} reaches {needed:g}"
-                known.decide(write, number, "applied", memory._actor, why)
-    return known.get(memory._space_id, number)
+    elif enough:
+        return _decided(memory, number, "propose", "applied", why)
+    return known.get(space, number)
 
 
 def list_refused(memory: Memory, error: Refused) -> None:
     """List what the write gate refused, where it can be kept after all; once."""
     if error.fields is not None:
-        known, fields = memory._store.proposals, dict(error.fields)
+        fields = dict(error.fields)
         sure = fields.pop("confidence", 1.0)
         with memory._write("refuse") as write:
-            number = known.add(
+            memory._store.proposals.add(
                 *(write, memory._space_id, memory._actor, "remember", fields),
                 confidence=sure,
                 threshold=1.0,
+                why=error.why,
+                status="refused",
             )
-            known.decide(write, number, "refused", memory._actor, error.why)
         if not memory._store.in_transaction:  # else it may be undone, and is listed then
             error.fields = None
 

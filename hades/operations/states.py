@@ -20,8 +20,8 @@ from hades.domain.times import iso
 from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import InvalidInput, NotFound, Refused
 from hades.lifecycle import facts, review
-from hades.lifecycle.similar_notes import CurrentNote, sentences_of, similar_notes
 from hades.lifecycle.gate import nothing_new
+from hades.lifecycle.similar_notes import CurrentNote, sentences_of, similar_notes
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
