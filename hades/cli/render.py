@@ -345,11 +345,15 @@ def resolution(console: Console, found: Resolution) -> None:
 
 def extraction(console: Console, found: Extraction) -> None:
     """Facts that were read, what became of each, and what failed."""
+    would = "would be " if found.dry_run else ""
+    done = {name: f"{would}{name}" for name in ("applied", "proposed", "ended", "refused")}
     for fact in found.facts:
         said = f"{'not ' if fact.negated else ''}{fact.subject} {fact.relation} {fact.object}"
-        console.print(f"{clean(said)}  [dim]{clean(fact.outcome)}, {clean(fact.source)}[/]")
-    would = "would be " if found.dry_run else ""
-    counts = ", ".join(f"{count} {would}{what}" for what, count in found.outcomes.items())
+        since = f", since {fact.valid_from:%Y-%m-%d}" if fact.valid_from.year > 1 else ""
+        until = f", until {fact.valid_to:%Y-%m-%d}" if fact.valid_to else ""
+        outcome = done.get(fact.outcome, fact.outcome)
+        console.print(f"{clean(said + since + until)}  [dim]{outcome}, {clean(fact.source)}[/]")
+    counts = ", ".join(f"{n} {done.get(what, what)}" for what, n in found.outcomes.items())
     console.print(f"{found.states} states read: {counts or 'no facts'}")
     if found.failed:
         refused = found.outcomes.get("refused", 0)

@@ -54,12 +54,13 @@ def extract(
     dry_run: Annotated[bool, Param("Only show what would be done.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Extraction:
-    """Read the facts that current states tell in prose: Maya works at Acme since May.
+    """Read the facts that notes and documents tell in prose: Maya works at Acme since May.
 
     A fact that is sure enough becomes an edge; an exclusive one ends the old value, and one
     that no longer holds is ended. The others wait for approval (`proposals`). Each says in
-    its metadata who found it and where, and its sentence is the evidence. A state that was
-    read is not read again with the same arguments; a run that was stopped goes on. Code and
+    its metadata who found it and where, and its sentence is the evidence. Of a note every
+    version is read, in their order; of documents and conversations the current one. A state that
+    was read is not read again with the same arguments; a run that was stopped goes on. Code and
     summaries are not read. With a `model`, that one reads; a `dry_run` then only tells its cost.
     """
     needed = clean_share(threshold, "threshold")
@@ -107,8 +108,9 @@ class _Run:
         for number, (name, version, change) in enumerate(changed, start=1):
             told("extracting", number - 1, len(changed))
             with suppress(NotFound):  # purged or forgotten meanwhile
-                state = self.memory.get(name)
-                if state.version == version and not state.level:
+                state = self.memory.get(name, version)
+                corrected = state.valid_to is not None and state.valid_to <= state.valid_from
+                if not state.level and not corrected:
                     self._read(state)
             # One commit may have written several states.
             if not self.dry_run and (number == len(changed) or changed[number][2] > change):
@@ -235,6 +237,10 @@ def _key(source: str, relation: str, target: str) -> tuple[str, str, str]:
 
 
 def _covers(edge: Edge, fact: ExtractedFact) -> bool:
-    """Whether an edge says all that a fact does; one told by hand is never touched."""
-    ends = edge.valid_to is None or (fact.valid_to is not None and fact.valid_to <= edge.valid_to)
-    return ends and (edge.valid_from <= fact.valid_from or "extracted_by" not in edge.metadata)
+    """Whether an edge says all that a fact does; one told by hand is never touched.
+
+    A fact without an end is also said by one that ended later than the fact began.
+    """
+    held = edge.valid_to is None or fact.valid_from < edge.valid_to
+    ends = edge.valid_to is None or fact.valid_to is None or fact.valid_to <= edge.valid_to
+    return held and ends and (edge.valid_from <= fact.valid_from or "extracted_by" not in edge.metadata)
