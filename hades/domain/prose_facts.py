@@ -108,7 +108,7 @@ class _Sentence:
         """Where the object of a fact ends."""
 
     def _sign(self, found: re.Match[str]) -> str:
-        said = found["name"] or found["nouns"] or ""
+        said = found["name"] or found["nouns"] or found["thing"] or ""
         many = found.start("name") == 0 and patterns.PLURAL.fullmatch(said)
         if not said or many or "'s " in said.replace("’", "'"):
             return found[0]

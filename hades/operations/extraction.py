@@ -243,4 +243,8 @@ def _covers(edge: Edge, fact: ExtractedFact) -> bool:
     """
     held = edge.valid_to is None or fact.valid_from < edge.valid_to
     ends = edge.valid_to is None or fact.valid_to is None or fact.valid_to <= edge.valid_to
-    return held and ends and (edge.valid_from <= fact.valid_from or "extracted_by" not in edge.metadata)
+    return (
+        held
+        and ends
+        and (edge.valid_from <= fact.valid_from or "extracted_by" not in edge.metadata)
+    )
