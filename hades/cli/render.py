@@ -192,7 +192,7 @@ models = _listed(
     ("answers", lambda one: {None: "", True: "yes", False: f"no: {one.why}"}[one.answers]),
     *("calls=totals.calls", "failures=totals.failures"),
     ("tokens", lambda one: one.totals.prompt_tokens + one.totals.completion_tokens),
-    ("cost", lambda one: f"{one.totals.cost:.6g}"),
+    ("cost", lambda one: "" if one.input_price is None else f"{one.totals.cost:.6g}"),
 )
 core = _listed(
     "no core blocks",
@@ -361,7 +361,7 @@ def extraction(console: Console, found: Extraction) -> None:
         first = flat(found.failures[0])
         console.print(f"[yellow]failed[/]: {found.failed} of {of}, first: {first}")
     if found.tokens:
-        cost = "" if found.cost is None else f", cost {found.cost:.4f}"
+        cost = "" if found.cost is None else f", cost {found.cost:.6g}"
         console.print(f"[dim]{would and 'at most '}{found.tokens} tokens{cost}[/]")
 
 

@@ -154,7 +154,8 @@ CLAUSE = re.compile(
 _PER = r"(?: per| an?| each|/) ?(?:month|year|week|day|hour|user|seat|person|night|unit|licen[cs]e)"
 _AMOUNT = re.compile(
     r" ((?:(?:about|around) )?(?:[$€£¥] ?\d[\d.,]*[kKmM]?|\d[\d.,]* ?(?:€|USD|EUR|GBP|CHF|dollars"
-    rf"|euros|pounds|francs|cents)|\d{{1,6}}[.,]\d\d(?!\d))(?<![.,])(?: (?:million|billion))?(?:{_PER}){{0,2}})(?![\w%])"
+    rf"|euros|pounds|francs|cents)|\d{{1,6}}[.,]\d\d(?!\d))(?<![.,])"
+    rf"(?: (?:million|billion))?(?:{_PER}){{0,2}})(?![\w%])"
 )
 _DURATION = re.compile(
     rf" ((?:(?:about|around) )?(?:\d[\d.,]*|{_one_of([*COUNTS])}) "

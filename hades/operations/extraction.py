@@ -39,7 +39,7 @@ class _OnlyTried(Exception):
     """Takes back what was only tried."""
 
 
-@operation("POST", "/extract", role=Role.WRITER, command="extract", long=True)
+@operation("POST", "/extract", role=Role.WRITER, command="extract", job=True)
 def extract(
     memory: Memory,
     topic: Annotated[
