@@ -6,12 +6,11 @@ and its names and times stand in the quote. What fails is counted, with the reas
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, Field
 
 from hades.context.pack import indented, shown_name
-from hades.domain.extraction import FACTS_LISTED
 from hades.domain.names import name_key, says
 from hades.domain.prose_facts import EXCLUSIVE, ProseFact
 from hades.domain.sentences import spans
@@ -52,14 +51,12 @@ class ModelFacts(BaseModel):
 
 
 class ModelReader:
-    """A model that reads states, what it took, and what of its replies was of no use."""
+    """A model that reads states, and what it took; `on_failure` is told what was of no use."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, on_failure: Callable[[str], None]) -> None:
         self._model = open_chat_model(model)
         self.name = self._model.name
-        self.failures: list[str] = []
-        """Why facts, or replies as a whole, were of no use; `failed`: how many."""
-        self.failed = 0
+        self._fail = on_failure
         self.usage: Usage | None = None
 
     def read(self, state: State, *, dry_run: bool) -> list[ProseFact]:
@@ -92,11 +89,6 @@ class ModelReader:
                     )
                 )
         return found
-
-    def _fail(self, why: str) -> None:
-        self.failed += 1
-        if len(self.failures) < FACTS_LISTED:
-            self.failures.append(why)
 
     def _took(self, usage: Usage) -> None:
         self.usage = usage if self.usage is None else self.usage + usage

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from hades.context.tokens import count
 from hades.domain.answer import Usage as Usage
@@ -46,8 +46,7 @@ class UnusableReply(Unavailable):
     """What the model answered failed the checks, also after the retry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What a model said."""
 
     text: str

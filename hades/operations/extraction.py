@@ -24,6 +24,7 @@ from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import ModelName, TopicGlob
+from hades.operations.proposals import undone
 from hades.store.records import EdgeFilter, Progress
 
 if TYPE_CHECKING:
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 """The start of what is only known to have ended."""
-
-
-class _OnlyTried(Exception):
-    """Takes back what was only tried."""
 
 
 @operation("POST", "/extract", role=Role.WRITER, command="extract", job=True)
@@ -85,11 +82,11 @@ class _Run:
         if model is not None:
             from hades.lifecycle.model_facts import ModelReader
 
-            self.reader = ModelReader(model)
+            self.reader = ModelReader(model, self._fail)
         self.by = PATTERNS if self.reader is None else self.reader.name
         self.facts: list[ExtractedFact] = []
         self.outcomes: Counter[str] = Counter()
-        self.states = 0
+        self.states = self.failed = 0
         self.failures: list[str] = []
         known = (one.fields for one in memory.proposals("all") if one.kind == "relate")
         self.proposed = {_key(one["source"], one["relation"], one["target"]) for one in known}
@@ -120,21 +117,22 @@ class _Run:
 
     def done(self) -> Extraction:
         """What the run did."""
-        failed = self.outcomes["refused"]
-        usage = None
-        if self.reader is not None:
-            usage, failed = self.reader.usage, failed + self.reader.failed
-            self.failures += self.reader.failures
+        usage = None if self.reader is None else self.reader.usage
         return Extraction(
             states=self.states,
             facts=tuple(self.facts),
             outcomes=dict(self.outcomes),
-            failed=failed,
-            failures=tuple(self.failures[:FACTS_LISTED]),
+            failed=self.failed,
+            failures=tuple(self.failures),
             tokens=usage.prompt_tokens + usage.completion_tokens if usage else 0,
             cost=usage.cost if usage else None,
             dry_run=self.dry_run,
         )
+
+    def _fail(self, why: str) -> None:
+        self.failed += 1
+        if len(self.failures) < FACTS_LISTED:
+            self.failures.append(why)
 
     def _read(self, state: State) -> None:
         from hades.domain.prose_facts import facts_in
@@ -146,19 +144,17 @@ class _Run:
             found = self.reader.read(state, dry_run=self.dry_run)
         if not found:
             return
-        with suppress(_OnlyTried), self.memory.batch():
+        with undone(self.memory) if self.dry_run else self.memory.batch():
             for fact in (self._placed(one, state) for one in found):
                 try:
                     with self.memory.batch():
                         outcome = self._store(fact)
                 except (InvalidInput, Conflict, NotFound) as error:
                     outcome = "refused"
-                    self.failures += [f"{state.id}: {error}"][: FACTS_LISTED - len(self.failures)]
+                    self._fail(f"{state.id}: {error}")
                 self.outcomes[outcome] += 1
                 if len(self.facts) < FACTS_LISTED:
                     self.facts.append(replace(fact, outcome=outcome))
-            if self.dry_run:
-                raise _OnlyTried
 
     def _placed(self, fact: ProseFact, state: State) -> ExtractedFact:
         """A fact with the names and times it is stored under."""

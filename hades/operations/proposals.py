@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +25,7 @@ from hades.domain.rules import (
 from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound, Refused
 from hades.lifecycle import review
-from hades.operations.declare import Param, Role, operation
+from hades.operations.declare import OPERATIONS, Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
     TEXT_CHARACTERS_AT_MOST,
@@ -52,8 +53,26 @@ ProposalNumber = Annotated[
 STATUSES = (*PROPOSAL_STATUSES, "all")
 
 
+_METHODS = {
+    "relate": ("relate", "source"),
+    "unrelate": ("unrelate", "source"),
+    "remember": ("remember", "topic"),
+    "alias": ("add_alias", "name"),
+    "kind": ("set_kind", "name"),
+}
+"""By kind of proposal: the method that applies it, and what it calls its subject."""
+
+
 class _Undone(Exception):
     """Takes back what was only tried."""
+
+
+@contextmanager
+def undone(memory: Memory) -> Iterator[None]:
+    """A batch that is only tried: what it refuses is refused, and nothing is written."""
+    with suppress(_Undone), memory.batch():
+        yield
+        raise _Undone
 
 
 @operation("GET", "/proposals", command="review list", cursor=lambda proposal: [proposal.id])
@@ -146,9 +165,9 @@ def propose(
         "expect_version": expect_version,
     }
     said = {name: value for name, value in given.items() if value is not None}
-    what, fields = _method_for(subject, said)
+    what = _kind_of(said)
     with memory.batch():
-        return _proposed(memory, what, fields, sure, needed)
+        return _proposed(memory, what, {_METHODS[what][1]: subject, **said}, sure, needed)
 
 
 @operation("POST", "/proposals/{proposal}/approve", role=Role.ADMIN, command="review approve")
@@ -231,10 +250,8 @@ def _proposed(
     """A proposal, applied or waiting; the one that waits already where there is one."""
     known, space, actor = memory._store.proposals, memory._space_id, memory._actor
     enough = sure >= needed
-    if enough:
+    with memory.batch() if enough else undone(memory):
         _apply(memory, what, fields, sure)
-    else:
-        _try(memory, what, fields, sure)
     number = known.waiting(space, what, fields)
     why = f"confidence {sure:g} reaches {needed:g}" if enough else ""
     if number is None:
@@ -285,25 +302,8 @@ def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) 
 
 
 def _apply(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
-    methods: dict[str, Callable[..., object]] = {
-        "relate": memory.relate,
-        "unrelate": memory.unrelate,
-        "remember": memory.remember,
-        "alias": memory.add_alias,
-        "kind": memory.set_kind,
-    }
     more = {"confidence": sure} if kind == "remember" else {}
-    methods[kind](**fields, **more)
-
-
-def _try(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
-    """Refuse what could not be written, and write nothing."""
-    try:
-        with memory.batch():
-            _apply(memory, kind, fields, sure)
-            raise _Undone
-    except _Undone:
-        pass
+    getattr(memory, _METHODS[kind][0])(**fields, **more)
 
 
 def _fixed(memory: Memory, time: TimeLike | None) -> str | None:
@@ -321,26 +321,22 @@ def _is_there(memory: Memory) -> bool:
     return True
 
 
-_RELATE = {"relation", "target", "weight", "evidence", "valid_from", "valid_to", "exclusive"}
-_RELATE |= {"metadata", "kind"}
-_REMEMBER = {"content", "tags", "metadata", "importance", "valid_from", "expect_version"}
-
-
-def _method_for(subject: str, said: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Which method is meant, and its arguments."""
+def _kind_of(said: dict[str, Any]) -> str:
+    """What kind of change is meant."""
     if "relation" in said and "target" in said:
-        what, own, allowed = "relate", {"source": subject}, _RELATE
+        kind = "relate"
     elif "content" in said:
-        what, own, allowed = "remember", {"topic": subject}, _REMEMBER
+        kind = "remember"
     elif "alias" in said:
-        what, own, allowed = "alias", {"name": subject}, {"alias"}
+        kind = "alias"
     elif set(said) == {"kind"}:
-        what, own, allowed = "kind", {"name": subject}, {"kind"}
+        kind = "kind"
     else:
         raise InvalidInput("Propose an edge (relation and target), a content, an alias or a kind.")
-    if unknown := sorted(set(said) - allowed):
-        raise InvalidInput(f"A proposal to {what} does not take {', '.join(unknown)}.")
-    return what, {**own, **said}
+    taken = {one.name for one in OPERATIONS[_METHODS[kind][0]].parameters}
+    if unknown := sorted(set(said) - taken):
+        raise InvalidInput(f"A proposal to {kind} does not take {', '.join(unknown)}.")
+    return kind
 
 
 def _json(answer: Any) -> str:
