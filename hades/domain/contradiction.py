@@ -8,7 +8,6 @@ plans, conditions, quotes, the past and lists are not compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -143,17 +142,11 @@ def is_statement(sentence: str) -> bool:
 
 
 def required_words(sentence: str) -> tuple[str, ...]:
-    """The beginnings of words that a sentence must have to contradict this one or say the same;
-    so most texts need not be read. The longest, which are rare, come first."""
+    """The beginnings of words, in small letters, that a sentence must have to contradict this one
+    or say the same; so most texts need not be read. The longest, which are rare, come first."""
     read = _read(sentence)
     wanted = read.subject if read.states else frozenset(read.row) - _SPELT
     return tuple(sorted(wanted, key=len)[::-1])
-
-
-def has_required_words(text: str, wanted: Iterable[tuple[str, ...]]) -> bool:
-    """Whether a text has all that `required_words` gave of one sentence."""
-    low = text.casefold()
-    return any(one[0] in low and all(word in low for word in one) for one in wanted if one)
 
 
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
@@ -233,7 +226,9 @@ def _read(sentence: str) -> _Compared:
                 rest += _content(token, low)
         else:
             kind = "name" if kind == "code" else kind
-            values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
+            values.append(
+                _Value(kind, token.rstrip(".,"), re.sub(r"[,' ]", "", low).rstrip("."), led_by)
+            )
         led_by = led_by if low == "the" else low
     content = {_stem(word) for word in words(text.casefold()) if word not in STOP_WORDS}
     content |= {value.key for value in values if value.kind != "name"}
@@ -260,7 +255,3 @@ def _content(token: str, low: str) -> list[str]:
 def _stem(word: str) -> str:
     """A word without the ending of its plural or third person."""
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word
-
-
-def _key(value: str) -> str:
-    return re.sub(r"[,' ]", "", value).rstrip(".")

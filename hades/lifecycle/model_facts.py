@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from hades.context.pack import indented, shown_name
 from hades.domain.names import name_key, says
-from hades.domain.prose_facts import EXCLUSIVE, ProseFact
+from hades.domain.prose_facts import ProseFact
 from hades.domain.sentences import spans
 from hades.domain.topics import State
 from hades.models.chat import UnusableReply, Usage, open_chat_model
@@ -81,13 +81,9 @@ class ModelReader:
                     self._fail(f"{state.id}: {why}")
                     continue
                 at = start + part.index(said.quote)
-                exclusive = said.relation in EXCLUSIVE
-                found.append(
-                    ProseFact(
-                        *(said.subject, said.relation, said.object, exclusive, said.negated),
-                        *(CONFIDENCE, said.valid_from, said.valid_to, at, at + len(said.quote)),
-                    )
-                )
+                stated = said.subject, said.relation, said.object, said.negated, CONFIDENCE
+                times = said.valid_from, said.valid_to
+                found.append(ProseFact(*stated, *times, at, at + len(said.quote)))
         return found
 
     def _took(self, usage: Usage) -> None:

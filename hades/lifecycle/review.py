@@ -114,11 +114,6 @@ def affected(store: Store, space: int, name: str) -> list[Edge]:
     return [edge for edge in found if edge.relation not in (SUPERSEDES, SIMILAR_TO)]
 
 
-def changed_by(fields: Mapping[str, Any]) -> str:
-    """What a proposed edge changes: the note that is superseded, else its source."""
-    return str(fields["target" if fields.get("relation") == SUPERSEDES else "source"])
-
-
 def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
     """The edges of what was in the way, where a note says that its topic is settled."""
     word = settled(state.topic, state.content)

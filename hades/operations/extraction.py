@@ -63,14 +63,12 @@ def extract(
     needed = clean_share(threshold, "threshold")
     if memory._store.in_transaction:
         raise InvalidInput("Extract before or after a batch or snapshot, not inside it.")
-    for pattern in (topic, glob):
-        if pattern is not None:
-            clean_name(pattern, "pattern")
+    if glob is not None:
+        clean_name(glob, "pattern")
     if topic is not None:
         memory.get(topic)
     run = _Run(memory, 0.9 if needed is None else needed, dry_run, model)
-    run.read(topic, glob, on_progress or (lambda _what, _done, _total: None))
-    return run.done()
+    return run.read(topic, glob, on_progress or (lambda _what, _done, _total: None))
 
 
 class _Run:
@@ -91,7 +89,7 @@ class _Run:
         known = (one.fields for one in memory.proposals("all") if one.kind == "relate")
         self.proposed = {_key(one["source"], one["relation"], one["target"]) for one in known}
 
-    def read(self, topic: str | None, glob: str | None, told: Progress) -> None:
+    def read(self, topic: str | None, glob: str | None, told: Progress) -> Extraction:
         """Read the states that changed since the last run with these arguments."""
         store, space = self.memory._store, self.memory._space_id
         said = f"{self.by}\0{topic}\0{glob}\0{self.threshold}"
@@ -114,9 +112,6 @@ class _Run:
                 with self.memory.batch():
                     store.set_meta(mark, f"{own} {change}")
         told("extracting", len(changed), len(changed))
-
-    def done(self) -> Extraction:
-        """What the run did."""
         usage = None if self.reader is None else self.reader.usage
         return Extraction(
             states=self.states,

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hades.domain.graph import Edge
+from hades.domain.graph import SUPERSEDES
 from hades.domain.proposal import DEFAULT_THRESHOLD, PROPOSAL_STATUSES, Proposal
 from hades.domain.rules import (
     clean_content,
@@ -24,7 +24,7 @@ from hades.domain.rules import (
 )
 from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound, Refused
-from hades.lifecycle import review
+from hades.lifecycle.review import affected
 from hades.operations.declare import OPERATIONS, Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
@@ -166,8 +166,25 @@ def propose(
     }
     said = {name: value for name, value in given.items() if value is not None}
     what = _kind_of(said)
+    fields = {_METHODS[what][1]: subject, **said}
+    known, space, enough = memory._store.proposals, memory._space_id, sure >= needed
+    why = f"confidence {sure:g} reaches {needed:g}" if enough else ""
     with memory.batch():
-        return _proposed(memory, what, {_METHODS[what][1]: subject, **said}, sure, needed)
+        with memory.batch() if enough else undone(memory):
+            _apply(memory, what, fields, sure)
+        number = known.waiting(space, what, fields)
+        if number is not None and enough:
+            return _decided(memory, number, "propose", "applied", why)
+        if number is None:
+            with memory._write("propose") as write:
+                number = known.add(
+                    *(write, space, memory._actor, what, fields),
+                    confidence=sure,
+                    threshold=needed,
+                    why=why,
+                    status="applied" if enough else "waiting",
+                )
+        return known.get(space, number)
 
 
 @operation("POST", "/proposals/{proposal}/approve", role=Role.ADMIN, command="review approve")
@@ -186,15 +203,14 @@ def approve(
     """
     with memory.batch():
         waiting = _waiting(memory, proposal, "waiting", "refused")
-        led: list[Edge] = []
-        moment = memory._time(waiting.fields.get("at") or waiting.fields.get("valid_from"))
+        fields = waiting.fields
+        _apply(memory, waiting.kind, fields, waiting.confidence)
         if close and waiting.kind in ("relate", "unrelate"):
-            name = review.changed_by(waiting.fields)
-            led = review.affected(memory._store, memory._space_id, name)
-        _apply(memory, waiting.kind, waiting.fields, waiting.confidence)
-        for edge in led:
-            began_later = moment is None or edge.valid_from >= moment
-            memory.unrelate(edge.id, at=None if began_later else moment)
+            moment = memory._time(fields.get("at") or fields.get("valid_from"))
+            changed = fields["target" if fields["relation"] == SUPERSEDES else "source"]
+            for edge in affected(memory._store, memory._space_id, changed):
+                began_later = moment is None or edge.valid_from >= moment
+                memory.unrelate(edge.id, at=None if began_later else moment)
         return _decided(memory, proposal, "approve", "applied", "")
 
 
@@ -239,33 +255,10 @@ def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple
             return json.loads(earlier[1]), True
         answer = _json(do())
         kept.drop(oldest)
-        if _is_there(memory):
+        with suppress(NotFound):  # the write may have dropped this space
+            memory._require_space()
             kept.put(space, actor, key, digest, answer, memory._store.now())
     return json.loads(answer), False
-
-
-def _proposed(
-    memory: Memory, what: str, fields: Mapping[str, Any], sure: float, needed: float
-) -> Proposal:
-    """A proposal, applied or waiting; the one that waits already where there is one."""
-    known, space, actor = memory._store.proposals, memory._space_id, memory._actor
-    enough = sure >= needed
-    with memory.batch() if enough else undone(memory):
-        _apply(memory, what, fields, sure)
-    number = known.waiting(space, what, fields)
-    why = f"confidence {sure:g} reaches {needed:g}" if enough else ""
-    if number is None:
-        with memory._write("propose") as write:
-            number = known.add(
-                *(write, space, actor, what, fields),
-                confidence=sure,
-                threshold=needed,
-                why=why,
-                status="applied" if enough else "waiting",
-            )
-    elif enough:
-        return _decided(memory, number, "propose", "applied", why)
-    return known.get(space, number)
 
 
 def list_refused(memory: Memory, error: Refused) -> None:
@@ -310,15 +303,6 @@ def _fixed(memory: Memory, time: TimeLike | None) -> str | None:
     """A time as it is kept: `yesterday` means the day before the proposal."""
     moment = memory._time(time)
     return None if moment is None else iso(moment)
-
-
-def _is_there(memory: Memory) -> bool:
-    """Whether this space is still there: a write may have dropped it."""
-    try:
-        memory._require_space()
-    except NotFound:
-        return False
-    return True
 
 
 def _kind_of(said: dict[str, Any]) -> str:
