@@ -48,7 +48,7 @@ def remember(
         news = "remembered" if is_news else "nothing new in"
         out.print(f"{news} [bold]{render.clean(state.id)}[/]")
         if found:
-            out.print("with it changed, or may have changed what waits for `hades review`:")
+            out.print("what changed with it, or may have changed (see `hades review`):")
             render.proposals(out, found)
 
     invocation.show({**plain(state), "proposals": found} if found else state, show)

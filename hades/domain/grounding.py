@@ -113,8 +113,7 @@ def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]
     if not cited:
         absent = _NOTHING_FOUND.match(_NOT.sub(" not", sentence)) and not _TURN.search(sentence)
         return "" if absent else "cites nothing"
-    strange = [number for number in cited if number not in read]
-    if strange:
+    if strange := [number for number in cited if number not in read]:
         return f"cites {strange[0]}, which is not there"
     said = _read(sentence)
     if not said.roots:
@@ -122,11 +121,9 @@ def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]
     source = [one for number in cited for one in read[number]]
     least = NEAR_AT_LEAST * len(said.roots)
     near = [one for one in source if len(said.roots.keys() & one.roots.keys()) >= least]
-    missing = said.values.difference(*(one.values for one in near))
-    if missing:
+    if missing := said.values.difference(*(one.values for one in near)):
         return f"the source does not say {min(missing)}"
-    strangers = said.names.difference(*(one.plain for one in source))
-    if strangers:
+    if strangers := said.names.difference(*(one.plain for one in source)):
         return f"the source does not name {min(strangers)}"
     there = said.roots.keys() & set[str]().union(*(one.roots for one in source))
     if len(there) < COVERAGE_AT_LEAST * len(said.roots):

@@ -79,10 +79,9 @@ def review(
         *_said_otherwise(state, similar),
     ]
     waiting = store.proposals.find(space, "waiting", 0, WAITING_AT_MOST) if found else ()
-    known = [(one.kind, one.fields) for one in waiting]
     for one in found[:FINDINGS_AT_MOST]:
         ends = {name: one.fields[name] for name in ("source", "relation", "target")}
-        if any(kind == one.kind and ends.items() <= said.items() for kind, said in known):
+        if any(old.kind == one.kind and ends.items() <= old.fields.items() for old in waiting):
             continue
         applied = one.confidence >= threshold and _written(store, write, space, one)
         store.proposals.add(
