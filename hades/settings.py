@@ -249,7 +249,11 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise InvalidInput(f"The setting {name!r} is wrong: {first['msg']}.") from error
+        wrong = first["msg"]
+        if first["type"] == "string_pattern_mismatch":  # which would show the pattern
+            meant = Settings.model_fields[name.partition(".")[0]].description
+            wrong = f"it is meant as “{meant}”"
+        raise InvalidInput(f"The setting {name!r} is wrong: {wrong.rstrip('.')}.") from error
 
 
 def _config_path(environment: Mapping[str, str]) -> tuple[Path, bool]:

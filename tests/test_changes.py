@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from shell import Shell
 
 import hades
 from tests.conftest import HeldClock
@@ -22,10 +24,13 @@ def test_a_note_that_says_another_note_otherwise_is_put_up_for_review(
         "meetings/march@1 says “The rent of the Ulm office is now 950 euros.”, office/rent@1 “The "
         "rent of the Ulm office is 900 euros.”: 950, not 900; look also at budget --[depends_on]-->"
     )
-    memory.approve(found.id, close=True)
+    clock.set("2024-03-20")
+    assert memory.approve(found.id, close=True).why == found.why
     assert [str(edge) for edge in memory.edges()] == [
         "meetings/march --[supersedes]--> office/rent"
     ]
+    (closed,) = memory.at("2024-02-15").edges("budget")
+    assert closed.valid_to == datetime(2024, 3, 1, tzinfo=UTC)
     memory.remember("meetings/april", "The rent of the Ulm office is now 950 euros.")
     assert [one.fields["target"] for one in memory.proposals()] == ["office/rent"]
 
@@ -104,9 +109,12 @@ def test_what_a_changed_fact_may_have_changed_is_listed(memory: hades.Memory) ->
     [
         "Thanks, that sounds great!",
         "Ok.",
+        "Thank you, Marta!",
+        "See you tomorrow!",
         "The Ulm office has 40 desks and a lift.",
         "the ULM office has now 40 desks, and a lift",
         "[1] office/ulm@1, line 1, 2024-01-01\n The Ulm office has 40 desks and a lift.",
+        "Sure!\n[1] office/ulm@1, line 1, 2024-01-01\n The Ulm office has 40 desks and a lift.",
     ],
 )
 def test_the_gate_refuses_what_says_nothing_new(memory: hades.Memory, text: str) -> None:
@@ -132,6 +140,9 @@ def test_the_gate_refuses_what_says_nothing_new(memory: hades.Memory, text: str)
         "Does the Ulm office have 40 desks and a lift?",
         "No.",
         "Done.",
+        "Thanks, Friday.",
+        "Great, Marta agreed.",
+        "Ann takes it.\n[1] office/ulm@1, line 1, 2024-01-01\n The Ulm office has 40 desks.",
         "The rent is 900 euros.",
         "The Ulm office has 40 desks and a lift. Ann likes it.",
     ],
@@ -139,6 +150,26 @@ def test_the_gate_refuses_what_says_nothing_new(memory: hades.Memory, text: str)
 def test_the_gate_lets_in_what_is_new(memory: hades.Memory, text: str) -> None:
     memory.remember("office/ulm", "The Ulm office has 40 desks and a lift. The rent is 900 euros.")
     assert memory.remember("office/bonn", text, gate=True).version == 1
+
+
+def test_what_happens_again_on_another_day_is_new(memory: hades.Memory) -> None:
+    memory.remember("log/2024-03-01", "The backup of Orion ran fine.", gate=True)
+    memory.remember("log/2024-03-02", "The backup of Orion ran fine.", gate=True)
+    memory.remember("ops", "The backup of Orion ran fine.", gate=True, valid_from="2024-02-07")
+    with pytest.raises(hades.Refused, match="log/2024-03-02@1 says it already"):
+        memory.remember("log/2024-03-02/evening", "The backup of Orion ran fine.", gate=True)
+    with pytest.raises(hades.Refused):
+        memory.remember("chat/7", "The backup of Orion ran fine.", gate=True)
+
+
+@pytest.mark.parametrize("command", ["recall", "ask", "search", "context", "working-memory"])
+def test_what_a_command_told_is_not_stored_again(path: Path, command: str) -> None:
+    run = Shell(path)
+    run("remember", "office/ulm", "The Ulm office has 40 desks.")
+    run("remember", "office/ulm", "The Ulm office has 41 desks and a lift.")
+    told = run(command, "office/ulm" if command == "working-memory" else "desks of the Ulm office")
+    with hades.open(path) as memory, pytest.raises(hades.Refused, match="HADES made"):
+        memory.remember("note", f"Here is what I found:\n{told}", gate=True)
 
 
 def test_what_is_refused_in_a_batch_is_listed_with_the_rest_of_it(path: Path) -> None:

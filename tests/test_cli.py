@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -349,11 +351,14 @@ def test_a_proposal_is_listed_approved_and_rejected(shell: Shell) -> None:
     shell("propose", "Ann", "knows", "Bob", "--evidence", "a rumour")
     shell("propose", "notes/x", "--content", "It works.", "--confidence", "0.3")
     listed = shell("review", "list")
-    assert "Ann --[knows]--> Bob  a rumour" in listed
+    assert "1  waiting  Ann --[knows]--> Bob\n" in listed
+    assert "a rumour" in listed
     assert "notes/x: It works." in listed
     done = shell.json("review", "approve", "1")
     assert (done["status"], done["fields"]["target"]) == ("applied", "Bob")
-    assert "rejected: a mistake" in shell("review", "reject", "2", "--why", "a mistake")
+    rejected = shell("review", "reject", "2", "--why", "a mistake")
+    assert "2  rejected" in rejected
+    assert "a mistake" in rejected
     assert "nothing waits" in shell("review", "list")
     assert len(shell.json("review", "list", "--status", "all")) == 2
     again = shell.refused("review", "approve", "1")
@@ -369,6 +374,18 @@ def test_a_note_that_settles_its_topic_shows_what_waits_for_review(shell: Shell)
     assert "bugs/y@2 says “fixed”" in shell("review", "list")
     assert "applied" in shell("review", "approve", "1")
     assert "no edges" in shell("edges", "project/a")
+
+
+def test_a_note_that_changes_a_fact_says_so_and_how_to_undo_it(shell: Shell) -> None:
+    shell("relate", "Ann", "works_at", "Acme", "--valid-from", "2024-01-01")
+    said = shell("remember", "notes/ann", "Ann works at Bolt since 2 March 2026.")
+    assert "1  applied  Ann --[works_at]--> Bolt, since 2026-03-02" in said
+    steps = re.findall(r"`hades (.*?)`", said.partition("to undo: ")[2])
+    for step in steps:
+        shell(*shlex.split(step))
+    assert "Acme  since 2024-01-01 00:00:00" in shell("edges", "Ann")
+    assert "Bolt" not in shell("edges", "Ann")
+    assert "not Acme" in shell("review", "list", "--status", "applied", "--since", "2024-01-01")
 
 
 def test_what_one_is_sure_of_is_applied_at_once(shell: Shell) -> None:

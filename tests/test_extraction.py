@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def test_a_second_run_adds_nothing_and_reads_only_what_changed(noted: hades.Memo
     noted.remember("people/ben", "Ben Okafor reports to Ana.", valid_from="2024-01-01")
     done = noted.extract()
     assert (done.states, done.outcomes) == (1, {"known": 1})  # `remember` did it
-    assert noted.extract(glob="people/*").outcomes == {"known": 3}
+    assert noted.extract(glob="people/*").outcomes == {"known": 4}
 
 
 def test_a_dry_run_writes_nothing(noted: hades.Memory) -> None:
@@ -96,6 +97,27 @@ def test_who_moved_no_longer_lives_where_they_did(memory: hades.Memory) -> None:
     memory.remember("b", "Helena moved to Dublin.", valid_from="2023-08-01")
     memory.extract()
     assert [str(edge) for edge in memory.edges("Helena")] == ["Helena --[moved_to]--> Dublin"]
+
+
+def test_every_version_of_a_note_is_read(memory: hades.Memory) -> None:
+    memory.remember("people/maya", "Works at Acme. Lives in Ulm.", valid_from="2023-01-10")
+    memory.remember("people/maya", "Works at Globex.", valid_from="2023-09-01")
+    memory.remember("people/ben", "Works at Acme.", valid_from="2023-01-10")
+    memory.remember("people/ben", "Works at Bolt.", valid_from="2023-01-10")  # a correction
+    memory.remember("people/eva", "Works at Acme.")
+    memory.forget("people/eva")
+    memory.remember("people/eva", "Likes tea.")
+    memory.remember("handbook", "Ann leads Orion.", kind="document")
+    memory.remember("handbook", "Ann leads Vega.")
+    assert memory.extract().failed == 0
+    assert {str(edge) for edge in memory.edges()} == {
+        "people/maya --[works_at]--> Globex",
+        "people/maya --[lives_in]--> Ulm",
+        "people/ben --[works_at]--> Bolt",
+        "Ann --[leads]--> Vega",
+    }
+    (then,) = memory.at("2023-06-01").edges("people/maya", relation="works_at")
+    assert (then.target.name, then.valid_to) == ("Acme", datetime(2023, 9, 1, tzinfo=UTC))
 
 
 def test_what_is_not_sure_enough_waits_and_is_proposed_once(noted: hades.Memory) -> None:
@@ -162,7 +184,8 @@ def test_the_command_shows_what_it_did(path: Path) -> None:
     shell = Shell(path)
     shell("remember", "people/maya", NOTES["people/maya"])
     assert "2 would be applied" in shell("extract", "--dry-run")
-    assert "people/maya works_at Acme  applied, people/maya@1" in shell("extract")
+    assert "  would be applied, people/maya@1" in shell("extract", "--dry-run")
+    assert "  applied, people/maya@1" in shell("extract")
     assert "read by patterns in people/maya@1" in shell("edges")
     assert shell.json("extract")["states"] == 0
     assert "no topic" in shell.refused("extract", "nobody").lower()

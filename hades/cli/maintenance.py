@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hades.cli import app
+from hades.cli.commands import extended
 from hades.cli.invocation import Invocation, command
 from hades.domain.address import is_address, read_address, without_password
 from hades.domain.topics import Space
 from hades.errors import InvalidInput, NotFound
+from hades.operations.declare import OPERATIONS
 from hades.store.records import Problem
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -133,6 +135,19 @@ def check(
         problems = memory.repair(progress) if repair else memory.check(progress)
     invocation.show_result(problems, list[Problem])
     if problems:
+        raise typer.Exit(1)
+
+
+@extended(app, OPERATIONS["models"])
+def models(invocation: Invocation, given: dict[str, Any]) -> None:
+    """The language models of the settings, and what this process or server used of each.
+
+    Exit code 1 when one of them does not answer `--check`.
+    """
+    with invocation.viewed() as view:
+        found = view.models(**given)
+    invocation.show_result(found, OPERATIONS["models"].returns)
+    if any(one.answers is False for one in found):
         raise typer.Exit(1)
 
 

@@ -197,7 +197,7 @@ models = _listed(
     ("answers", lambda one: {None: "", True: "yes", False: f"no: {one.why}"}[one.answers]),
     *("calls=totals.calls", "failures=totals.failures"),
     ("tokens", lambda one: one.totals.prompt_tokens + one.totals.completion_tokens),
-    ("cost", lambda one: f"{one.totals.cost:.6g}"),
+    ("cost", lambda one: "" if one.input_price is None else f"{one.totals.cost:.6g}"),
 )
 core = _listed(
     "no core blocks",
@@ -215,14 +215,21 @@ tiers = _listed(
     ("at most", lambda one: "" if one.bound is None else f"{one.bound:,}"),
     ("hits", lambda one: "" if one.hit_rate is None else f"{one.hit_rate:.0%}"),
 )
-proposals = _listed(
-    "nothing waits for approval",
-    "number=id",
-    ("status", lambda one: " ".join(f"{one.status}: {one.why}".split()) if one.why else one.status),
-    ("what", lambda one: _proposed(one)),
-    ("sure", lambda one: f"{one.confidence:g} of {one.threshold:g}"),
-    *("by", "when=at"),
-)
+
+
+def proposals(console: Console, found: Sequence[Proposal]) -> None:
+    """Proposals: number, what became of it and what it is; then how sure, who and when; why."""
+    for one in found:
+        console.print(f"[bold]{one.id}[/]  {one.status}  {clean(_proposed(one))}")
+        by = one.by if one.decided_by in (None, one.by) else f"{one.by}, {one.decided_by}"
+        sure = f"sure {one.confidence:g} of {one.threshold:g}, by {by}, {when(one.at)}"
+        console.print(f"   [dim]{clean(sure)}[/]")
+        evidence = str(one.fields.get("evidence") or "")
+        for reason in (one.why, "" if evidence in one.why else evidence):
+            if reason:
+                console.print(f"   {flat(reason)}")
+    if not found:
+        console.print("nothing waits for approval")
 
 
 def _first_line(text: str) -> str:
@@ -346,11 +353,15 @@ def resolution(console: Console, found: Resolution) -> None:
 
 def extraction(console: Console, found: Extraction) -> None:
     """Facts that were read, what became of each, and what failed."""
+    would = "would be " if found.dry_run else ""
+    done = {name: f"{would}{name}" for name in ("applied", "proposed", "ended", "refused")}
     for fact in found.facts:
         said = f"{'not ' if fact.negated else ''}{fact.subject} {fact.relation} {fact.object}"
-        console.print(f"{clean(said)}  [dim]{clean(fact.outcome)}, {clean(fact.source)}[/]")
-    would = "would be " if found.dry_run else ""
-    counts = ", ".join(f"{count} {would}{what}" for what, count in found.outcomes.items())
+        since = f", since {fact.valid_from:%Y-%m-%d}" if fact.valid_from.year > 1 else ""
+        until = f", until {fact.valid_to:%Y-%m-%d}" if fact.valid_to else ""
+        outcome = done.get(fact.outcome, fact.outcome)
+        console.print(f"{clean(said + since + until)}  [dim]{outcome}, {clean(fact.source)}[/]")
+    counts = ", ".join(f"{n} {done.get(what, what)}" for what, n in found.outcomes.items())
     console.print(f"{found.states} states read: {counts or 'no facts'}")
     if found.failed:
         refused = found.outcomes.get("refused", 0)
@@ -358,7 +369,7 @@ def extraction(console: Console, found: Extraction) -> None:
         first = flat(found.failures[0])
         console.print(f"[yellow]failed[/]: {found.failed} of {of}, first: {first}")
     if found.tokens:
-        cost = "" if found.cost is None else f", cost {found.cost:.4f}"
+        cost = "" if found.cost is None else f", cost {found.cost:.6g}"
         console.print(f"[dim]{would and 'at most '}{found.tokens} tokens{cost}[/]")
 
 
@@ -434,8 +445,7 @@ def _proposed(proposal: Proposal) -> str:
         ends = f"{said['source']} --[{said['relation']}]--> {said['target']}"
         if proposal.kind == "unrelate":
             return f"end {ends}, {said['at'][:10]}"
-        why = " ".join(str(said.get("evidence") or "").split())
-        return f"{ends}  {why}".rstrip()
+        return ends + (f", since {said['valid_from'][:10]}" if said.get("valid_from") else "")
     return f"{said['name']}, {proposal.kind} {said[proposal.kind]}"
 
 

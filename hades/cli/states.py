@@ -40,18 +40,18 @@ def remember(
         before = memory.change
         state = call(_REMEMBER, memory, given, progress)
         is_news = memory.change > before
-        own = f"{state.id} says "
-        waiting = [one for one in memory.proposals() if one.why.startswith(own)] if is_news else []
+        made = memory.proposals("all", since=state.recorded_at) if is_news else []
+        found = [one for one in made if one.why.startswith(f"{state.id} says ")]
     from hades.cli import render
 
     def show(out: Console) -> None:
         news = "remembered" if is_news else "nothing new in"
         out.print(f"{news} [bold]{render.clean(state.id)}[/]")
-        if waiting:
-            out.print("what may have ended or changed with it waits for `hades review`:")
-            render.proposals(out, waiting)
+        if found:
+            out.print("what changed with it, or may have changed (see `hades review`):")
+            render.proposals(out, found)
 
-    invocation.show({**plain(state), "proposals": waiting} if waiting else state, show)
+    invocation.show({**plain(state), "proposals": found} if found else state, show)
 
 
 @extended(app, _GET)

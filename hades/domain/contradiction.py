@@ -8,14 +8,12 @@ plans, conditions, quotes, the past and lists are not compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 from hades.domain.names import STOP_WORDS, numberless, words
-from hades.domain.statements import NEGATION, SUPPOSED
+from hades.domain.speculation import NEGATION, SUPPOSED
 from hades.domain.times import COUNTS, MONTHS, WEEKDAYS
 
 SENTENCE_CHARACTERS_AT_MOST = 400
@@ -74,22 +72,14 @@ _FILLERS = frozenset(
 _EMPTY = (STOP_WORDS | _FILLERS) - _PRONOUNS
 
 
-class Said(StrEnum):
-    """What a sentence is to another one."""
+class Contradiction(NamedTuple):
+    """What a sentence says otherwise than another: its value, or the opposite (both empty)."""
 
-    SAME = "same"
-    VALUE = "value"
-    NEGATED = "negated"
-    OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What one sentence says of what another said; for another value, which and which."""
-
-    said: Said
     before: str = ""
     after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.after}, not {self.before}" if self.after else "one denies the other"
 
 
 class _Value(NamedTuple):
@@ -119,25 +109,22 @@ class _Compared:
     states: bool = False
 
 
-OTHER = Comparison(Said.OTHER)
+def contradiction(
+    new: str, old: str, new_topic: str = "", old_topic: str = ""
+) -> Contradiction | None:
+    """What a sentence of a topic says otherwise than an older one of another topic.
 
-
-def compare(new: str, old: str, new_topic: str = "", old_topic: str = "") -> Comparison:
-    """What a sentence of a topic is to an older one of another topic.
-
-    >>> compare("The rent in Gera is now 950 euros.", "The rent in Gera is 900 euros.")
-    Comparison(said=<Said.VALUE: 'value'>, before='900', after='950')
+    >>> contradiction("The rent in Gera is now 950 euros.", "The rent in Gera is 900 euros.")
+    Contradiction(before='900', after='950')
     """
-    if says(old, new):
-        return Comparison(Said.SAME)
     one, other = _read(new), _read(old)
-    if not (one.states and other.states):
-        return OTHER
-    if one.negated != other.negated:
-        found = Comparison(Said.NEGATED) if one.content == other.content else OTHER
-    else:
-        found = _other_value(one, other)
-    return found if is_about_one_thing(new, new_topic, old_topic) else OTHER
+    if not (one.states and other.states) or says(old, new):
+        return None
+    if not is_about_one_thing(new, new_topic, old_topic):
+        return None
+    if one.negated == other.negated:
+        return _other_value(one, other)
+    return Contradiction() if one.content == other.content else None
 
 
 def says(old: str, new: str) -> bool:
@@ -154,18 +141,12 @@ def is_statement(sentence: str) -> bool:
     return _read(sentence).states
 
 
-def needed(sentence: str) -> tuple[str, ...]:
-    """The beginnings of words that another sentence has, if it contradicts this one or says the
-    same; so most texts need not be read. The longest, which are rare, come first."""
+def required_words(sentence: str) -> tuple[str, ...]:
+    """The beginnings of words, in small letters, that a sentence must have to contradict this one
+    or say the same; so most texts need not be read. The longest, which are rare, come first."""
     read = _read(sentence)
     wanted = read.subject if read.states else frozenset(read.row) - _SPELT
     return tuple(sorted(wanted, key=len)[::-1])
-
-
-def has_needed(text: str, wanted: Iterable[tuple[str, ...]]) -> bool:
-    """Whether a text has all words of one of what `needed` gave."""
-    low = text.casefold()
-    return any(one[0] in low and all(word in low for word in one) for one in wanted if one)
 
 
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
@@ -181,27 +162,27 @@ def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
     return len(said.subject) > 1 or bool(said.subject & called)
 
 
-def _other_value(one: _Compared, other: _Compared) -> Comparison:
+def _other_value(one: _Compared, other: _Compared) -> Contradiction | None:
     """The one value that differs; of a list, a range or values of two kinds nothing is said."""
     if one.negated or (one.subject, one.rest) != (other.subject, other.rest):
-        return OTHER
+        return None
     if one.verb not in (other.verb, "changed"):
-        return OTHER
+        return None
     keys = {value.key for value in one.values} & {value.key for value in other.values}
     new = [value for value in one.values if value.key not in keys]
     old = [value for value in other.values if value.key not in keys]
     if one.verb == "changed" and not old:  # changed from A to B
         old = [value for value in one.values if value.key in keys and value.led_by == "from"]
     if len(new) != 1 or len(old) != 1 or new[0].kind != old[0].kind:
-        return OTHER
+        return None
     kind, least = new[0].kind, 1 + (one.verb == "changed")
     many = [sum(value.kind == kind for value in said.values) for said in (one, other)]
     if many[0] > least or many[1] > 1:
-        return OTHER
+        return None
     several = ("a", "an", "of", "and", "like", *(("with", "on") if one.verb == "works" else ()))
     if kind == "name" and (one.verb not in _ONE_NAME or new[0].led_by in several):
-        return OTHER
-    return Comparison(Said.VALUE, old[0].text, new[0].text)
+        return None
+    return Contradiction(old[0].text, new[0].text)
 
 
 @lru_cache(maxsize=16_384)
@@ -245,7 +226,9 @@ def _read(sentence: str) -> _Compared:
                 rest += _content(token, low)
         else:
             kind = "name" if kind == "code" else kind
-            values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
+            values.append(
+                _Value(kind, token.rstrip(".,"), re.sub(r"[,' ]", "", low).rstrip("."), led_by)
+            )
         led_by = led_by if low == "the" else low
     content = {_stem(word) for word in words(text.casefold()) if word not in STOP_WORDS}
     content |= {value.key for value in values if value.kind != "name"}

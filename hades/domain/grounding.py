@@ -13,7 +13,7 @@ language is supported where it repeats its source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hades.domain.names import STOP_WORDS, words
@@ -113,8 +113,7 @@ def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]
     if not cited:
         absent = _NOTHING_FOUND.match(_NOT.sub(" not", sentence)) and not _TURN.search(sentence)
         return "" if absent else "cites nothing"
-    strange = [number for number in cited if number not in read]
-    if strange:
+    if strange := [number for number in cited if number not in read]:
         return f"cites {strange[0]}, which is not there"
     said = _read(sentence)
     if not said.roots:
@@ -122,13 +121,11 @@ def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]
     source = [one for number in cited for one in read[number]]
     least = NEAR_AT_LEAST * len(said.roots)
     near = [one for one in source if len(said.roots.keys() & one.roots.keys()) >= least]
-    missing = said.values - _all(one.values for one in near)
-    if missing:
+    if missing := said.values.difference(*(one.values for one in near)):
         return f"the source does not say {min(missing)}"
-    strangers = said.names - _all(one.plain for one in source)
-    if strangers:
+    if strangers := said.names.difference(*(one.plain for one in source)):
         return f"the source does not name {min(strangers)}"
-    there = said.roots.keys() & _all(one.roots for one in source)
+    there = said.roots.keys() & set[str]().union(*(one.roots for one in source))
     if len(there) < COVERAGE_AT_LEAST * len(said.roots):
         return "the source says something else"
     return _contradiction(said, near) or _exchanged(said, near)
@@ -157,7 +154,7 @@ def _contradiction(said: _Said, near: list[_Said]) -> str:
 
 def _exchanged(said: _Said, near: list[_Said]) -> str:
     """A word in the place of another: the red paint, where the source says the blue paint."""
-    known = _all(one.roots for one in near)
+    known = set[str]().union(*(one.roots for one in near))
     places: dict[tuple[int, str], set[str]] = {}
     for pair in {pair for one in near for pair in one.beside}:
         for at in (0, 1):
@@ -168,10 +165,6 @@ def _exchanged(said: _Said, near: list[_Said]) -> str:
             if pair[at] not in known and any(one not in said.roots for one in theirs):
                 return f"the source has another word than {pair[at]} beside {pair[1 - at]}"
     return ""
-
-
-def _all(parts: Iterable[Iterable[str]]) -> set[str]:
-    return {one for part in parts for one in part}
 
 
 def _root(word: str) -> str:

@@ -31,4 +31,4 @@ class Proposal:
     decided_by: str | None = None
     decided_at: datetime | None = None
     why: str = ""
-    """Why it was proposed, while it waits; then why it was applied or rejected."""
+    """Why it was proposed; then why it was applied or rejected, where somebody said so."""

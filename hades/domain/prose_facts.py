@@ -19,7 +19,7 @@ from hades.domain import prose_patterns as patterns
 from hades.domain.names import name_key
 from hades.domain.prose_patterns import NAME
 from hades.domain.sentences import spans
-from hades.domain.statements import SUPPOSED
+from hades.domain.speculation import SUPPOSED
 
 TEXT_CHARACTERS_AT_MOST = 200_000
 SENTENCE_CHARACTERS_AT_MOST = 600
@@ -43,8 +43,6 @@ class ProseFact:
     subject: str
     relation: str
     object: str
-    exclusive: bool
-    """A subject has one at a time: a new value ends the old one."""
     negated: bool
     """The sentence says that this does not hold, or no longer."""
     confidence: float
@@ -54,6 +52,11 @@ class ProseFact:
     start: int = 0
     end: int = 0
     """Where its sentence stands in the text."""
+
+    @property
+    def exclusive(self) -> bool:
+        """A subject has one at a time: a new value ends the old one."""
+        return self.relation in EXCLUSIVE
 
 
 def facts_in(text: str, topic: str = "") -> list[ProseFact]:
@@ -108,7 +111,7 @@ class _Sentence:
         """Where the object of a fact ends."""
 
     def _sign(self, found: re.Match[str]) -> str:
-        said = found["name"] or found["nouns"] or ""
+        said = found["name"] or found["nouns"] or found["thing"] or ""
         many = found.start("name") == 0 and patterns.PLURAL.fullmatch(said)
         if not said or many or "'s " in said.replace("’", "'"):
             return found[0]
@@ -208,10 +211,8 @@ class _Sentence:
             sure = CONFIDENCE + INSIDE * (subject.start() > 0) + COMMON_NOUNS * name.common
             if not (verb.relation in patterns.OF_PEOPLE and name.common):
                 for one in objects:
-                    yield ProseFact(
-                        *(name.text, verb.relation, one, verb.exclusive, negated),
-                        *(round(sure, 2), since, until),
-                    )
+                    said_of = name.text, verb.relation, one
+                    yield ProseFact(*said_of, negated, round(sure, 2), since, until)
 
     def _times(self, start: int, end: int, is_event: bool) -> tuple[str | None, str | None]:
         """The words for the beginning and the end, behind an object or before the sentence."""

@@ -32,6 +32,7 @@ depends_on      - name   rely relies relied relying              on
 runs_on         - name   run runs ran running                    on
 uses            - name   use uses used using
 costs           ! amount cost costs cost costing
+takes           ! duration take takes took taking
 """
 _BEINGS = """
 based_in        ! name   (?:based|headquartered) in
@@ -46,6 +47,7 @@ responsible_for - name   (?:responsible for|in charge of)
 married_to      ! name   married to
 part_of         - name   part of
 member_of       - name   (?:a )?member of
+costs           ! amount priced at
 """
 _EVENTS = """
 joined          - name   join joined
@@ -90,7 +92,7 @@ class Verb(NamedTuple):
     relation: str
     exclusive: bool
     takes: str
-    """What its object is: a `name`, an `amount`, a `role` or a `status`."""
+    """What its object is: a `name`, an `amount`, a `duration`, a `role` or a `status`."""
     pattern: re.Pattern[str]
 
 
@@ -152,7 +154,12 @@ CLAUSE = re.compile(
 _PER = r"(?: per| an?| each|/) ?(?:month|year|week|day|hour|user|seat|person|night|unit|licen[cs]e)"
 _AMOUNT = re.compile(
     r" ((?:(?:about|around) )?(?:[$€£¥] ?\d[\d.,]*[kKmM]?|\d[\d.,]* ?(?:€|USD|EUR|GBP|CHF|dollars"
-    rf"|euros|pounds|francs|cents))(?<![.,])(?: (?:million|billion))?(?:{_PER}){{0,2}})(?![\w%])"
+    rf"|euros|pounds|francs|cents)|\d{{1,6}}[.,]\d\d(?!\d))(?<![.,])"
+    rf"(?: (?:million|billion))?(?:{_PER}){{0,2}})(?![\w%])"
+)
+_DURATION = re.compile(
+    rf" ((?:(?:about|around) )?(?:\d[\d.,]*|{_one_of([*COUNTS])}) "
+    r"(?:second|minute|hour|day|week|month|year)s?)(?= ?(?:[.,;!)]|$|and\b|but\b|since\b|now\b))"
 )
 _ROLES = (
     r"(?:C[EFIMOPT]O|S?VP|head|lead|leader|manager|director|president|chair(?:man|woman)?|engineer"
@@ -173,7 +180,8 @@ _STATUS = re.compile(
     r"|in (?:production|progress|review|beta)))(?![\w-])"
 )
 _NAMES = rf"(?P<first>{NAME})(?:(?:, {NAME}){{0,9}},? (?:and|&) {NAME})?"
-OBJECTS = {"name": re.compile(f" {_NAMES}"), "amount": _AMOUNT, "role": _ROLE, "status": _STATUS}
+OBJECTS = {"name": re.compile(f" {_NAMES}"), "amount": _AMOUNT, "duration": _DURATION}
+OBJECTS |= {"role": _ROLE, "status": _STATUS}
 
 # Clauses
 
@@ -200,7 +208,7 @@ GOES_ON = re.compile(
 LEFT_OUT = re.compile(
     r"(?P<pronoun>(?:He|She|It) )|(?P<being>(?:Based|Owned|Led|Managed|Maintained|Hosted|Located"
     r"|Responsible|Married|Blocked) (?:in|by|on|for|to) )|(?:No longer [a-z]+s|Works|Lives|Reports"
-    r"|Owns|Leads|Depends|Runs|Uses|Costs|Joined|Left|Moved|Became|Is now|Belongs|Studies) "
+    r"|Owns|Leads|Depends|Runs|Uses|Costs|Takes|Joined|Left|Moved|Became|Is now|Belongs|Studies) "
 )
 """A sentence whose subject is left out, as notes do, or is a pronoun."""
 SPACE = re.compile(rf"[\s{NAME}]")
@@ -255,12 +263,15 @@ _CODED = (
     rf"|(?:[a-z]{{1,30}}-){{1,3}}{_HEADS}\b"
 )
 _PARTICLE = "(?:of(?: the)?|de|van|von|der|den|la|le|del|da|di|du|dos|bin|ibn|al|el|ter|zu|&)"
+_STOP, _NOUN = rf"(?:{_one_of([*STOP_WORDS | _VAGUE])})\b", r"[a-z][\w-]{0,30}"
 PHRASE = re.compile(
     rf"(?P<time>\b{_WHEN})|(?<![\w`])(?:(?:[Tt]he|[Oo]ur|[Mm]y) )?(?:{_TITLE} ){{0,3}}"
     rf"(?P<name>`[^`\n]{{1,80}}`|(?:{_CAPITAL}|{_CODED})"
     rf"(?: (?:{_PARTICLE} )?(?!{_WHEN})(?:{_CAPITAL}|{_CODED}))*"
     rf"(?: (?:{_HEADS}|\d{{1,4}})\b(?!\.\d))?)"
-    rf"|\b(?:[Tt]he|[Oo]ur) (?P<nouns>(?!(?:{_one_of([*STOP_WORDS | _VAGUE])})\b)"
-    rf"(?:[a-z][\w-]{{0,30}} ){{1,3}}?{_HEADS})\b"
+    rf"|\b(?:[Tt]he|[Oo]ur) (?P<nouns>(?!{_STOP})(?:{_NOUN} ){{1,3}}?{_HEADS})\b"
+    r"|\b(?:[Aa]n?|[Tt]he|[Oo]ur|[Ee]ach) "
+    rf"(?P<thing>(?!{_STOP}){_NOUN}(?: (?!{_STOP}){_NOUN}){{0,2}}?)"
+    r"(?= (?:now |still |no longer |used to )?(?:costs?|is (?:now )?priced|takes?) )"
 )
 """A time, or a name with its article and title: CTO Ana Ruiz, the Bank of England, the app."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from hades.domain.sentences import sentences
-from hades.domain.statements import NEGATION, SUPPOSED
+from hades.domain.speculation import NEGATION, SUPPOSED
 
 NOTE_CHARACTERS_AT_MOST = 2_000
 """In a longer text `it is fixed` may be said of anything."""

@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import combinations, product
 
-from hades.domain.contradiction import compare
+from hades.domain.contradiction import contradiction
 from hades.domain.graph import Edge
 from hades.domain.promotion import Disagreement, Side
 from hades.domain.proposal import Proposal
 from hades.domain.prose_facts import EXCLUSIVE
 from hades.domain.statement import statement
-from hades.lifecycle.synthesis import OTHERWISE, plain_sentence
+from hades.lifecycle.synthesis import plain_sentence
 
 ONE_AT_A_TIME = EXCLUSIVE | {"assigned_to", "due_on", "has_status", "status", "version"}
 ONE_AT_A_TIME |= {"located_in", "runs_on"}
@@ -59,7 +59,7 @@ def sentence_disagreements(
     """Sentences of two topics that say the same with another value, or deny each other."""
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
-        otherwise = compare(one.text, other.text, *topics).said in OTHERWISE
+        otherwise = contradiction(one.text, other.text, *topics) is not None
         if otherwise and _pair(one.text, other.text) not in done:
             yield Disagreement((one, other))
 

@@ -1,18 +1,21 @@
 """The write gate: what says nothing new is not stored as new knowledge.
 
-Empty talk, what current notes say already in the same words, and a context of HADES that is
-fed back. A number, date, name or negation that is new always passes: a sentence counts as said
-only if each of its words was said, in one sentence and in this order.
+Empty talk, what current notes say already in the same words, and what HADES told and is fed
+back. A number, date, name or negation that is new always passes: a sentence counts as said only
+if each of its words was said, in one sentence and in this order. So does what is told of another
+day: it happened again.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from hades.domain.contradiction import is_about_one_thing, says
 from hades.domain.names import words
-from hades.lifecycle.current import CurrentNote, sentences_of
+from hades.domain.times import MONTHS, WEEKDAYS, from_micros
+from hades.lifecycle.similar_notes import CurrentNote, sentences_of
 
 TALK_CHARACTERS_AT_MOST = 200
 _TALK = frozenset(
@@ -26,20 +29,46 @@ _TALK = frozenset(
 )
 """Words of greetings, thanks and acknowledgements. `yes` and `done` are answers, not talk."""
 _NO_TALK = re.compile(r"\b(?:not|never|no(?! (?:problem|worries)))\b|n['’]t\b", re.IGNORECASE)
-_HEAD = re.compile(r"\[\d{1,4}\] .{1,400}@\d+, lines? \d")
-_TITLES = ("Question: ", "Facts:", "Paths:", "Passages:", "[F", "(P")
+_GREETED = re.compile(
+    r"\b((?i:hi|hello|hey|thanks|thank you|bye|goodbye|cheers|morning|afternoon|evening|night)"
+    rf"(?: [a-z]+){{0,3}}),? (?!Yes\b|Done\b|(?:{'|'.join((*WEEKDAYS, *MONTHS)).title()})\b)"
+    r"[^\W\d_a-z][\w'’-]*(?=\W*(?:[!.,]|$))"
+)
+"""A greeting or thanks and, behind it, the name of who is greeted."""
+_FAREWELL = re.compile(r"\bsee you (?:tomorrow|around|then)\b", re.IGNORECASE)
+_HEAD = re.compile(
+    r"^(?:(?:\[\w{1,9}\]|\d{1,4}\.) .{1,400}"
+    r"(?:@\d+(?:#\d+)?(?:, (?:lines? )?\d| \()|:\d+(?:–\d+)?  )"
+    r"|\[F\d{1,4}\] edge \d|F\d{1,4}  .{1,400}  belief \d|Facts:\n\[F1\] )",
+    re.MULTILINE,
+)
+"""The head of a passage or fact, as HADES writes it into a context or on a terminal."""
+_BESIDE = re.compile(
+    r"[\sa-z[(“]|Question: |(?:Facts|Paths|Passages|Latest states|Summaries|Details):|[FP]\d+  "
+    r"|[\d,]+ (?:of [\d,]+ )?tokens |.*\[F?\d+\]$"
+    r"|(?i:here|this|these|from|according|i (?:found|recalled|know)|hades|recalled|context|memory"
+    r"|relevant)\b.{0,100}:$"
+)
+"""Other lines of it: text is indented, remarks begin with a small letter; and an introduction."""
+_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
 
 
-def nothing_new(topic: str, text: str, similar: Iterable[CurrentNote]) -> str:
-    """Why a text says nothing new, as the end of a sentence; empty: it may be stored."""
+def nothing_new(
+    topic: str, text: str, similar: Iterable[CurrentNote], valid_from: datetime | None = None
+) -> str:
+    """Why a text says nothing new, as the end of a sentence; empty: it may be stored.
+
+    `valid_from` is given where the caller said since when it holds.
+    """
     if is_talk(text):
         return "it is empty talk"
     if is_context(text):
         return "it is a context that HADES made"
     own = sentences_of(text)
+    notes = [one for one in similar if not _is_of_another_day(one, topic, valid_from)]
     said: dict[str, None] = {}
     for sentence in own:
-        note = next((one for one in similar if _says(one, topic, sentence, own)), None)
+        note = next((one for one in notes if _says(one, topic, sentence, own)), None)
         if note is None:
             return ""
         said[note.id] = None
@@ -50,19 +79,26 @@ def is_talk(text: str) -> bool:
     """Whether a text is nothing but greetings, thanks and acknowledgements."""
     if len(text) > TALK_CHARACTERS_AT_MOST or _NO_TALK.search(text):
         return False
-    found = words(text.casefold())
+    found = words(_FAREWELL.sub("see you", _GREETED.sub(r"\1", text)).casefold())
     return bool(found) and all(word in _TALK for word in found)
 
 
 def is_context(text: str) -> bool:
-    """Whether every line is one that HADES writes into a context: a head, a title, or indented."""
-    heads = 0
-    for line in text.splitlines():
-        if _HEAD.match(line):
-            heads += 1
-        elif line.strip() and line[0] != " " and not line.startswith(_TITLES):
-            return False
-    return heads > 0
+    """Whether a text is what HADES told, with nothing but talk beside it."""
+    if not _HEAD.search(text):
+        return False
+    lines = (line for line in text.splitlines() if line.strip())
+    own = " ".join(line for line in lines if not (_HEAD.match(line) or _BESIDE.match(line)))
+    return not own or is_talk(own)
+
+
+def _is_of_another_day(note: CurrentNote, topic: str, valid_from: datetime | None) -> bool:
+    """Whether a note tells of another day than a new one, so that it happened again: both say
+    in their names which day it is, or the new one since when it holds."""
+    if valid_from is not None:
+        return valid_from.date() != from_micros(note.valid_from).date()
+    new, old = _DATE.search(topic), _DATE.search(note.topic)
+    return new is not None and old is not None and new.groups() != old.groups()
 
 
 def _says(note: CurrentNote, topic: str, sentence: str, own: Sequence[str]) -> bool:

@@ -6,14 +6,13 @@ and its names and times stand in the quote. What fails is counted, with the reas
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, Field
 
 from hades.context.pack import indented, shown_name
-from hades.domain.extraction import FACTS_LISTED
 from hades.domain.names import name_key, says
-from hades.domain.prose_facts import EXCLUSIVE, ProseFact
+from hades.domain.prose_facts import ProseFact
 from hades.domain.sentences import spans
 from hades.domain.topics import State
 from hades.models.chat import UnusableReply, Usage, open_chat_model
@@ -52,14 +51,12 @@ class ModelFacts(BaseModel):
 
 
 class ModelReader:
-    """A model that reads states, what it took, and what of its replies was of no use."""
+    """A model that reads states, and what it took; `on_failure` is told what was of no use."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, on_failure: Callable[[str], None]) -> None:
         self._model = open_chat_model(model)
         self.name = self._model.name
-        self.failures: list[str] = []
-        """Why facts, or replies as a whole, were of no use; `failed`: how many."""
-        self.failed = 0
+        self._fail = on_failure
         self.usage: Usage | None = None
 
     def read(self, state: State, *, dry_run: bool) -> list[ProseFact]:
@@ -84,19 +81,10 @@ class ModelReader:
                     self._fail(f"{state.id}: {why}")
                     continue
                 at = start + part.index(said.quote)
-                exclusive = said.relation in EXCLUSIVE
-                found.append(
-                    ProseFact(
-                        *(said.subject, said.relation, said.object, exclusive, said.negated),
-                        *(CONFIDENCE, said.valid_from, said.valid_to, at, at + len(said.quote)),
-                    )
-                )
+                stated = said.subject, said.relation, said.object, said.negated, CONFIDENCE
+                times = said.valid_from, said.valid_to
+                found.append(ProseFact(*stated, *times, at, at + len(said.quote)))
         return found
-
-    def _fail(self, why: str) -> None:
-        self.failed += 1
-        if len(self.failures) < FACTS_LISTED:
-            self.failures.append(why)
 
     def _took(self, usage: Usage) -> None:
         self.usage = usage if self.usage is None else self.usage + usage

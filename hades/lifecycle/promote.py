@@ -291,8 +291,12 @@ class Promoter:
         for one in self.store.proposals.find(self.space, None, 0, None):
             if one.kind == kind and one.status != "applied" and ends.items() <= one.fields.items():
                 return
-        sure = {"confidence": review.SETTLED, "threshold": DEFAULT_THRESHOLD}
-        self.store.proposals.add(self.write, self.space, self.actor, kind, fields, why=why, **sure)
+        self.store.proposals.add(
+            *(self.write, self.space, self.actor, kind, fields),
+            confidence=review.SETTLED,
+            threshold=DEFAULT_THRESHOLD,
+            why=why,
+        )
 
 
 def _paragraphs(last: State, holds: Iterable[Side], changed: Changes) -> list[Paragraph]:

@@ -8,13 +8,14 @@ at once.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 from typing import Any
 
-from hades.domain.contradiction import Said, compare, says
+from hades.domain.contradiction import contradiction, says
 from hades.domain.extraction import PATTERNS, extraction_metadata
 from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
@@ -24,7 +25,7 @@ from hades.domain.times import NOW, from_micros, iso, to_micros
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.lifecycle import facts
-from hades.lifecycle.current import CurrentNote, sentences_of
+from hades.lifecycle.similar_notes import CurrentNote, sentences_of
 from hades.recall.periods import said_moment
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
@@ -54,7 +55,8 @@ class _Finding:
     at: datetime
     """Since when."""
     changed: str = ""
-    ended: Edge | None = None
+    ends: Sequence[Edge] = ()
+    """The edges that no longer hold with it."""
 
 
 def review(
@@ -77,19 +79,18 @@ def review(
         *_said_otherwise(state, similar),
     ]
     waiting = store.proposals.find(space, "waiting", 0, WAITING_AT_MOST) if found else ()
-    known = [(one.kind, one.fields) for one in waiting]
     for one in found[:FINDINGS_AT_MOST]:
         ends = {name: one.fields[name] for name in ("source", "relation", "target")}
-        if any(kind == one.kind and ends.items() <= said.items() for kind, said in known):
+        if any(old.kind == one.kind and ends.items() <= old.fields.items() for old in waiting):
             continue
-        number = store.proposals.add(
+        applied = one.confidence >= threshold and _written(store, write, space, one)
+        store.proposals.add(
             *(write, space, actor, one.kind, one.fields),
             confidence=one.confidence,
             threshold=threshold,
-            why=one.why + _listed(affected(store, space, one.changed)),
+            why=one.why + _undo(one) * applied + _listed(affected(store, space, one.changed)),
+            status="applied" if applied else "waiting",
         )
-        if one.confidence >= threshold and _written(store, write, space, one):
-            store.proposals.decide(write, number, "applied", actor, one.why)
 
 
 def blocking(store: Store) -> set[str]:
@@ -110,11 +111,6 @@ def affected(store: Store, space: int, name: str) -> list[Edge]:
         return []
     found = store.edges.find(space, EdgeFilter(node=node, direction="in"), NOW)
     return [edge for edge in found if edge.relation not in (SUPERSEDES, SIMILAR_TO)]
-
-
-def changed_by(fields: Mapping[str, Any]) -> str:
-    """What a proposed edge changes: the note that is superseded, else its source."""
-    return str(fields["target" if fields.get("relation") == SUPERSEDES else "source"])
 
 
 def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
@@ -163,7 +159,7 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
                 "metadata": extraction_metadata(PATTERNS, state.id, fact.start, fact.end),
             }
             why += f", not {held[0].target.name}"
-            yield _Finding("relate", fields, fact.confidence, why, begins, fact.subject)
+            yield _Finding("relate", fields, fact.confidence, why, begins, fact.subject, held)
 
 
 def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_Finding]:
@@ -174,8 +170,8 @@ def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_F
     for note in (one for one in similar if one.valid_from <= since):
         pairs = product(own, note.sentences) if note.topic != state.topic else ()
         for new, old in pairs:
-            found = compare(new, old, state.topic, note.topic)
-            if found.said not in (Said.VALUE, Said.NEGATED) or any(says(one, old) for one in own):
+            found = contradiction(new, old, state.topic, note.topic)
+            if found is None or any(says(one, old) for one in own):
                 continue
             fields = {
                 "source": state.topic,
@@ -185,8 +181,7 @@ def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_F
                 "metadata": {"says": new, "said": old},
                 "valid_from": iso(state.valid_from),
             }
-            unlike = f"{found.after}, not {found.before}" if found.after else "one denies the other"
-            why = f"{state.id} says “{new}”, {note.id} “{old}”: {unlike}"
+            why = f"{state.id} says “{new}”, {note.id} “{old}”: {found}"
             yield _Finding("relate", fields, OTHERWISE, why, state.valid_from, note.topic)
             break
 
@@ -197,7 +192,17 @@ def _ends_of(edge: Edge) -> dict[str, str]:
 
 def _end(edge: Edge, state: State, sure: float, why: str, changed: str = "") -> _Finding:
     fields = {**_ends_of(edge), "at": iso(state.valid_from)}
-    return _Finding("unrelate", fields, sure, why, state.valid_from, changed, edge)
+    return _Finding("unrelate", fields, sure, why, state.valid_from, changed, [edge])
+
+
+def _undo(found: _Finding) -> str:
+    """How to take back what was written at once, for a reason."""
+    new = shlex.join(str(found.fields[name]) for name in ("source", "relation", "target"))
+    steps = [f"`hades unrelate {new} --mistake`"] if found.kind == "relate" else []
+    for edge in found.ends:
+        since = ["--valid-from", iso(edge.valid_from)]
+        steps.append(f"`hades relate {shlex.join([*_ends_of(edge).values(), *since])}`")
+    return f"; to undo: {', '.join(steps)}"
 
 
 def _listed(edges: Sequence[Edge]) -> str:
@@ -211,8 +216,8 @@ def _written(store: Store, write: Write, space: int, found: _Finding) -> bool:
     """Write what was found; not where it began at the very moment of what it replaces."""
     fields, node = found.fields, store.entities.ensure
     try:
-        if found.ended is not None:
-            facts.unrelate(store, write, found.ended, found.at, mistake=False)
+        if found.kind == "unrelate":
+            facts.unrelate(store, write, found.ends[0], found.at, mistake=False)
         else:
             ends = [node(write, space, fields[end], "concept") for end in ("source", "target")]
             said = {name: fields[name] for name in ("evidence", "metadata")}

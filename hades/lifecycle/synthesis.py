@@ -11,15 +11,14 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import product
 
-from hades.domain.contradiction import Said, compare, values
+from hades.domain.contradiction import contradiction, values
 from hades.domain.names import DIGITS, STOP_WORDS, name_key, says, words
 from hades.domain.promotion import Side
 from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in
 from hades.domain.sentences import sentences
-from hades.domain.statements import NEGATION
+from hades.domain.speculation import NEGATION
 from hades.domain.topics import State
 
-OTHERWISE = (Said.VALUE, Said.NEGATED)
 SENTENCES_AT_MOST = 100
 """Of one text that are read."""
 SHARED_WORDS = 0.5
@@ -110,7 +109,7 @@ def replaces(new: str, old: str, topic: str) -> bool:
         return True
     shared = len(said_words(new) & said_words(old))
     # Where both state facts, the words alone would say less: who moved still works there.
-    if shared and not all(facts) and compare(new, old, topic, "").said in OTHERWISE:
+    if shared and not all(facts) and contradiction(new, old, topic, "") is not None:
         return True
     own = _own_words(old, topic)
     if shared < _SHARED_AT_LEAST or len(own & said_words(new)) < SHARED_WORDS * len(own):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from hades.context.tokens import count
 from hades.domain.answer import Usage as Usage
@@ -24,16 +24,13 @@ if TYPE_CHECKING:
 
     from hades.settings import ModelSetting
 
-    T = TypeVar("T", bound=BaseModel)
-else:
-    T = TypeVar("T")
+T = TypeVar("T", bound="BaseModel")
 Result = TypeVar("Result")
 
 REPLY_BYTES_AT_MOST = 2**20
 """Of the body of an answer: a reply of 100,000 tokens fits."""
 TOKEN_CHARACTERS_AT_MOST = 32
 """A server that writes more than it was asked to is cut off."""
-COMPLAINT_CHARACTERS = 300
 QUOTED_CHARACTERS = 200
 MESSAGE_TOKENS = 8
 """Marks that a chat template puts around a message, about."""
@@ -46,8 +43,7 @@ class UnusableReply(Unavailable):
     """What the model answered failed the checks, also after the retry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What a model said."""
 
     text: str
@@ -114,9 +110,8 @@ def model_reports(*, check: bool = False) -> list[ModelReport]:
             except HadesError as error:
                 answers, why = False, str(error)
         used = totals().get(one.name, ModelTotals())
-        prices = one.input_price, one.output_price
-        report = ModelReport(one.name, one.model, *prices, one.context_tokens, used, answers, why)
-        found.append(report)
+        about = one.name, one.model, one.input_price, one.output_price, one.context_tokens
+        found.append(ModelReport(*about, used, answers, why))
     return found
 
 
@@ -266,7 +261,7 @@ class _Endpoint:
             except ValidationError as error:
                 first = error.errors(include_url=False, include_input=False)[0]
                 where = ".".join(str(part) for part in first["loc"])
-                fault = f"{where}: {first['msg']}".removeprefix(": ")[:COMPLAINT_CHARACTERS]
+                fault = f"{where}: {first['msg']}".removeprefix(": ")[:QUOTED_CHARACTERS]
                 wanted = "Answer again, with the JSON object only."
                 texts = [text, said, f"Wrong: {fault}. {wanted}"]
         raise UnusableReply(f"{self._setting.name} did not answer as asked: {fault}.")

@@ -64,17 +64,17 @@ def checked_reply(
         usage = model.estimate(instructions, text, max_tokens=max_tokens)
         return CheckedReply(usage=usage, why="a dry run asks no model")
     try:
-        reply = model.complete(instructions, text, max_tokens=max_tokens)
+        text, usage = model.complete(instructions, text, max_tokens=max_tokens)
     except UnusableReply as error:
         return CheckedReply(why=str(error))
     # A weak model says the same again and again.
-    said = tuple(dict.fromkeys(check_sentences(_HEAD.sub("", reply.text), sources)))
+    said = tuple(dict.fromkeys(check_sentences(_HEAD.sub("", text), sources)))
     why = ""
     if not any(one.supported and one.cited for one in said):
         wrong = next((one.why for one in said if not one.supported), "")
         why = f"none of its {len(said)} sentences holds; of the first: {wrong}."
         why = why if wrong else "it found no answer there."
-    return CheckedReply(said, reply.usage, why)
+    return CheckedReply(said, usage, why)
 
 
 def cited_sentences(

@@ -24,6 +24,7 @@ from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import ModelName, TopicGlob
+from hades.operations.proposals import undone
 from hades.store.records import EdgeFilter, Progress
 
 if TYPE_CHECKING:
@@ -35,11 +36,7 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 """The start of what is only known to have ended."""
 
 
-class _OnlyTried(Exception):
-    """Takes back what was only tried."""
-
-
-@operation("POST", "/extract", role=Role.WRITER, command="extract", long=True)
+@operation("POST", "/extract", role=Role.WRITER, command="extract", job=True)
 def extract(
     memory: Memory,
     topic: Annotated[
@@ -54,25 +51,24 @@ def extract(
     dry_run: Annotated[bool, Param("Only show what would be done.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Extraction:
-    """Read the facts that current states tell in prose: Maya works at Acme since May.
+    """Read the facts that notes and documents tell in prose: Maya works at Acme since May.
 
     A fact that is sure enough becomes an edge; an exclusive one ends the old value, and one
     that no longer holds is ended. The others wait for approval (`proposals`). Each says in
-    its metadata who found it and where, and its sentence is the evidence. A state that was
-    read is not read again with the same arguments; a run that was stopped goes on. Code and
+    its metadata who found it and where, and its sentence is the evidence. Of a note every
+    version is read, in their order; of documents and conversations the current one. A state that
+    was read is not read again with the same arguments; a run that was stopped goes on. Code and
     summaries are not read. With a `model`, that one reads; a `dry_run` then only tells its cost.
     """
     needed = clean_share(threshold, "threshold")
     if memory._store.in_transaction:
         raise InvalidInput("Extract before or after a batch or snapshot, not inside it.")
-    for pattern in (topic, glob):
-        if pattern is not None:
-            clean_name(pattern, "pattern")
+    if glob is not None:
+        clean_name(glob, "pattern")
     if topic is not None:
         memory.get(topic)
     run = _Run(memory, 0.9 if needed is None else needed, dry_run, model)
-    run.read(topic, glob, on_progress or (lambda _what, _done, _total: None))
-    return run.done()
+    return run.read(topic, glob, on_progress or (lambda _what, _done, _total: None))
 
 
 class _Run:
@@ -84,16 +80,16 @@ class _Run:
         if model is not None:
             from hades.lifecycle.model_facts import ModelReader
 
-            self.reader = ModelReader(model)
+            self.reader = ModelReader(model, self._fail)
         self.by = PATTERNS if self.reader is None else self.reader.name
         self.facts: list[ExtractedFact] = []
         self.outcomes: Counter[str] = Counter()
-        self.states = 0
+        self.states = self.failed = 0
         self.failures: list[str] = []
         known = (one.fields for one in memory.proposals("all") if one.kind == "relate")
         self.proposed = {_key(one["source"], one["relation"], one["target"]) for one in known}
 
-    def read(self, topic: str | None, glob: str | None, told: Progress) -> None:
+    def read(self, topic: str | None, glob: str | None, told: Progress) -> Extraction:
         """Read the states that changed since the last run with these arguments."""
         store, space = self.memory._store, self.memory._space_id
         said = f"{self.by}\0{topic}\0{glob}\0{self.threshold}"
@@ -107,32 +103,31 @@ class _Run:
         for number, (name, version, change) in enumerate(changed, start=1):
             told("extracting", number - 1, len(changed))
             with suppress(NotFound):  # purged or forgotten meanwhile
-                state = self.memory.get(name)
-                if state.version == version and not state.level:
+                state = self.memory.get(name, version)
+                corrected = state.valid_to is not None and state.valid_to <= state.valid_from
+                if not state.level and not corrected:
                     self._read(state)
             # One commit may have written several states.
             if not self.dry_run and (number == len(changed) or changed[number][2] > change):
                 with self.memory.batch():
                     store.set_meta(mark, f"{own} {change}")
         told("extracting", len(changed), len(changed))
-
-    def done(self) -> Extraction:
-        """What the run did."""
-        failed = self.outcomes["refused"]
-        usage = None
-        if self.reader is not None:
-            usage, failed = self.reader.usage, failed + self.reader.failed
-            self.failures += self.reader.failures
+        usage = None if self.reader is None else self.reader.usage
         return Extraction(
             states=self.states,
             facts=tuple(self.facts),
             outcomes=dict(self.outcomes),
-            failed=failed,
-            failures=tuple(self.failures[:FACTS_LISTED]),
+            failed=self.failed,
+            failures=tuple(self.failures),
             tokens=usage.prompt_tokens + usage.completion_tokens if usage else 0,
             cost=usage.cost if usage else None,
             dry_run=self.dry_run,
         )
+
+    def _fail(self, why: str) -> None:
+        self.failed += 1
+        if len(self.failures) < FACTS_LISTED:
+            self.failures.append(why)
 
     def _read(self, state: State) -> None:
         from hades.domain.prose_facts import facts_in
@@ -144,19 +139,17 @@ class _Run:
             found = self.reader.read(state, dry_run=self.dry_run)
         if not found:
             return
-        with suppress(_OnlyTried), self.memory.batch():
+        with undone(self.memory) if self.dry_run else self.memory.batch():
             for fact in (self._placed(one, state) for one in found):
                 try:
                     with self.memory.batch():
                         outcome = self._store(fact)
                 except (InvalidInput, Conflict, NotFound) as error:
                     outcome = "refused"
-                    self.failures += [f"{state.id}: {error}"][: FACTS_LISTED - len(self.failures)]
+                    self._fail(f"{state.id}: {error}")
                 self.outcomes[outcome] += 1
                 if len(self.facts) < FACTS_LISTED:
                     self.facts.append(replace(fact, outcome=outcome))
-            if self.dry_run:
-                raise _OnlyTried
 
     def _placed(self, fact: ProseFact, state: State) -> ExtractedFact:
         """A fact with the names and times it is stored under."""
@@ -235,6 +228,14 @@ def _key(source: str, relation: str, target: str) -> tuple[str, str, str]:
 
 
 def _covers(edge: Edge, fact: ExtractedFact) -> bool:
-    """Whether an edge says all that a fact does; one told by hand is never touched."""
-    ends = edge.valid_to is None or (fact.valid_to is not None and fact.valid_to <= edge.valid_to)
-    return ends and (edge.valid_from <= fact.valid_from or "extracted_by" not in edge.metadata)
+    """Whether an edge says all that a fact does; one told by hand is never touched.
+
+    A fact without an end is also said by one that ended later than the fact began.
+    """
+    held = edge.valid_to is None or fact.valid_from < edge.valid_to
+    ends = edge.valid_to is None or fact.valid_to is None or fact.valid_to <= edge.valid_to
+    return (
+        held
+        and ends
+        and (edge.valid_from <= fact.valid_from or "extracted_by" not in edge.metadata)
+    )

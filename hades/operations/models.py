@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hades.memory import View
 
 
-@operation("GET", "/models", command="models")
+@operation("GET", "/models")
 def models(
     view: View,
     *,

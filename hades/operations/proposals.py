@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any
 
+from hades.domain.graph import SUPERSEDES
 from hades.domain.proposal import DEFAULT_THRESHOLD, PROPOSAL_STATUSES, Proposal
 from hades.domain.rules import (
     clean_content,
@@ -20,9 +22,9 @@ from hades.domain.rules import (
     clean_share,
     clean_tags,
 )
-from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso
+from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound, Refused
-from hades.operations.declare import Param, Role, operation
+from hades.operations.declare import OPERATIONS, Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
     TEXT_CHARACTERS_AT_MOST,
@@ -50,8 +52,26 @@ ProposalNumber = Annotated[
 STATUSES = (*PROPOSAL_STATUSES, "all")
 
 
+_METHODS = {
+    "relate": ("relate", "source"),
+    "unrelate": ("unrelate", "source"),
+    "remember": ("remember", "topic"),
+    "alias": ("add_alias", "name"),
+    "kind": ("set_kind", "name"),
+}
+"""By kind of proposal: the method that applies it, and what it calls its subject."""
+
+
 class _Undone(Exception):
     """Takes back what was only tried."""
+
+
+@contextmanager
+def undone(memory: Memory) -> Iterator[None]:
+    """A batch that is only tried: what it refuses is refused, and nothing is written."""
+    with suppress(_Undone), memory.batch():
+        yield
+        raise _Undone
 
 
 @operation("GET", "/proposals", command="review list", cursor=lambda proposal: [proposal.id])
@@ -65,12 +85,15 @@ def proposals(
         int, Param("Only those with a higher number.", flag="--after", most=NUMBER_AT_MOST)
     ] = 0,
     limit: PageLimit = None,
+    since: Annotated[
+        TimeLike | None, Param("What was proposed at or after this time.", flag="--since")
+    ] = None,
 ) -> list[Proposal]:
     """Changes that wait for approval, or that were `applied` or `rejected`; or `all`.
 
     `refused` is what the write gate kept out.
     Oldest first and as they stand now, whatever the time asked about. `after` and `limit`
-    page through a long list.
+    page through a long list, `since` leaves out what was proposed before.
     """
     if status not in STATUSES:
         raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
@@ -78,7 +101,9 @@ def proposals(
     clean_number(limit, "limit")
     view._require_space()
     wanted = None if status == "all" else status
-    return view._store.proposals.find(view._space_id, wanted, after, limit)
+    begin = view._time(since)
+    first = 0 if begin is None else to_micros(begin)
+    return view._store.proposals.find(view._space_id, wanted, after, limit, first)
 
 
 @operation("POST", "/proposals", role=Role.WRITER, command="propose", creates=True)
@@ -139,9 +164,26 @@ def propose(
         "expect_version": expect_version,
     }
     said = {name: value for name, value in given.items() if value is not None}
-    what, fields = _method_for(subject, said)
+    what = _kind_of(said)
+    fields = {_METHODS[what][1]: subject, **said}
+    known, space, enough = memory._store.proposals, memory._space_id, sure >= needed
+    why = f"confidence {sure:g} reaches {needed:g}" if enough else ""
     with memory.batch():
-        return _proposed(memory, what, fields, sure, needed)
+        with memory.batch() if enough else undone(memory):
+            _apply(memory, what, fields, sure)
+        number = known.waiting(space, what, fields)
+        if number is not None and enough:
+            return _decided(memory, number, "propose", "applied", why)
+        if number is None:
+            with memory._write("propose") as write:
+                number = known.add(
+                    *(write, space, memory._actor, what, fields),
+                    confidence=sure,
+                    threshold=needed,
+                    why=why,
+                    status="applied" if enough else "waiting",
+                )
+        return known.get(space, number)
 
 
 @operation("POST", "/proposals/{proposal}/approve", role=Role.ADMIN, command="review approve")
@@ -155,19 +197,21 @@ def approve(
     """Apply a change that waits, or that the write gate refused.
 
     Conflict when somebody decided on it before. `close` also ends the edges that lead to what
-    an edge changes (`depends_on` and the like), which its reason lists.
+    an edge changes (`depends_on` and the like), which its reason lists: at the time from which
+    the change holds, or now where they began later or no time is said.
     """
-    from hades.lifecycle import review
+    from hades.lifecycle.review import affected
 
     with memory.batch():
         waiting = _waiting(memory, proposal, "waiting", "refused")
-        led = []
+        fields = waiting.fields
+        _apply(memory, waiting.kind, fields, waiting.confidence)
         if close and waiting.kind in ("relate", "unrelate"):
-            name = review.changed_by(waiting.fields)
-            led = review.affected(memory._store, memory._space_id, name)
-        _apply(memory, waiting.kind, waiting.fields, waiting.confidence)
-        for edge in led:
-            memory.unrelate(edge.id)
+            moment = memory._time(fields.get("at") or fields.get("valid_from"))
+            changed = fields["target" if fields["relation"] == SUPERSEDES else "source"]
+            for edge in affected(memory._store, memory._space_id, changed):
+                began_later = moment is None or edge.valid_from >= moment
+                memory.unrelate(edge.id, at=None if began_later else moment)
         return _decided(memory, proposal, "approve", "applied", "")
 
 
@@ -212,51 +256,25 @@ def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple
             return json.loads(earlier[1]), True
         answer = _json(do())
         kept.drop(oldest)
-        if _is_there(memory):
+        with suppress(NotFound):  # the write may have dropped this space
+            memory._require_space()
             kept.put(space, actor, key, digest, answer, memory._store.now())
     return json.loads(answer), False
-
-
-def _proposed(
-    memory: Memory, what: str, fields: Mapping[str, Any], sure: float, needed: float
-) -> Proposal:
-    """A proposal, applied or waiting; the one that waits already where there is one."""
-    known = memory._store.proposals
-    enough = sure >= needed
-    if enough:
-        _apply(memory, what, fields, sure)
-    else:
-        _try(memory, what, fields, sure)
-    number = known.waiting(memory._space_id, what, fields)
-    if number is None or enough:
-        with memory._write("propose") as write:
-            number = number or known.add(
-                write,
-                memory._space_id,
-                memory._actor,
-                what,
-                fields,
-                confidence=sure,
-                threshold=needed,
-            )
-            if enough:
-                why = f"confidence {sure:g} reaches {needed:g}"
-                known.decide(write, number, "applied", memory._actor, why)
-    return known.get(memory._space_id, number)
 
 
 def list_refused(memory: Memory, error: Refused) -> None:
     """List what the write gate refused, where it can be kept after all; once."""
     if error.fields is not None:
-        known, fields = memory._store.proposals, dict(error.fields)
+        fields = dict(error.fields)
         sure = fields.pop("confidence", 1.0)
         with memory._write("refuse") as write:
-            number = known.add(
+            memory._store.proposals.add(
                 *(write, memory._space_id, memory._actor, "remember", fields),
                 confidence=sure,
                 threshold=1.0,
+                why=error.why,
+                status="refused",
             )
-            known.decide(write, number, "refused", memory._actor, error.why)
         if not memory._store.in_transaction:  # else it may be undone, and is listed then
             error.fields = None
 
@@ -278,25 +296,8 @@ def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) 
 
 
 def _apply(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
-    methods: dict[str, Callable[..., object]] = {
-        "relate": memory.relate,
-        "unrelate": memory.unrelate,
-        "remember": memory.remember,
-        "alias": memory.add_alias,
-        "kind": memory.set_kind,
-    }
     more = {"confidence": sure} if kind == "remember" else {}
-    methods[kind](**fields, **more)
-
-
-def _try(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
-    """Refuse what could not be written, and write nothing."""
-    try:
-        with memory.batch():
-            _apply(memory, kind, fields, sure)
-            raise _Undone
-    except _Undone:
-        pass
+    getattr(memory, _METHODS[kind][0])(**fields, **more)
 
 
 def _fixed(memory: Memory, time: TimeLike | None) -> str | None:
@@ -305,35 +306,22 @@ def _fixed(memory: Memory, time: TimeLike | None) -> str | None:
     return None if moment is None else iso(moment)
 
 
-def _is_there(memory: Memory) -> bool:
-    """Whether this space is still there: a write may have dropped it."""
-    try:
-        memory._require_space()
-    except NotFound:
-        return False
-    return True
-
-
-_RELATE = {"relation", "target", "weight", "evidence", "valid_from", "valid_to", "exclusive"}
-_RELATE |= {"metadata", "kind"}
-_REMEMBER = {"content", "tags", "metadata", "importance", "valid_from", "expect_version"}
-
-
-def _method_for(subject: str, said: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Which method is meant, and its arguments."""
+def _kind_of(said: dict[str, Any]) -> str:
+    """What kind of change is meant."""
     if "relation" in said and "target" in said:
-        what, own, allowed = "relate", {"source": subject}, _RELATE
+        kind = "relate"
     elif "content" in said:
-        what, own, allowed = "remember", {"topic": subject}, _REMEMBER
+        kind = "remember"
     elif "alias" in said:
-        what, own, allowed = "alias", {"name": subject}, {"alias"}
+        kind = "alias"
     elif set(said) == {"kind"}:
-        what, own, allowed = "kind", {"name": subject}, {"kind"}
+        kind = "kind"
     else:
         raise InvalidInput("Propose an edge (relation and target), a content, an alias or a kind.")
-    if unknown := sorted(set(said) - allowed):
-        raise InvalidInput(f"A proposal to {what} does not take {', '.join(unknown)}.")
-    return what, {**own, **said}
+    taken = {one.name for one in OPERATIONS[_METHODS[kind][0]].parameters}
+    if unknown := sorted(set(said) - taken):
+        raise InvalidInput(f"A proposal to {kind} does not take {', '.join(unknown)}.")
+    return kind
 
 
 def _json(answer: Any) -> str:

@@ -43,7 +43,7 @@ from hades.operations.proposals import list_refused
 from hades.store.records import Draft, TopicFilter
 
 if TYPE_CHECKING:
-    from hades.lifecycle.current import CurrentNote
+    from hades.lifecycle.similar_notes import CurrentNote
     from hades.memory import Memory, View
 
 AfterVersion = Annotated[
@@ -197,7 +197,7 @@ def remember(
     clean_name(topic)
     if kind is not None and kind not in REMEMBERED_KINDS:
         raise InvalidInput(f"What is remembered is {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
-    sure = clean_share(apply_from, "confidence")
+    sure = clean_share(apply_from, "apply_from")
     similar = _similar_notes(memory, topic, content, gate) if kind != "document" else []
     if gate and kind != "document":
         _require_news(memory, topic, draft, similar)
@@ -219,7 +219,7 @@ def remember(
 def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list[CurrentNote]:
     """The notes that a new one is compared with; none where it states nothing to compare."""
     from hades.domain.contradiction import is_statement
-    from hades.lifecycle.current import sentences_of, similar_notes
+    from hades.lifecycle.similar_notes import sentences_of, similar_notes
 
     said = [one for one in sentences_of(content) if gate or is_statement(one)]
     if not said or memory._store.topics.kind(memory._space_id, topic) not in (None, "note"):
@@ -229,8 +229,8 @@ def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list
 
 def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[CurrentNote]) -> None:
     """Refused when a text says nothing new. What is said of it (tags, since when) is news."""
-    from hades.lifecycle.current import sentences_of
     from hades.lifecycle.gate import nothing_new
+    from hades.lifecycle.similar_notes import sentences_of
 
     names = ("tags", "metadata", "importance", "confidence", "valid_from")
     said = {name: getattr(draft, name) for name in names if getattr(draft, name) is not None}
@@ -239,7 +239,7 @@ def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[Curren
         return  # the very same again makes no version anyway
     if said:
         similar = [one for one in similar if one.topic != topic]
-    if not (why := nothing_new(topic, draft.content or "", similar)):
+    if not (why := nothing_new(topic, draft.content or "", similar, draft.valid_from)):
         return
     if draft.valid_from is not None:
         said["valid_from"] = iso(draft.valid_from)

@@ -37,8 +37,10 @@ class Proposals:
         confidence: float,
         threshold: float,
         why: str = "",
+        status: str = "waiting",
     ) -> int:
-        """A new proposal, waiting; its number."""
+        """A new proposal, waiting unless it was decided on at once; its number."""
+        actor, decided = self._database.actor_id(by), status != "waiting"
         return self._database.insert(
             "proposals",
             space=space,
@@ -46,9 +48,11 @@ class Proposals:
             fields=_text(fields),
             confidence=confidence,
             threshold=threshold,
-            status="waiting",
-            actor=self._database.actor_id(by),
+            status=status,
+            actor=actor,
             at=write.at,
+            decided_by=actor if decided else None,
+            decided_at=write.at if decided else None,
             change=write.change,
             why=why or None,
         )
@@ -60,12 +64,14 @@ class Proposals:
             raise NotFound(f"There is no proposal {proposal} in this space.")
         return _proposal(row)
 
-    def find(self, space: int, status: str | None, after: int, limit: int | None) -> list[Proposal]:
-        """The proposals of one status, or all, in the order they were made."""
+    def find(
+        self, space: int, status: str | None, after: int, limit: int | None, since: int = 0
+    ) -> list[Proposal]:
+        """The proposals of one status, or all, made since a time, in the order they were made."""
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ?1 AND (p.status = ?2 OR ?2 IS NULL) AND p.id > ?3 "
-            "ORDER BY p.id LIMIT ?4",
-            *(space, status, after, NO_LIMIT if limit is None else limit),
+            "AND p.at >= ?5 ORDER BY p.id LIMIT ?4",
+            *(space, status, after, NO_LIMIT if limit is None else limit, since),
         )
         return [_proposal(row) for row in rows]
 
@@ -79,10 +85,10 @@ class Proposals:
         return found
 
     def decide(self, write: Write, proposal: int, status: str, by: str, why: str) -> None:
-        """Note what became of a proposal, who said so, and why."""
+        """Note what became of a proposal, who said so, and why; else its first reason stays."""
         self._database.run(
-            "UPDATE proposals SET status = ?, decided_by = ?, decided_at = ?, why = ?, change = ? "
-            "WHERE id = ?",
+            "UPDATE proposals SET status = ?, decided_by = ?, decided_at = ?, "
+            "why = COALESCE(?, why), change = ? WHERE id = ?",
             *(status, self._database.actor_id(by), write.at, why or None, write.change, proposal),
         )
 

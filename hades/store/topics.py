@@ -161,11 +161,16 @@ class Topics:
     def changed(
         self, space: int, after: int, topic: str | None, glob: str | None
     ) -> Iterator[tuple[str, int, int]]:
-        """Topics of prose written after a change: name, latest version, change; oldest first."""
+        """States of prose written after a change: topic, version, change; oldest first.
+
+        Of notes every version since they were last forgotten, of others the latest.
+        """
         rows = self._database.rows(
-            "SELECT t.name, s.version, s.change FROM topics t JOIN states s ON s.id = t.latest "
+            "SELECT t.name, s.version, s.change FROM topics t JOIN states s ON s.topic = t.id "
             "WHERE t.space = :space AND s.change > :after AND s.encoding IS NOT NULL "
-            "AND t.kind <> 'code' AND (t.name = :topic OR :topic IS NULL) "
+            "AND t.kind <> 'code' AND (t.kind = 'note' OR s.id = t.latest) "
+            "AND NOT EXISTS (SELECT 1 FROM states f WHERE f.topic = t.id AND f.id > s.id "
+            "AND f.encoding IS NULL) AND (t.name = :topic OR :topic IS NULL) "
             "AND (t.name GLOB :glob OR :glob IS NULL) ORDER BY s.change, t.name",
             space=space,
             after=after,

@@ -208,6 +208,12 @@ def test_the_short_form() -> None:
     assert model.key_variable == "HADES_MODEL_KEY"
 
 
+def test_a_wrong_short_form_is_told_in_words() -> None:
+    with pytest.raises(hades.InvalidInput, match="in short: openai:http://127") as caught:
+        load_settings({"HADES_MODEL": "nonsense"})
+    assert "\\" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "value",
     [

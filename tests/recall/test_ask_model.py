@@ -154,3 +154,5 @@ def test_at_the_command_line(story: hades.Memory, path: Path, answering: Scripte
     assert len(answering.requests) == sent
     assert "yes" in shell("models", "--check")
     assert len(answering.requests) == sent + 1
+    answering.say("")
+    assert shell.run("models", "--check").exit_code == 1

@@ -182,6 +182,9 @@ def test_facts_names_and_graphs_are_jobs_too(in_new_space: Callable[[], httpx.Cl
     told = client.post("/jobs?kind=triples&name=facts.jsonl", content=facts)
     assert done(client, told)["added"] == 1
     assert done(client, client.post("/resolve"))["dry_run"] is False
+    client.put("/states/diary", json={"content": "Ben reports to Carla."})
+    read = done(client, client.post("/extract", json={"dry_run": True}))
+    assert read["outcomes"] == {"applied": 1}
     graph = client.get("/export").content
     done(copy, copy.post("/jobs?kind=import-node-link", content=graph))
     edges = copy.get("/edges?name=Ann").json()["items"]

@@ -1,4 +1,4 @@
-"""Current notes: those that may say the same as a new text, or otherwise.
+"""Similar notes: those that hold now and may say the same as a new text, or otherwise.
 
 Found by words, in the index as it lies on disk and among what was written since; nothing is
 indexed and no encoder is loaded, so that `remember` can ask.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hades.domain.contradiction import has_needed, needed
+from hades.domain.contradiction import required_words
 from hades.domain.sentences import note_sentences
 from hades.domain.settled import NOTE_CHARACTERS_AT_MOST
 from hades.domain.times import FOREVER
@@ -56,9 +56,10 @@ def similar_notes(store: Store, space: int, sentences: Sequence[str]) -> list[Cu
         text = " ".join(sentences[:SENTENCES_AT_MOST])
         chunks = {chunk for chunk, _ in words.best(text, *moment, PASSAGES_AT_MOST)}
     states = store.topics.current_notes(space, sorted(chunks), since, RECENT_AT_MOST)
-    wanted = {needed(sentence) for sentence in sentences}
-    return [
-        CurrentNote(*states[state], sentences_of(content))
-        for state, content in store.topics.contents(states).items()
-        if has_needed(content, wanted)
-    ]
+    wanted = {required_words(sentence) for sentence in sentences}
+    found = []
+    for state, content in store.topics.contents(states).items():
+        text = content.casefold()
+        if any(one and all(word in text for word in one) for one in wanted):
+            found.append(CurrentNote(*states[state], sentences_of(content)))
+    return found
