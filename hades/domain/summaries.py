@@ -1,8 +1,8 @@
-"""Summaries: the days, weeks and months they are of, and the lines they consist of.
+"""Summaries: the days, weeks, months and years they are of, and the lines they consist of.
 
-A summary is the state of a topic such as `summary/2026-11-03`, `summary/2026-W45` or
-`summary/2026-11`. Each of its lines ends with what it was read in: `[topic@version]`, or
-`[edge 12]` for a told fact that began or ended.
+A summary is the state of a topic such as `summary/2026-11-03`, `summary/2026-W45`,
+`summary/2026-11` or `summary/2026`. Each of its lines ends with what it was read in:
+`[topic@version]`, or `[edge 12]` for a told fact that began or ended.
 """
 
 from __future__ import annotations
@@ -19,13 +19,25 @@ from hades.domain.times import DAY_MICROSECONDS, shift, to_micros
 PREFIX = "summary/"
 KIND = "summary"
 """The kind of topics that only `consolidate` writes. They are not indexed."""
-DAILY, WEEKLY, MONTHLY = 1, 2, 3
-LEVELS = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}
+DAILY, WEEKLY, MONTHLY, YEARLY = 1, 2, 3, 4
+LEVELS = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY, "yearly": YEARLY}
+_UNITS = {DAILY: "day", WEEKLY: "week", MONTHLY: "month", YEARLY: "year"}
+TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800, YEARLY: 1_000}
+"""Of a summary at most …"""
+SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11, YEARLY: 1 / 4}
+TOKENS_AT_LEAST = 120
+"""… and what an answer made of it has: a share of the tokens of its originals, from a few on. Those
+of a year are what its months tell."""
+
+
+def answer_tokens(level: int, originals: int) -> int:
+    """How many tokens an answer from a summary may have, by those of the originals."""
+    return min(TOKENS[level], max(TOKENS_AT_LEAST, int(SHARES[level] * originals)))
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class SummaryPeriod:
-    """A day, a week from Monday on, or a month, in UTC."""
+    """A day, a week from Monday on, a month or a year, in UTC."""
 
     since: datetime
     level: int
@@ -36,12 +48,14 @@ class SummaryPeriod:
         start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day)
         if level == WEEKLY:
             start -= timedelta(days=start.weekday())
-        return cls(start.replace(day=1) if level == MONTHLY else start, level)
+        if level >= MONTHLY:
+            start = start.replace(day=1, month=start.month if level == MONTHLY else 1)
+        return cls(start, level)
 
     @property
     def until(self) -> datetime:
         """Its end, which is no longer part of it."""
-        return shift(self.since, 1, {DAILY: "day", WEEKLY: "week", MONTHLY: "month"}[self.level])
+        return shift(self.since, 1, _UNITS[self.level])
 
     @property
     def days(self) -> range:
@@ -54,7 +68,7 @@ class SummaryPeriod:
         if self.level == WEEKLY:
             year, week, _ = self.since.isocalendar()
             return f"{PREFIX}{year:04}-W{week:02}"
-        return PREFIX + self.since.date().isoformat()[: 10 if self.level == DAILY else 7]
+        return PREFIX + f"{self.since.date()}"[: {DAILY: 10, MONTHLY: 7, YEARLY: 4}[self.level]]
 
 
 def day_of(micros: int) -> int:

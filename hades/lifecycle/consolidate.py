@@ -1,11 +1,10 @@
-"""Consolidation: summaries of days, weeks and months that are over (seed 003, §5).
+"""Consolidation: summaries of days, weeks, months and years that are over (seed 003, §5).
 
-A day with enough states gets a summary, a week with enough of those another, a month likewise. A
-weekly summary is made of daily ones, and of the states themselves of days that have none; a
-monthly one of weekly ones, and for days beyond whole weeks of what is below. So each stands for
-every state of its time. One is made anew, as a new version, when what it is made of is no longer
-the same: something was written late, or a told fact of that time changed. A second run finds
-nothing to do, and one that was stopped goes on.
+A day with enough states gets a summary, a week with enough of those another, a month and a year
+likewise. Each is made of the largest parts below that lie in it, and of the states themselves of
+days that have none. So each stands for every state of its time. One is made anew, as a new
+version, when what it is made of is no longer the same: something was written late, or a told
+fact of that time changed. A second run finds nothing to do, and one that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -22,25 +21,30 @@ from hades.domain.answer import Usage
 from hades.domain.summaries import (
     DAILY,
     KIND,
-    MONTHLY,
+    TOKENS,
     WEEKLY,
+    YEARLY,
     Consolidation,
     SummaryMade,
     SummaryPeriod,
+    answer_tokens,
     day_of,
+    read_lines,
 )
 from hades.domain.times import FOREVER, NOW, to_micros
 from hades.errors import Conflict, NotFound, Unavailable
-from hades.lifecycle import digest
+from hades.lifecycle import summary_lines
 from hades.models.chat import ChatModel
 from hades.models.checked import cited_sentences
+from hades.store.archive import LOST
 from hades.store.records import Draft, Progress
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod, StoredSummary, ToldEdge
 
 ACTION = "consolidate"
 """What the change log calls it."""
-TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800}
+MONTHS_A_YEAR = 3
+"""So many monthly summaries a year must have."""
 EXTRACTIVE = "extractive"
 SOURCES = 3
 """A model reads so many times what it may write."""
@@ -107,7 +111,7 @@ class Consolidator:
                     continue
                 try:
                     done = self._make(period)
-                except (Conflict, NotFound) as error:  # purged meanwhile, or another's name
+                except (Conflict, NotFound, *LOST) as error:  # purged meanwhile, another's name …
                     skipped.append((period.topic, str(error)))
                     continue
                 unchanged += done is None
@@ -122,8 +126,8 @@ class Consolidator:
             return states >= self.least["states"]
         below = {SummaryPeriod.around(period.level - 1, day).topic for day in period.days}
         parts = len(below & self._rows.keys())
-        if period.level == WEEKLY:
-            return parts >= self.least["days"]
+        if period.level in (WEEKLY, YEARLY):
+            return parts >= (self.least["days"] if period.level == WEEKLY else MONTHS_A_YEAR)
         return parts >= self.least["weeks"] or states >= self.least["at_least"]
 
     def _made_of(self, period: SummaryPeriod) -> set[int]:
@@ -147,7 +151,8 @@ class Consolidator:
         """Write the summary of a period; None: nothing of it changed."""
         states = [one for day in period.days for one in self._days.get(day, ())]
         edges = set[ToldEdge]().union(*(self._told.get(day, ()) for day in period.days))
-        made_of, limit = self._made_of(period), self.tokens or TOKENS[period.level]
+        made_of = self._made_of(period)
+        limit = self.tokens or TOKENS[period.level]
         mark = blake2b(repr((sorted(made_of), sorted(edges, key=str))).encode(), digest_size=12)
         # Who says neither a limit nor a model is content with what another run made.
         wanted: dict[str, Any] = {"made_of": mark.hexdigest()} | (
@@ -159,15 +164,23 @@ class Consolidator:
             return None
         with self.store.snapshot():
             told = self.store.edges.read(self.space, sorted(one[0] for one in edges), NOW)
-            lines = digest.lines_of(self.store, self.space, period, states, told.values())
-        chosen, by, why = digest.chosen_lines(lines, limit), EXTRACTIVE, self._absent
+            read = states
+            if period.level == YEARLY and not self.dry_run:  # of what its months tell
+                texts = self.store.topics.contents(made_of & set(self._rows.values()))
+                cited = {one for text in texts.values() for _, one in read_lines(text)}
+                read = [s for s in states if s.id in made_of or (s.topic, s.version) in cited]
+                told = {number: edge for number, edge in told.items() if ("", number) in cited}
+            what = (period.since, period.until, read, told.values())
+            lines, originals = summary_lines.lines_of(self.store, self.space, *what)
+        room = self.tokens or answer_tokens(period.level, originals)
+        chosen, by, why = summary_lines.chosen_lines(lines, room), EXTRACTIVE, self._absent
         if self.model is not None:
-            own, why = self._by_model(digest.chosen_lines(lines, SOURCES * limit), limit)
+            own, why = self._by_model(summary_lines.chosen_lines(lines, SOURCES * room), room)
             chosen, by = (own, wanted["asked"]) if own else (chosen, EXTRACTIVE)
         if self.model is None:
             wanted.pop("asked", None)  # the next run tries again
-        head = digest.headline(period, len(states), len({one.topic for one in states}))
-        content = digest.composed(head, chosen, limit)
+        head = summary_lines.headline(period, len(states), len({one.topic for one in states}))
+        content = summary_lines.composed(head, chosen, limit)
         made = SummaryMade(period.topic, period.level, len(states), count([content])[0], by, why)
         if self.dry_run:
             self._rows[period.topic] = -1 - len(self._rows)
@@ -178,8 +191,8 @@ class Consolidator:
         return made
 
     def _by_model(
-        self, sources: Sequence[digest.Line], limit: int
-    ) -> tuple[list[digest.Line], str]:
+        self, sources: Sequence[summary_lines.Line], limit: int
+    ) -> tuple[list[summary_lines.Line], str]:
         """Lines in the words of the model, each as it was checked; or why there are none."""
         assert self.model is not None
         texts = [one.text for one in sources]

@@ -1,4 +1,4 @@
-"""Summaries of days, weeks and months: making them, and the way down to what they stand for."""
+"""Summaries of days, weeks, months and years: making them, and what they stand for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def consolidate(
         TimeLike | None, Param("Only periods up to this time.", "--until", characters=100)
     ] = None,
     level: Annotated[
-        str | None, Param("daily, weekly or monthly (else all).", "--level", choices=tuple(LEVELS))
+        str | None,
+        Param(f"One of {', '.join(LEVELS)} (else all).", "--level", choices=tuple(LEVELS)),
     ] = None,
     states: Annotated[int, _least("States that a day must have.", "--states")] = 10,
     days: Annotated[int, _least("Daily summaries a week must have.", "--days")] = 5,
@@ -43,7 +44,7 @@ def consolidate(
     tokens: Annotated[
         int | None,
         Param(
-            "Tokens of a summary at most (else 400 of a day, 600 of a week, 800 of a month).",
+            "Tokens of a summary at most (else a share of its originals, of a month 1/11).",
             flag="--tokens",
             least=TOKENS_AT_LEAST,
             most=TOKENS_AT_MOST,
@@ -53,13 +54,13 @@ def consolidate(
     dry_run: Annotated[bool, Param("Only say what would be made.", "--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Consolidation:
-    """Make summaries of the days, weeks and months that are over.
+    """Make summaries of the days, weeks, months and years that are over.
 
-    Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or `summary/2026-11`,
-    and is made anew when something of its time was written or changed since. Questions about a
-    longer time are answered from them, with their originals cited; others never see them. With
-    a `model` it writes them; a sentence that does not stand in what it cites is dropped, and where
-    most do not, the summary is made of sentences of the texts, as without a model.
+    Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45`, `summary/2026-11` or
+    `summary/2026`, and is made anew when something of its time was written or changed since.
+    Questions about a longer time are answered from them, with their originals cited; others never
+    see them. With a `model` it writes them; a sentence that does not stand in what it cites is
+    dropped, and where most do not, the summary is made of sentences of the texts.
     """
     from hades.lifecycle.consolidate import Consolidator
 
@@ -69,6 +70,9 @@ def consolidate(
     for name, number in least.items():
         clean_number(number, name, least=1)
     clean_number(tokens, "tokens", least=TOKENS_AT_LEAST)
+    first, last = memory._time(since), memory._time(until)
+    if first is not None and last is not None and first > last:
+        raise InvalidInput(f"Nothing lies between: {since} is after {until}.")
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")
@@ -78,7 +82,7 @@ def consolidate(
     asked = None if model is None else open_chat_model(model)
     run = (memory._store, memory._space_id, memory._actor, least, tokens, told, dry_run, asked)
     levels = [LEVELS[level]] if level else LEVELS.values()
-    return Consolidator(*run).run(memory._time(since), memory._time(until), levels)
+    return Consolidator(*run).run(first, last, levels)
 
 
 @operation(
@@ -117,13 +121,16 @@ def originals(
 
 @operation("GET", "/summaries/{topic}", command="summaries", timed=True)
 def summaries(view: View, topic: TopicName, version: Version = None) -> list[State]:
-    """The summaries that a state of a topic went into, the daily one first."""
+    """The summaries that a version of a topic went into, or any of them, the daily ones first.
+
+    Those that were made anew are listed with all their versions: `history` shows how they differ.
+    """
     clean_name(topic)
     store = view._store
     with store.snapshot():
-        made = view.get(topic, version)
-        row = store.summaries.row(view._space_id, topic, made.version)
-        return [_cited(view, one) for one in store.summaries.holding(row)]
+        found = [view.get(topic, version)] if version else view.history(topic)
+        rows = [store.summaries.row(view._space_id, topic, one.version) for one in found]
+        return [_cited(view, one) for one in store.summaries.holding(rows)]
 
 
 def _cited(view: View, state: str) -> State:

@@ -2,8 +2,9 @@
 
 “What happened last month?” wants the month, not the passage that sounds most like it. So the
 summaries of the time asked about are taken, as coarse as the time is long, and where there is
-none as coarse the finer ones. Their lines become the passages of the answer, each citing the
-state it was read in. Any other question is none of this module's.
+none as coarse the finer ones; of days that are in none, what their states tell. The lines become
+the passages of the answer, each citing the state it was read in. Any other question is none of
+this module's.
 """
 
 from __future__ import annotations
@@ -19,24 +20,35 @@ from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
-from hades.domain.summaries import Cited, day_of, read_lines
-from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
+from hades.domain.summaries import (
+    DAILY,
+    MONTHLY,
+    WEEKLY,
+    YEARLY,
+    Cited,
+    answer_tokens,
+    day_of,
+    read_lines,
+)
+from hades.domain.times import DAY_MICROSECONDS, FOREVER, NOW, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
+from hades.lifecycle.summary_lines import chosen_lines, lines_of
 from hades.recall import answering, belief
 from hades.recall.plan import PASSAGES_AT_MOST
-from hades.recall.run import Run
+from hades.recall.run import Run, Stage
 from hades.recall.search import Where
 from hades.recall.terms import said, stem
 from hades.recall.time_asked import TimeAsked, time_asked
+from hades.store.archive import LOST
 from hades.store.store import Store
-from hades.store.summaries import StoredSummary
+from hades.store.summaries import StateOfPeriod, StoredSummary
 
 STAGE = "summaries"
-MONTH_DAYS, WEEK_DAYS = 28, 7
-"""From so many days on a time is told by months, or by weeks."""
-COVERED_AT_LEAST = 0.5
-"""Where summaries are of a smaller share of the days with states, these are asked themselves."""
+LEAST_DAYS = {YEARLY: 350, MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
+"""A time of more days is told by years, months, weeks or days."""
+STATES_READ = 1_000
+"""Of days that are in no summary, the last ones."""
 LIKELY = 0.9
 
 _OVERVIEW = re.compile(
@@ -82,23 +94,24 @@ def overview(
         since, until = (asks.since, asks.until) if asks.kind else (-FOREVER, valid)
         began = store.summaries.states(where.space, since, until + 1)
         days = {day_of(one.valid_from) for one in began}
-        covering = list(_covering(there, level, since, until, days))
-        missing = days.difference(*(one.period.days for one in covering))
-        texts = store.topics.contents([one.id for one in covering])
-        lines = [read_lines(texts[one.id]) for one in covering]
-        chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
         if not days:
             return None  # nothing began then, which is for ordinary recall to say
-        few = len(missing) > (1 - COVERED_AT_LEAST) * len(days)
-        if few or not chosen or where.tag or where.kind or where.glob:
-            why = "there are too few summaries of that time" if few else "no summary speaks of it"
-            stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
-            return None
-        if missing:
+        covering = list(_covering(there, level, since, until, days, every=bool(topical)))
+        texts = store.topics.contents([one.id for one in covering], lost_ok=True)
+        lines = [read_lines(texts[one.id]) for one in covering if one.id in texts]
+        missing = days.difference(*(one.period.days for one in covering if one.id in texts))
+        if covering and missing:
             first = day(from_micros(min(missing) * DAY_MICROSECONDS))
             told = f"{len(missing)} days with states are in no summary, the first {first}"
             stage.note(Reason.NO_HIERARCHY, told)
-        passages, facts = _read(store, where, chosen)
+            states = [one for one in began if day_of(one.valid_from) in missing][-STATES_READ:]
+            lines.append(_unsummarised(store, where.space, level, states, topical))
+        chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
+        if not covering or not chosen or where.tag or where.kind or where.glob:
+            why = "no summary speaks of it" if covering else "there are no summaries of that time"
+            stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
+            return None
+        passages, facts = _read(store, where, chosen, stage)
         stage.found, stage.coverage = len(chosen), 1.0
     own = run.plan.final_context
     packed = pack(
@@ -137,21 +150,49 @@ def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
     if not general and (topical or not asks.wants_happenings):
         return 0
     if asks.kind is None:
-        return 3 if general and asks.words is None else 0
+        return YEARLY if general and asks.words is None else 0
     days = (asks.until - asks.since) / DAY_MICROSECONDS
-    return 3 if days > MONTH_DAYS - 1 else 2 if days > WEEK_DAYS - 1 else int(days > 0.5)
+    return next((level for level, least in LEAST_DAYS.items() if days > least), 0)
 
 
 def _covering(
-    there: Sequence[StoredSummary], level: int, since: int, until: int, days: set[int]
+    there: Sequence[StoredSummary],
+    level: int,
+    since: int,
+    until: int,
+    days: set[int],
+    *,
+    every: bool,
 ) -> Iterator[StoredSummary]:
-    """The summaries within a time that cover days, the coarsest that are wanted first."""
+    """The summaries within a time that cover days, the coarsest that are wanted first.
+
+    `every` one where the question is about something: a finer one says more of it.
+    """
     left = set(days)
     for one in sorted(there, key=lambda one: (-one.level, one.valid_from)):
         inside = to_micros(one.period.since) >= since and one.valid_from - 1 <= until
         if inside and one.level <= level and not left.isdisjoint(one.period.days):
-            left.difference_update(one.period.days)
+            left.difference_update(() if every else one.period.days)
             yield one
+
+
+def _unsummarised(
+    store: Store, space: int, level: int, states: Sequence[StateOfPeriod], topical: frozenset[str]
+) -> list[tuple[str, Cited]]:
+    """What states that are in no summary tell, as much of it as a summary of them would."""
+    moments = [one.valid_from for one in states]
+    since, until = from_micros(min(moments)), from_micros(max(moments) + 1)
+    days = set(map(day_of, moments))
+    told = [
+        edge
+        for edge, *when in store.summaries.told(space)
+        if any(moment is not None and day_of(moment) in days for moment in when)
+    ]
+    edges = store.edges.read(space, told, NOW)
+    lines, tokens = lines_of(store, space, since, until, states, edges.values())
+    if topical:
+        lines = [one for one in lines if topical & said(f"{one.text} {one.cited[0]}")]
+    return [(one.text, one.cited) for one in chosen_lines(lines, answer_tokens(level, tokens))]
 
 
 def _about(
@@ -168,19 +209,26 @@ def _about(
 
 
 def _read(
-    store: Store, where: Where, lines: Sequence[tuple[str, Cited]]
+    store: Store, where: Where, lines: Sequence[tuple[str, Cited]], stage: Stage
 ) -> tuple[list[Passage], list[Fact]]:
     """The lines as passages that cite their originals, and as facts."""
-    passages, facts = list[Passage](), list[Fact]()
+    passages, facts, lost = list[Passage](), list[Fact](), list[str]()
     for at, (text, (topic, number)) in enumerate(lines):
         with suppress(NotFound):  # it was not known at the time asked about
-            if topic:
-                state = store.topics.version(where.space, topic, number, where.as_of)
-                passages.append(_passage(store, where, state, text, round(1 - at / len(lines), 6)))
-            else:
+            if not topic:
                 edge = store.edges.get(where.space, number)
                 sure = belief.interval(belief.of_edge(edge.belief))
                 facts.append(Fact(edge, text, sure.mean, sure))
+                continue
+            try:
+                state = store.topics.version(where.space, topic, number, where.as_of)
+            except LOST as error:  # what the summary says of it is still there
+                lost.append(str(error))
+                every = store.topics.history(where.space, topic, where.as_of, archived=False)
+                state = next(one for one in every if one.version == number)
+            passages.append(_passage(store, where, state, text, round(1 - at / len(lines), 6)))
+    if lost:
+        stage.note(Reason.ARCHIVE_LOST, f"{len(lost)} of {len(lines)} originals; {lost[0]}")
     return passages, facts
 
 
@@ -189,7 +237,7 @@ def _passage(store: Store, where: Where, state: State, text: str, score: float) 
     content = state.content
     start = max(content.find(text), 0)
     end = start + len(text) if content.startswith(text, start) else len(content)
-    placed = store.chunks.chunks(where.space, state.topic, state.version)
+    placed = store.chunks.chunks(where.space, state.topic, state.version) if content else []
     ordinal = next((one.ordinal for one in placed if one.start <= start < one.end), 0)
     tokens = count([text])[0]
     return Passage(

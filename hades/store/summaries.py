@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hades.domain.graph import SIMILAR_TO
@@ -129,6 +129,6 @@ class Summaries:
         """The first states that a summary stands for, through all levels, as they are cited."""
         return self._database.column(_REACHED.format("summary", "state", "= 0"), [summary])
 
-    def holding(self, state: int) -> list[str]:
-        """The summaries that a state went into, the smallest first."""
-        return self._database.column(_REACHED.format("state", "summary", "> 0"), [state])
+    def holding(self, states: Sequence[int]) -> list[str]:
+        """The summaries that states went into, the smallest first."""
+        return self._database.column(_REACHED.format("state", "summary", "> 0"), states)

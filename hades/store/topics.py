@@ -248,9 +248,9 @@ class Topics:
     def contents(self, states: Iterable[int], *, lost_ok: bool = False) -> dict[int, str]:
         """The contents of states by their rows; NotFound when one of them is gone.
 
-        With `lost_ok`, what the archive lost is left out, and the log says so.
+        With `lost_ok`, what the archive lost is left out, and the log says how many.
         """
-        found, wanted = {}, set(states)
+        found, wanted, lost = {}, set(states), list[str]()
         for topic, *values in self._database.rows(_BY_ID, sorted(wanted)):
             row = _StateRow(*values)
             wanted.remove(row.id)
@@ -260,7 +260,9 @@ class Topics:
             except LOST as error:
                 if not lost_ok:
                     raise
-                _log.warning("%s@%d is not indexed: %s", topic, row.version, error)
+                lost.append(f"{topic}@{row.version}: {error}")
+        if lost:
+            _log.warning("the archive lost %d states, which are left out; %s", len(lost), lost[0])
         if wanted:
             raise NotFound(f"There is no state {min(wanted)}.")
         return found

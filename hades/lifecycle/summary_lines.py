@@ -1,0 +1,226 @@
+"""Summary lines: the lines that say what happened in a period, and the choice of those that fit.
+
+Nothing is written anew here: a line is made of sentences as they stand in the texts. Of every
+topic it tells what is new, or what changed from what to what; of told facts which began and
+which ended. What was replaced or forgotten within the period is said as such. The lines that say
+most are taken first: decisions, what is important, and what is rare; what only says another line
+again comes last.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby, pairwise, takewhile
+
+import numpy as np
+import numpy.typing as npt
+
+from hades.context.key_sentences import DECISION, NOTABLE, key_sentences
+from hades.context.tokens import MINILM, count, cut_words
+from hades.domain.graph import Edge
+from hades.domain.sentences import sentences
+from hades.domain.statement import day, statement
+from hades.domain.summaries import Cited, SummaryPeriod, cite
+from hades.domain.times import AsOf, from_micros
+from hades.errors import NotFound
+from hades.lifecycle.synthesis import plain_sentence, said_words, share_words
+from hades.store.store import Store
+from hades.store.summaries import StateOfPeriod
+
+LINE_TOKENS = 40
+"""Of the words of a line, without what it cites; of a change, of each of its two sides half."""
+HEAD_TOKENS = 8
+"""What stands before a line in an answer: its number and its day."""
+CHARACTERS_READ = 8_000
+"""Of one state."""
+ALIKE = 0.3
+"""Two sentences that share so much of their words may be one before and after a change."""
+DECIDED, CHANGED, NEW = "Decided", "Changed", "New"
+_DECISION, _FACT, _EARLIER, _TELLING = 1.0, 1.1, -0.3, 0.1
+_USUAL, _KIND, _AGAIN = 0.6, 1.5, 0.15
+"""What speaks for a line, beside the importance of its state, and what speaks against it: that it
+is like most others (what is noted every day), that its kind of topics has many lines, and that it
+is like a line already chosen (docs/summaries.md, measured)."""
+_KIND_OF_TOPIC = re.compile(r"[/\s:.\d_-]")
+"""The kind is what stands before this: `incident/INC-31`, `meeting 5 May`."""
+_DIMS = 256
+_MOMENT = timedelta(microseconds=1)
+_SECOND_MOMENT = datetime.min.replace(tzinfo=UTC) + _MOMENT
+"""There is none before the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that may stand in a summary."""
+
+    section: str
+    text: str
+    cited: Cited
+    worth: float
+    also: tuple[Cited, ...] = ()
+    """What else it was read in."""
+
+    def __str__(self) -> str:
+        return f"- {self.text} {cite(self.cited, *self.also)}"
+
+
+def lines_of(
+    store: Store,
+    space: int,
+    since: datetime,
+    until: datetime,
+    states: Iterable[StateOfPeriod],
+    edges: Iterable[Edge],
+) -> tuple[list[Line], int]:
+    """What the states and edges of a time tell, and how many tokens the states have."""
+    then = AsOf(max(since, _SECOND_MOMENT) - _MOMENT)
+    by_topic = sorted((one for one in states if one.kind != "code"), key=lambda one: one.topic)
+    found, tokens = list[Line](), 0
+    for topic, own in groupby(by_topic, key=lambda one: one.topic):
+        try:
+            before = store.topics.state(space, topic, then).content
+        except NotFound:
+            before = ""
+        in_time = list(own)
+        texts = store.topics.contents([one.id for one in in_time])
+        tokens += sum(count([text[:CHARACTERS_READ] for text in texts.values()]))
+        said = {state: _sentences(text) for state, text in texts.items()}
+        found += _of_topic(in_time, said, _sentences(before))
+    return found + [_of_edge(edge, until) for edge in edges], tokens
+
+
+def _of_topic(
+    own: Sequence[StateOfPeriod], said: Mapping[int, Sequence[str]], before: Sequence[str]
+) -> Iterator[Line]:
+    """The line of the last state of a topic, and those of what it replaced in the time."""
+    last = own[-1]
+    # Each that no longer holds, the oldest first; those in a change need no line of their own.
+    gone = [*before, *(text for one in own[:-1] for text in said[one.id])]
+    gone = [text for text in dict.fromkeys(gone) if text not in said[last.id]]
+    told = set(before)
+    if last.forgotten:
+        told |= set(gone)
+        yield _line(last, CHANGED, f"No longer known: {_best(gone)}" if gone else "Forgotten.")
+    elif new := [text for text in said[last.id] if text not in before]:
+        best = _best(new)
+        changed = [text for text in gone if share_words(best, text) >= ALIKE]
+        told |= set(changed)
+        section = CHANGED if before or len(own) > 1 else NEW
+        yield _line(last, section, _change([*changed, best]))
+    elif gone:
+        told |= set(gone)
+        yield _line(last, CHANGED, f"No longer said: {_best(gone)}")
+    for one, following in pairwise(own):
+        if kept := [text for text in said[one.id] if text in gone and text not in told]:
+            until = day(from_micros(following.valid_from))
+            yield _line(one, CHANGED, f"Until {until}: {_best(kept)}", _EARLIER)
+
+
+def _of_edge(edge: Edge, until: datetime) -> Line:
+    ended = edge.valid_to is not None and edge.valid_to < until
+    told = f"{'Ended: ' * ended}{statement(edge)}."
+    return Line(CHANGED, cut_words(plain_sentence(told), LINE_TOKENS), ("", edge.id), _FACT)
+
+
+def _line(state: StateOfPeriod, section: str, text: str, worth: float = 0.0) -> Line:
+    if not worth and DECISION.search(text):
+        section, worth = DECIDED, _DECISION
+    worth += state.importance + _TELLING * bool(NOTABLE.search(text))
+    return Line(section, cut_words(text, LINE_TOKENS), (state.topic, state.version), worth)
+
+
+def _change(texts: Sequence[str]) -> str:
+    """Texts as they followed one another; what all of them begin and end with is said once.
+
+    >>> _change(["Tea costs 1.10 now.", "Tea costs 1.20 now.", "Tea costs 1.40 now."])
+    'Tea costs 1.10 → 1.20 → 1.40 now.'
+    """
+    words = [text.split() for text in texts]
+    start = _alike_first(words)
+    ends = [one[start:] for one in words]
+    end = _alike_first([one[::-1] for one in ends])
+    parts = [" ".join(one[: len(one) - end]) for one in ends]
+    if not all(parts):
+        return texts[-1] if len(texts) == 1 else " → ".join(texts)
+    chain = " ".join([*words[0][:start], " → ".join(parts), *ends[0][len(ends[0]) - end :]])
+    too_long = count([chain])[0] > LINE_TOKENS
+    return f"{cut_words(texts[-2], LINE_TOKENS // 2)} → {texts[-1]}" if too_long else chain
+
+
+def _alike_first(rows: Sequence[Sequence[str]]) -> int:
+    """How many words all of them begin with."""
+    return sum(1 for _ in takewhile(lambda one: len(set(one)) == 1, zip(*rows, strict=False)))
+
+
+def _sentences(content: str) -> list[str]:
+    return [plain_sentence(one) for one in sentences(content[:CHARACTERS_READ])]
+
+
+def _best(texts: Sequence[str]) -> str:
+    """The sentences that say most, as many as a line holds."""
+    return cut_words(" ".join(key_sentences(texts, MINILM, LINE_TOKENS)), LINE_TOKENS)
+
+
+def chosen_lines(lines: Sequence[Line], room: float) -> list[Line]:
+    """The lines that say most within so many tokens of an answer, best first."""
+    if not lines:
+        return []
+    matrix = _directions(lines)
+    usual = matrix @ matrix.mean(0)
+    kinds = [_KIND_OF_TOPIC.split(one.cited[0], maxsplit=1)[0] for one in lines]
+    _, own, sizes = np.unique(kinds, return_inverse=True, return_counts=True)
+    sizes[sizes == 1] = (sizes == 1).sum()  # what has no kind is one together
+    many = np.log(sizes[own]) / np.log(len(lines) + 1)
+    worth = [one.worth for one in lines] - _USUAL * usual / max(usual.max(), 1e-9) - _KIND * many
+    tokens = np.array(count([one.text for one in lines])) + HEAD_TOKENS
+    again = np.zeros(len(lines))
+    kept: dict[frozenset[str], Line] = {}
+    while True:
+        worth[tokens > room] = -np.inf
+        at = int(np.argmax(worth - _AGAIN * again))
+        if worth[at] == -np.inf:
+            return list(kept.values())
+        worth[at] = -np.inf
+        line = lines[at]
+        # The same with another number is told once, unless it was decided.
+        said = frozenset(word for word in said_words(line.text) if not word.isdigit())
+        key = said | {cite(line.cited)} if line.section == DECIDED else said
+        if key not in kept:
+            room -= tokens[at]
+            kept[key] = line
+            again = np.maximum(again, matrix @ matrix[at])
+
+
+def _directions(lines: Sequence[Line]) -> npt.NDArray[np.float32]:
+    """A direction a line, by its words: what two lines share brings them together."""
+    rows = np.zeros((len(lines), _DIMS), np.float32)
+    for at, one in enumerate(lines):
+        for word in said_words(one.text):
+            rows[at, zlib.crc32(word.encode()) % _DIMS] += 1
+    unit: npt.NDArray[np.float32] = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None]
+    return unit
+
+
+def composed(head: str, lines: Iterable[Line], limit: int) -> str:
+    """The text of a summary: a head, and its lines by section; never more tokens than allowed."""
+    kept = list(lines)
+    while True:
+        parts = [cut_words(head, limit)]
+        for section in (DECIDED, CHANGED, NEW):
+            own = [str(one) for one in kept if one.section == section]
+            parts += ["\n".join([f"{section}:", *own])] if own else []
+        text = "\n\n".join(parts)
+        if not kept or count([text])[0] <= limit:
+            return text
+        kept.pop()
+
+
+def headline(period: SummaryPeriod, states: int, topics: int) -> str:
+    """`3 November 2026: 14 states of 9 topics.`"""
+    since = period.since
+    names = (day(since), f"Week from {day(since)}", f"{since:%B} {since.year}", f"{since.year}")
+    return f"{names[period.level - 1]}: {states} states of {topics} topics."
