@@ -24,10 +24,9 @@ LEVELS = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY, "yearly": YEARLY
 _UNITS = {DAILY: "day", WEEKLY: "week", MONTHLY: "month", YEARLY: "year"}
 TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800, YEARLY: 1_000}
 """Of a summary at most …"""
-SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11, YEARLY: 1 / 4}
+SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11, YEARLY: 1 / 40}
 TOKENS_AT_LEAST = 120
-"""… and what an answer made of it has: a share of the tokens of its originals, from a few on. Those
-of a year are what its months tell."""
+"""… and what an answer made of it has: a share of the tokens of its originals, from a few on."""
 
 
 def answer_tokens(level: int, originals: int) -> int:

@@ -29,7 +29,6 @@ from hades.domain.summaries import (
     SummaryPeriod,
     answer_tokens,
     day_of,
-    read_lines,
 )
 from hades.domain.times import FOREVER, NOW, to_micros
 from hades.errors import Conflict, NotFound, Unavailable
@@ -164,13 +163,7 @@ class Consolidator:
             return None
         with self.store.snapshot():
             told = self.store.edges.read(self.space, sorted(one[0] for one in edges), NOW)
-            read = states
-            if period.level == YEARLY and not self.dry_run:  # of what its months tell
-                texts = self.store.topics.contents(made_of & set(self._rows.values()))
-                cited = {one for text in texts.values() for _, one in read_lines(text)}
-                read = [s for s in states if s.id in made_of or (s.topic, s.version) in cited]
-                told = {number: edge for number, edge in told.items() if ("", number) in cited}
-            what = (period.since, period.until, read, told.values())
+            what = (period.since, period.until, states, told.values())
             lines, originals = summary_lines.lines_of(self.store, self.space, *what)
         room = self.tokens or answer_tokens(period.level, originals)
         chosen, by, why = summary_lines.chosen_lines(lines, room), EXTRACTIVE, self._absent

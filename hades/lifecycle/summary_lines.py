@@ -10,14 +10,12 @@ again comes last.
 from __future__ import annotations
 
 import re
-import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, pairwise, takewhile
-
-import numpy as np
-import numpy.typing as npt
+from math import log
 
 from hades.context.key_sentences import DECISION, NOTABLE, key_sentences
 from hades.context.tokens import MINILM, count, cut_words
@@ -41,13 +39,11 @@ ALIKE = 0.3
 """Two sentences that share so much of their words may be one before and after a change."""
 DECIDED, CHANGED, NEW = "Decided", "Changed", "New"
 _DECISION, _FACT, _EARLIER, _TELLING = 1.0, 1.1, -0.3, 0.1
-_USUAL, _KIND, _AGAIN = 0.6, 1.5, 0.15
-"""What speaks for a line, beside the importance of its state, and what speaks against it: that it
-is like most others (what is noted every day), that its kind of topics has many lines, and that it
-is like a line already chosen (docs/summaries.md, measured)."""
+_USUAL, _KIND = 1.0, 1.0
+"""What speaks for a line, beside the importance of its state, and what speaks against it: that
+many lines have its words, and that many are of its kind of topics (docs/summaries.md)."""
 _KIND_OF_TOPIC = re.compile(r"[/\s:.\d_-]")
 """The kind is what stands before this: `incident/INC-31`, `meeting 5 May`."""
-_DIMS = 256
 _MOMENT = timedelta(microseconds=1)
 _SECOND_MOMENT = datetime.min.replace(tzinfo=UTC) + _MOMENT
 """There is none before the first."""
@@ -165,44 +161,38 @@ def _best(texts: Sequence[str]) -> str:
     return cut_words(" ".join(key_sentences(texts, MINILM, LINE_TOKENS)), LINE_TOKENS)
 
 
-def chosen_lines(lines: Sequence[Line], room: float) -> list[Line]:
+def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
     """The lines that say most within so many tokens of an answer, best first."""
-    if not lines:
-        return []
-    matrix = _directions(lines)
-    usual = matrix @ matrix.mean(0)
-    kinds = [_KIND_OF_TOPIC.split(one.cited[0], maxsplit=1)[0] for one in lines]
-    _, own, sizes = np.unique(kinds, return_inverse=True, return_counts=True)
-    sizes[sizes == 1] = (sizes == 1).sum()  # what has no kind is one together
-    many = np.log(sizes[own]) / np.log(len(lines) + 1)
-    worth = [one.worth for one in lines] - _USUAL * usual / max(usual.max(), 1e-9) - _KIND * many
-    tokens = np.array(count([one.text for one in lines])) + HEAD_TOKENS
-    again = np.zeros(len(lines))
+    said = [_said(one.text) for one in lines]
+    uses = Counter(word for words in said for word in words)
+    kinds = Counter(map(_kind, lines))
+    alone = sum(size == 1 for size in kinds.values())  # what has no kind is one together
+    whole = log(len(lines) + 1)
+
+    def worth(at: int) -> float:
+        usual = sum(log(uses[word]) for word in said[at]) / max(1, len(said[at]))
+        size = kinds[_kind(lines[at])]
+        many = log(alone if size == 1 else size)
+        return lines[at].worth - (_USUAL * usual + _KIND * many) / whole
+
+    tokens = count([one.text for one in lines])
     kept: dict[frozenset[str], Line] = {}
-    while True:
-        worth[tokens > room] = -np.inf
-        at = int(np.argmax(worth - _AGAIN * again))
-        if worth[at] == -np.inf:
-            return list(kept.values())
-        worth[at] = -np.inf
-        line = lines[at]
+    for at in sorted(range(len(lines)), key=worth, reverse=True):
         # The same with another number is told once, unless it was decided.
-        said = frozenset(word for word in said_words(line.text) if not word.isdigit())
-        key = said | {cite(line.cited)} if line.section == DECIDED else said
-        if key not in kept:
-            room -= tokens[at]
+        line = lines[at]
+        key = said[at] | {cite(line.cited)} if line.section == DECIDED else said[at]
+        if key not in kept and tokens[at] + HEAD_TOKENS <= room:
+            room -= tokens[at] + HEAD_TOKENS
             kept[key] = line
-            again = np.maximum(again, matrix @ matrix[at])
+    return list(kept.values())
 
 
-def _directions(lines: Sequence[Line]) -> npt.NDArray[np.float32]:
-    """A direction a line, by its words: what two lines share brings them together."""
-    rows = np.zeros((len(lines), _DIMS), np.float32)
-    for at, one in enumerate(lines):
-        for word in said_words(one.text):
-            rows[at, zlib.crc32(word.encode()) % _DIMS] += 1
-    unit: npt.NDArray[np.float32] = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None]
-    return unit
+def _kind(line: Line) -> str:
+    return _KIND_OF_TOPIC.split(line.cited[0], maxsplit=1)[0]
+
+
+def _said(text: str) -> frozenset[str]:
+    return frozenset(word for word in said_words(text) if not word.isdigit())
 
 
 def composed(head: str, lines: Iterable[Line], limit: int) -> str:
