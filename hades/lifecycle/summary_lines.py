@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, pairwise, takewhile
@@ -26,6 +27,7 @@ from hades.domain.summaries import Cited, SummaryPeriod, cite
 from hades.domain.times import AsOf, from_micros
 from hades.errors import NotFound
 from hades.lifecycle.synthesis import plain_sentence, said_words, share_words
+from hades.store.archive import LOST
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod
 
@@ -71,21 +73,25 @@ def lines_of(
     until: datetime,
     states: Iterable[StateOfPeriod],
     edges: Iterable[Edge],
+    *,
+    lost_ok: bool = False,
 ) -> tuple[list[Line], int]:
-    """What the states and edges of a time tell, and how many tokens the states have."""
+    """What the states and edges of a time tell, and how many tokens the states have.
+
+    With `lost_ok`, without what the archive lost.
+    """
     then = AsOf(max(since, _SECOND_MOMENT) - _MOMENT)
     by_topic = sorted((one for one in states if one.kind != "code"), key=lambda one: one.topic)
     found, tokens = list[Line](), 0
     for topic, own in groupby(by_topic, key=lambda one: one.topic):
-        try:
+        before = ""
+        with suppress(NotFound, *(LOST if lost_ok else ())):
             before = store.topics.state(space, topic, then).content
-        except NotFound:
-            before = ""
         in_time = list(own)
-        texts = store.topics.contents([one.id for one in in_time])
+        texts = store.topics.contents([one.id for one in in_time], lost_ok=lost_ok)
         tokens += sum(count([text[:CHARACTERS_READ] for text in texts.values()]))
         said = {state: _sentences(text) for state, text in texts.items()}
-        found += _of_topic(in_time, said, _sentences(before))
+        found += _of_topic([one for one in in_time if one.id in said], said, _sentences(before))
     return found + [_of_edge(edge, until) for edge in edges], tokens
 
 
@@ -93,6 +99,8 @@ def _of_topic(
     own: Sequence[StateOfPeriod], said: Mapping[int, Sequence[str]], before: Sequence[str]
 ) -> Iterator[Line]:
     """The line of the last state of a topic, and those of what it replaced in the time."""
+    if not own:
+        return
     last = own[-1]
     # Each that no longer holds, the oldest first; those in a change need no line of their own.
     gone = [*before, *(text for one in own[:-1] for text in said[one.id])]

@@ -105,7 +105,7 @@ def overview(
             told = f"{len(missing)} days with states are in no summary, the first {first}"
             stage.note(Reason.NO_HIERARCHY, told)
             states = [one for one in began if day_of(one.valid_from) in missing][-STATES_READ:]
-            lines.append(_unsummarised(store, where.space, level, states, topical))
+            lines.append(_unsummarised(store, where, level, states, topical))
         chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
         if not covering or not chosen or where.tag or where.kind or where.glob:
             why = "no summary speaks of it" if covering else "there are no summaries of that time"
@@ -177,7 +177,11 @@ def _covering(
 
 
 def _unsummarised(
-    store: Store, space: int, level: int, states: Sequence[StateOfPeriod], topical: frozenset[str]
+    store: Store,
+    where: Where,
+    level: int,
+    states: Sequence[StateOfPeriod],
+    topical: frozenset[str],
 ) -> list[tuple[str, Cited]]:
     """What states that are in no summary tell, as much of it as a summary of them would."""
     moments = [one.valid_from for one in states]
@@ -185,11 +189,12 @@ def _unsummarised(
     days = set(map(day_of, moments))
     told = [
         edge
-        for edge, *when in store.summaries.told(space)
+        for edge, *when in store.summaries.told(where.space)
         if any(moment is not None and day_of(moment) in days for moment in when)
     ]
-    edges = store.edges.read(space, told, NOW)
-    lines, tokens = lines_of(store, space, since, until, states, edges.values())
+    edges = store.edges.read(where.space, told, NOW).values()
+    what = (store, where.space, since, until, states, edges)
+    lines, tokens = lines_of(*what, lost_ok=not where.archived)
     if topical:
         lines = [one for one in lines if topical & said(f"{one.text} {one.cited[0]}")]
     return [(one.text, one.cited) for one in chosen_lines(lines, answer_tokens(level, tokens))]
@@ -227,7 +232,7 @@ def _read(
                 every = store.topics.history(where.space, topic, where.as_of, archived=False)
                 state = next(one for one in every if one.version == number)
             passages.append(_passage(store, where, state, text, round(1 - at / len(lines), 6)))
-    if lost:
+    if lost and where.archived:  # else it is said already
         stage.note(Reason.ARCHIVE_LOST, f"{len(lost)} of {len(lines)} originals; {lost[0]}")
     return passages, facts
 
