@@ -27,6 +27,8 @@ TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800, YEARLY: 1_000}
 SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11, YEARLY: 1 / 40}
 TOKENS_AT_LEAST = 120
 """… and what an answer made of it has: a share of the tokens of its originals, from a few on."""
+LEAST_DAYS = {YEARLY: 350, MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
+"""A time of more days is told by years, months, weeks or days."""
 
 
 def answer_tokens(level: int, originals: int) -> int:

@@ -74,8 +74,7 @@ class Consolidator:
     _there: dict[str, StoredSummary] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
     """By topic of a summary that is there, or was made: its row."""
-    _told: dict[int, set[ToldEdge]] = field(default_factory=lambda: defaultdict(set))
-    """By day, the edges that began or ended on it."""
+    _told: dict[int, set[ToldEdge]] = field(default_factory=dict)
 
     def run(
         self, since: datetime | None, until: datetime | None, levels: Iterable[int]
@@ -87,9 +86,7 @@ class Consolidator:
             first = -FOREVER if since is None else to_micros(since)
             for state in self.store.summaries.states(self.space, first, now):
                 self._days[day_of(state.valid_from)].append(state)
-            for edge in self.store.summaries.told(self.space):
-                for moment in (one for one in edge[1:] if one is not None):
-                    self._told[day_of(moment)].add(edge)
+            self._told = self.store.summaries.told_by_day(self.space)
             self._there = {one.topic: one for one in self.store.summaries.there(self.space, NOW)}
         self._rows = {topic: one.id for topic, one in self._there.items()}
         made: list[SummaryMade] = []

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import groupby, pairwise, takewhile
+from itertools import groupby, takewhile
 from math import log
 
 from hades.context.key_sentences import DECISION, NOTABLE, key_sentences
@@ -24,7 +24,7 @@ from hades.domain.graph import Edge
 from hades.domain.sentences import sentences
 from hades.domain.statement import day, statement
 from hades.domain.summaries import Cited, SummaryPeriod, cite
-from hades.domain.times import AsOf, from_micros
+from hades.domain.times import AsOf
 from hades.errors import NotFound
 from hades.lifecycle.synthesis import plain_sentence, said_words, share_words
 from hades.store.archive import LOST
@@ -40,7 +40,7 @@ CHARACTERS_READ = 8_000
 ALIKE = 0.3
 """Two sentences that share so much of their words may be one before and after a change."""
 DECIDED, CHANGED, NEW = "Decided", "Changed", "New"
-_DECISION, _FACT, _EARLIER, _TELLING = 1.0, 1.1, -0.3, 0.1
+_DECISION, _FACT, _TELLING = 1.0, 1.1, 0.1
 _USUAL, _KIND = 1.0, 1.0
 """What speaks for a line, beside the importance of its state, and what speaks against it: that
 many lines have its words, and that many are of its kind of topics (docs/summaries.md)."""
@@ -87,41 +87,32 @@ def lines_of(
         before = ""
         with suppress(NotFound, *(LOST if lost_ok else ())):
             before = store.topics.state(space, topic, then).content
-        in_time = list(own)
-        texts = store.topics.contents([one.id for one in in_time], lost_ok=lost_ok)
+        by_id = {one.id: one for one in own}
+        texts = store.topics.contents(by_id, lost_ok=lost_ok)
         tokens += sum(count([text[:CHARACTERS_READ] for text in texts.values()]))
-        said = {state: _sentences(text) for state, text in texts.items()}
-        found += _of_topic([one for one in in_time if one.id in said], said, _sentences(before))
+        said = {state: _sentences(texts[state]) for state in by_id if state in texts}
+        if said:
+            found += _of_topic(by_id[next(reversed(said))], said, _sentences(before))
     return found + [_of_edge(edge, until) for edge in edges], tokens
 
 
 def _of_topic(
-    own: Sequence[StateOfPeriod], said: Mapping[int, Sequence[str]], before: Sequence[str]
+    last: StateOfPeriod, said: Mapping[int, Sequence[str]], before: Sequence[str]
 ) -> Iterator[Line]:
-    """The line of the last state of a topic, and those of what it replaced in the time."""
-    if not own:
-        return
-    last = own[-1]
-    # Each that no longer holds, the oldest first; those in a change need no line of their own.
-    gone = [*before, *(text for one in own[:-1] for text in said[one.id])]
-    gone = [text for text in dict.fromkeys(gone) if text not in said[last.id]]
-    told = set(before)
+    """What a topic told in a time, and what it replaced; `said` is in the order of time."""
+    now, *earlier = said[last.id], *(texts for state, texts in said.items() if state != last.id)
+    gone = [[text for text in texts if text not in now] for texts in (before, *earlier)]
+    left = [_best(texts) for texts in gone if texts]
+    new = [text for text in now if text not in before]
     if last.forgotten:
-        told |= set(gone)
-        yield _line(last, CHANGED, f"No longer known: {_best(gone)}" if gone else "Forgotten.")
-    elif new := [text for text in said[last.id] if text not in before]:
+        yield _line(last, CHANGED, f"No longer known: {left[-1]}" if left else "Forgotten.")
+    elif new:
         best = _best(new)
-        changed = [text for text in gone if share_words(best, text) >= ALIKE]
-        told |= set(changed)
-        section = CHANGED if before or len(own) > 1 else NEW
-        yield _line(last, section, _change([*changed, best]))
-    elif gone:
-        told |= set(gone)
-        yield _line(last, CHANGED, f"No longer said: {_best(gone)}")
-    for one, following in pairwise(own):
-        if kept := [text for text in said[one.id] if text in gone and text not in told]:
-            until = day(from_micros(following.valid_from))
-            yield _line(one, CHANGED, f"Until {until}: {_best(kept)}", _EARLIER)
+        like = [text for text in gone[0] if share_words(best, text) >= ALIKE]
+        chain = dict.fromkeys([*like[:1], *left[bool(gone[0]) :], best])
+        yield _line(last, CHANGED if before or earlier else NEW, _change(list(chain)))
+    elif left:
+        yield _line(last, CHANGED, f"No longer said: {left[-1]}")
 
 
 def _of_edge(edge: Edge, until: datetime) -> Line:
@@ -130,10 +121,10 @@ def _of_edge(edge: Edge, until: datetime) -> Line:
     return Line(CHANGED, cut_words(plain_sentence(told), LINE_TOKENS), ("", edge.id), _FACT)
 
 
-def _line(state: StateOfPeriod, section: str, text: str, worth: float = 0.0) -> Line:
-    if not worth and DECISION.search(text):
-        section, worth = DECIDED, _DECISION
-    worth += state.importance + _TELLING * bool(NOTABLE.search(text))
+def _line(state: StateOfPeriod, section: str, text: str) -> Line:
+    worth = state.importance + _TELLING * bool(NOTABLE.search(text))
+    if DECISION.search(text):
+        section, worth = DECIDED, worth + _DECISION
     return Line(section, cut_words(text, LINE_TOKENS), (state.topic, state.version), worth)
 
 
@@ -148,11 +139,10 @@ def _change(texts: Sequence[str]) -> str:
     ends = [one[start:] for one in words]
     end = _alike_first([one[::-1] for one in ends])
     parts = [" ".join(one[: len(one) - end]) for one in ends]
-    if not all(parts):
-        return texts[-1] if len(texts) == 1 else " → ".join(texts)
     chain = " ".join([*words[0][:start], " → ".join(parts), *ends[0][len(ends[0]) - end :]])
-    too_long = count([chain])[0] > LINE_TOKENS
-    return f"{cut_words(texts[-2], LINE_TOKENS // 2)} → {texts[-1]}" if too_long else chain
+    if all(parts) and count([chain])[0] <= LINE_TOKENS:
+        return chain
+    return " → ".join([*(cut_words(text, LINE_TOKENS // 2) for text in texts[-2:-1]), texts[-1]])
 
 
 def _alike_first(rows: Sequence[Sequence[str]]) -> int:

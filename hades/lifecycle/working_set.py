@@ -22,7 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any
@@ -294,21 +294,9 @@ def _is_plain(question: str) -> bool:
 
 
 def _passage(state: State, chunk: Chunk, share: float, now: datetime) -> Passage:
-    return Passage(
-        chunk=chunk,
-        line=state.content.count("\n", 0, chunk.start) + 1,
-        end_line=state.content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
-        valid_from=state.valid_from,
-        recorded_at=state.recorded_at,
-        score=round(share, 6),
-        parts={"words": round(share, 6)},
-        retrievers=(HERE,),
-        belief=belief.interval(belief.of_probability(ANSWERED * share * state.confidence)),
-        valid_to=state.valid_to,
-        confidence=state.confidence,
-        importance=state.importance,
-        strength=strength_of(state, now),
-    )
+    sure = belief.of_probability(ANSWERED * share * state.confidence)
+    made = answering.passage_of(state, chunk, round(share, 6), ("words", HERE), sure)
+    return replace(made, strength=strength_of(state, now))
 
 
 def _packed(run: Run, question: str, passages: Sequence[Passage], facts: Sequence[Fact]) -> Packed:

@@ -112,8 +112,7 @@ def originals(
             raise InvalidInput(f"{made.id} is no summary: `hades topics 'summary/*'` lists them.")
         found = list(made.consolidated_from)
         if every:
-            row = view._store.summaries.row(view._space_id, summary, made.version)
-            found = view._store.summaries.originals(row)
+            found = view._store.summaries.originals(view._space_id, summary, made.version)
         first = found.index(after) + 1 if after in found else 0
         last = len(found) if limit is None else first + limit
         return [_cited(view, one) for one in found[first:last]]
@@ -126,11 +125,10 @@ def summaries(view: View, topic: TopicName, version: Version = None) -> list[Sta
     Those that were made anew are listed with all their versions: `history` shows how they differ.
     """
     clean_name(topic)
-    store = view._store
-    with store.snapshot():
-        found = [view.get(topic, version)] if version else view.history(topic)
-        rows = [store.summaries.row(view._space_id, topic, one.version) for one in found]
-        return [_cited(view, one) for one in store.summaries.holding(rows)]
+    with view._store.snapshot():
+        view.get(topic, version)
+        found = view._store.summaries.holding(view._space_id, topic, version)
+        return [_cited(view, one) for one in found]
 
 
 def _cited(view: View, state: str) -> State:

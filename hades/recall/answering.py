@@ -12,6 +12,7 @@ from hades.domain.answer import Conveyance, Intent, Mode, Passage, Path, Recall,
 from hades.domain.graph import Reason
 from hades.domain.strength import strength_of
 from hades.domain.times import AsOf, from_micros
+from hades.domain.topics import Chunk, State
 from hades.graph.arrays import Ints
 from hades.models.encoder import Encoder
 from hades.recall import belief, history
@@ -225,6 +226,26 @@ def _passage(retrieved: Retrieved, place: int, found: PlacedChunk) -> Passage:
         superseded=number in retrieved.superseded,
         held=retrieved.held.get(number, ""),
         strength=strength_of(found, from_micros(retrieved.query.valid)),
+    )
+
+
+def passage_of(
+    state: State, chunk: Chunk, score: float, found: tuple[str, str], sure: belief.Moments
+) -> Passage:
+    """A passage of a state that was not searched for; `found` says by what and by whom."""
+    return Passage(
+        chunk=chunk,
+        line=state.content.count("\n", 0, chunk.start) + 1,
+        end_line=state.content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
+        valid_from=state.valid_from,
+        recorded_at=state.recorded_at,
+        score=score,
+        parts={found[0]: score},
+        retrievers=(found[1],),
+        belief=belief.interval(sure),
+        valid_to=state.valid_to,
+        confidence=state.confidence,
+        importance=state.importance,
     )
 
 

@@ -20,16 +20,7 @@ from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
-from hades.domain.summaries import (
-    DAILY,
-    MONTHLY,
-    WEEKLY,
-    YEARLY,
-    Cited,
-    answer_tokens,
-    day_of,
-    read_lines,
-)
+from hades.domain.summaries import LEAST_DAYS, YEARLY, Cited, answer_tokens, day_of, read_lines
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, NOW, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
@@ -45,8 +36,6 @@ from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod, StoredSummary
 
 STAGE = "summaries"
-LEAST_DAYS = {YEARLY: 350, MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
-"""A time of more days is told by years, months, weeks or days."""
 STATES_READ = 1_000
 """Of days that are in no summary, the last ones."""
 LIKELY = 0.9
@@ -56,15 +45,11 @@ _OVERVIEW = re.compile(
     r"(?: of| for)?",
     re.IGNORECASE,
 )
-_ABOUT_NOTHING = frozenset(
-    map(
-        stem,
-        """happen happened happening change changed changes new news update updates latest recent
-        recently lately summary summaries summarise summarize overview recap gist big picture high
-        level main points give tell show everything anything something things stuff all whole
-        entire project work notes memory events going went week month year day time""".split(),  # noqa: SIM905
-    )
-)
+_ALL = """happen happened change new news update latest recent recently lately summary summaries
+    summarise summarize overview recap gist big picture high level main points give tell show
+    everything anything something things stuff all whole entire project work notes memory events
+    going went week month year day time"""
+_ABOUT_NOTHING = frozenset(map(stem, _ALL.split()))
 """Words of a question that wants all that happened."""
 
 Said = tuple[Intent, str, Mode, str]
@@ -77,6 +62,8 @@ def overview(
     wanted = run.plan.level
     if wanted == 0 or (wanted is None and said[0] not in (Intent.RECENT, Intent.OVERVIEW)):
         return None
+    if where.tag or where.kind or where.glob:
+        return None  # a summary is of all topics
     there = store.summaries.there(where.space, where.as_of)
     if not there and wanted is None:
         return None
@@ -105,9 +92,9 @@ def overview(
             told = f"{len(missing)} days with states are in no summary, the first {first}"
             stage.note(Reason.NO_HIERARCHY, told)
             states = [one for one in began if day_of(one.valid_from) in missing][-STATES_READ:]
-            lines.append(_unsummarised(store, where, level, states, topical))
+            lines.append(_unsummarised(store, where, states, 0 if topical else level))
         chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
-        if not covering or not chosen or where.tag or where.kind or where.glob:
+        if not chosen:
             why = "no summary speaks of it" if covering else "there are no summaries of that time"
             stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
             return None
@@ -177,27 +164,18 @@ def _covering(
 
 
 def _unsummarised(
-    store: Store,
-    where: Where,
-    level: int,
-    states: Sequence[StateOfPeriod],
-    topical: frozenset[str],
+    store: Store, where: Where, states: Sequence[StateOfPeriod], level: int
 ) -> list[tuple[str, Cited]]:
-    """What states that are in no summary tell, as much of it as a summary of them would."""
-    moments = [one.valid_from for one in states]
-    since, until = from_micros(min(moments)), from_micros(max(moments) + 1)
-    days = set(map(day_of, moments))
-    told = [
-        edge
-        for edge, *when in store.summaries.told(where.space)
-        if any(moment is not None and day_of(moment) in days for moment in when)
-    ]
-    edges = store.edges.read(where.space, told, NOW).values()
+    """What states that are in no summary tell: as much of it as a summary would, or all of it."""
+    since = from_micros(states[0].valid_from)
+    until = from_micros(states[-1].valid_from + DAY_MICROSECONDS)
+    by_day = store.summaries.told_by_day(where.space)
+    told = {edge[0] for one in states for edge in by_day[day_of(one.valid_from)]}
+    edges = store.edges.read(where.space, sorted(told), NOW).values()
     what = (store, where.space, since, until, states, edges)
     lines, tokens = lines_of(*what, lost_ok=not where.archived)
-    if topical:
-        lines = [one for one in lines if topical & said(f"{one.text} {one.cited[0]}")]
-    return [(one.text, one.cited) for one in chosen_lines(lines, answer_tokens(level, tokens))]
+    chosen = chosen_lines(lines, answer_tokens(level, tokens) if level else FOREVER)
+    return [(one.text, one.cited) for one in chosen]
 
 
 def _about(
@@ -244,18 +222,6 @@ def _passage(store: Store, where: Where, state: State, text: str, score: float) 
     end = start + len(text) if content.startswith(text, start) else len(content)
     placed = store.chunks.chunks(where.space, state.topic, state.version) if content else []
     ordinal = next((one.ordinal for one in placed if one.start <= start < one.end), 0)
-    tokens = count([text])[0]
-    return Passage(
-        chunk=Chunk(state.topic, state.version, ordinal, text, start, end, "", tokens),
-        line=content.count("\n", 0, start) + 1,
-        end_line=content.count("\n", 0, max(start, end - 1)) + 1,
-        valid_from=state.valid_from,
-        recorded_at=state.recorded_at,
-        score=score,
-        parts={"summary": score},
-        retrievers=("summary",),
-        belief=belief.interval(belief.of_probability(LIKELY * state.confidence)),
-        valid_to=state.valid_to,
-        confidence=state.confidence,
-        importance=state.importance,
-    )
+    chunk = Chunk(state.topic, state.version, ordinal, text, start, end, "", count([text])[0])
+    sure = belief.of_probability(LIKELY * state.confidence)
+    return answering.passage_of(state, chunk, score, ("summary", "summary"), sure)
