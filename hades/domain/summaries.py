@@ -63,6 +63,10 @@ class SummaryPeriod:
         """Its days, counted from 1970."""
         return range(day_of(to_micros(self.since)), day_of(to_micros(self.until)))
 
+    def lies_in(self, other: SummaryPeriod) -> bool:
+        """Whether all of it is part of another."""
+        return other.since <= self.since and self.until <= other.until
+
     @property
     def topic(self) -> str:
         """The topic of its summary."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -30,7 +30,7 @@ from hades.domain.summaries import (
     answer_tokens,
     day_of,
 )
-from hades.domain.times import FOREVER, NOW, to_micros
+from hades.domain.times import NOW, from_micros, to_micros
 from hades.errors import Conflict, NotFound, Unavailable
 from hades.lifecycle import summary_lines
 from hades.models.chat import ChatModel
@@ -68,8 +68,7 @@ class Consolidator:
     model: ChatModel | None = None
     usage: Usage | None = None
     """What the calls of the model took; in a dry run, would take at most."""
-    _absent: str = ""
-    """Why the model is not asked any more."""
+    _absent: str = ""  # why the model is not asked any more
     _days: dict[int, list[StateOfPeriod]] = field(default_factory=lambda: defaultdict(list))
     _there: dict[str, StoredSummary] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
@@ -80,11 +79,11 @@ class Consolidator:
         self, since: datetime | None, until: datetime | None, levels: Iterable[int]
     ) -> Consolidation:
         """Make the summaries of the periods that lie between two times."""
-        now = self.store.now()
+        now = from_micros(self.store.now())
+        first, last = since or datetime.min.replace(tzinfo=UTC), min(until or now, now)
         with self.store.snapshot():
             self.on_progress("reading states", 0, 0)
-            first = -FOREVER if since is None else to_micros(since)
-            for state in self.store.summaries.states(self.space, first, now):
+            for state in self.store.summaries.states(self.space, to_micros(first), to_micros(now)):
                 self._days[day_of(state.valid_from)].append(state)
             self._told = self.store.summaries.told_by_day(self.space)
             self._there = {one.topic: one for one in self.store.summaries.there(self.space, NOW)}
@@ -94,13 +93,7 @@ class Consolidator:
         unchanged = 0
         for level in levels:
             periods = sorted({SummaryPeriod.around(level, day) for day in self._days})
-            over = [
-                one
-                for one in periods
-                if to_micros(one.until) <= now
-                and (since is None or one.since >= since)
-                and (until is None or one.until <= until)
-            ]
+            over = [one for one in periods if first <= one.since and one.until <= last]
             for at, period in enumerate(over):
                 self.on_progress(f"{period.topic}", at, len(over))
                 if not self._is_enough(period):
@@ -129,17 +122,9 @@ class Consolidator:
     def _made_of(self, period: SummaryPeriod) -> set[int]:
         """The rows of what a summary is made of: of each day the largest part there is."""
         found: set[int] = set()
-        for day in period.days:
-            if day not in self._days:
-                continue
+        for day in self._days.keys() & set(period.days):
             parts = [SummaryPeriod.around(level, day) for level in range(period.level - 1, 0, -1)]
-            whole = [
-                one.topic
-                for one in parts
-                if one.topic in self._rows
-                and period.since <= one.since
-                and one.until <= period.until
-            ]
+            whole = [one.topic for one in parts if one.lies_in(period) and one.topic in self._rows]
             found |= {self._rows[whole[0]]} if whole else {state.id for state in self._days[day]}
         return found
 
@@ -147,13 +132,11 @@ class Consolidator:
         """Write the summary of a period; None: nothing of it changed."""
         states = [one for day in period.days for one in self._days.get(day, ())]
         edges = set[ToldEdge]().union(*(self._told.get(day, ()) for day in period.days))
-        made_of = self._made_of(period)
-        limit = self.tokens or TOKENS[period.level]
+        made_of, limit = self._made_of(period), self.tokens or TOKENS[period.level]
         mark = blake2b(repr((sorted(made_of), sorted(edges, key=str))).encode(), digest_size=12)
         # Who says neither a limit nor a model is content with what another run made.
-        wanted: dict[str, Any] = {"made_of": mark.hexdigest()} | (
-            {"limit": limit} if self.tokens else {}
-        )
+        wanted: dict[str, Any] = {"made_of": mark.hexdigest()}
+        wanted |= {"limit": limit} if self.tokens else {}
         wanted |= {"asked": self.model.name} if self.model else {}
         there = self._there.get(period.topic)
         if there is not None and wanted.items() <= there.metadata.items():
@@ -177,7 +160,13 @@ class Consolidator:
             return made
         metadata = {**wanted, "limit": limit, "states": len(states), "by": by, "why": why}
         draft = Draft(content, metadata=metadata, level=period.level, valid_from=period.until)
-        self._write(period.topic, draft, made_of, told)
+        with self.store.write(self.actor, ACTION, self.space) as write:
+            if not self.store.summaries.are_there(made_of, told):
+                raise Conflict("Something it is made of was purged meanwhile: consolidate again.")
+            state, appended = self.store.topics.add(write, self.space, period.topic, draft)
+            self.store.topics.set_kind(write, self.space, period.topic, KIND)
+            row = self.store.summaries.put(self.space, period.topic, state.version, made_of)
+            self._rows[period.topic], write.cancelled = row, not appended
         return made
 
     def _by_model(
@@ -195,21 +184,10 @@ class Consolidator:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
         sound = reply.held
         if reply.why or len(sound) < SOUND_AT_LEAST * len(reply.sentences):
-            why = reply.why or f"only {len(sound)} of {len(reply.sentences)} sentences hold"
-            return [], why
+            return [], reply.why or f"only {len(sound)} of {len(reply.sentences)} sentences hold"
         lines = []
         for one in sound:
             first, *also = (sources[number - 1] for number in one.cited)
             cited = tuple(other.cited for other in also)
             lines.append(replace(first, text=" ".join(one.text.split()), also=cited))
         return lines, f"{reply.dropped} dropped" if reply.dropped else ""
-
-    def _write(self, topic: str, draft: Draft, made_of: set[int], edges: Iterable[int]) -> None:
-        store = self.store
-        with store.write(self.actor, ACTION, self.space) as write:
-            if not store.summaries.are_there(made_of, edges):
-                raise Conflict("Something it is made of was purged meanwhile: consolidate again.")
-            state, appended = store.topics.add(write, self.space, topic, draft)
-            store.topics.set_kind(write, self.space, topic, KIND)
-            self._rows[topic] = store.summaries.put(self.space, topic, state.version, made_of)
-            write.cancelled = not appended

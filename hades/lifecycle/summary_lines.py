@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import groupby, takewhile
+from itertools import groupby
 from math import log
 
 from hades.context.key_sentences import DECISION, NOTABLE, key_sentences
@@ -129,25 +129,11 @@ def _line(state: StateOfPeriod, section: str, text: str) -> Line:
 
 
 def _change(texts: Sequence[str]) -> str:
-    """Texts as they followed one another; what all of them begin and end with is said once.
-
-    >>> _change(["Tea costs 1.10 now.", "Tea costs 1.20 now.", "Tea costs 1.40 now."])
-    'Tea costs 1.10 → 1.20 → 1.40 now.'
-    """
-    words = [text.split() for text in texts]
-    start = _alike_first(words)
-    ends = [one[start:] for one in words]
-    end = _alike_first([one[::-1] for one in ends])
-    parts = [" ".join(one[: len(one) - end]) for one in ends]
-    chain = " ".join([*words[0][:start], " → ".join(parts), *ends[0][len(ends[0]) - end :]])
-    if all(parts) and count([chain])[0] <= LINE_TOKENS:
-        return chain
-    return " → ".join([*(cut_words(text, LINE_TOKENS // 2) for text in texts[-2:-1]), texts[-1]])
-
-
-def _alike_first(rows: Sequence[Sequence[str]]) -> int:
-    """How many words all of them begin with."""
-    return sum(1 for _ in takewhile(lambda one: len(set(one)) == 1, zip(*rows, strict=False)))
+    """Texts as they followed one another; where a line cannot hold all, the last two."""
+    whole = " → ".join(texts)
+    if len(texts) == 1 or count([whole])[0] <= LINE_TOKENS:
+        return whole
+    return f"{cut_words(texts[-2], LINE_TOKENS // 2)} → {texts[-1]}"
 
 
 def _sentences(content: str) -> list[str]:
@@ -161,17 +147,15 @@ def _best(texts: Sequence[str]) -> str:
 
 def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
     """The lines that say most within so many tokens of an answer, best first."""
-    said = [_said(one.text) for one in lines]
-    uses = Counter(word for words in said for word in words)
-    kinds = Counter(map(_kind, lines))
-    alone = sum(size == 1 for size in kinds.values())  # what has no kind is one together
-    whole = log(len(lines) + 1)
+    said = [frozenset(w for w in said_words(one.text) if not w.isdigit()) for one in lines]
+    kind = [_KIND_OF_TOPIC.split(one.cited[0], maxsplit=1)[0] for one in lines]
+    uses, sizes = Counter(word for words in said for word in words), Counter(kind)
+    alone = sum(size == 1 for size in sizes.values())  # what has no kind is one together
 
     def worth(at: int) -> float:
         usual = sum(log(uses[word]) for word in said[at]) / max(1, len(said[at]))
-        size = kinds[_kind(lines[at])]
-        many = log(alone if size == 1 else size)
-        return lines[at].worth - (_USUAL * usual + _KIND * many) / whole
+        many = log(alone if sizes[kind[at]] == 1 else sizes[kind[at]])
+        return lines[at].worth - (_USUAL * usual + _KIND * many) / log(len(lines) + 1)
 
     tokens = count([one.text for one in lines])
     kept: dict[frozenset[str], Line] = {}
@@ -183,14 +167,6 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
             room -= tokens[at] + HEAD_TOKENS
             kept[key] = line
     return list(kept.values())
-
-
-def _kind(line: Line) -> str:
-    return _KIND_OF_TOPIC.split(line.cited[0], maxsplit=1)[0]
-
-
-def _said(text: str) -> frozenset[str]:
-    return frozenset(word for word in said_words(text) if not word.isdigit())
 
 
 def composed(head: str, lines: Iterable[Line], limit: int) -> str:

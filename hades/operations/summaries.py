@@ -85,13 +85,7 @@ def consolidate(
     return Consolidator(*run).run(first, last, levels)
 
 
-@operation(
-    "GET",
-    "/originals/{summary}",
-    command="drill",
-    timed=True,
-    cursor=lambda state: [state.id],
-)
+@operation("GET", "/originals/{summary}", command="drill", timed=True, cursor=lambda one: [one.id])
 def originals(
     view: View,
     summary: Annotated[str, Param("The topic of a summary.", example="summary/2026-11")],
@@ -114,8 +108,7 @@ def originals(
         if every:
             found = view._store.summaries.originals(view._space_id, summary, made.version)
         first = found.index(after) + 1 if after in found else 0
-        last = len(found) if limit is None else first + limit
-        return [_cited(view, one) for one in found[first:last]]
+        return [_cited(view, one) for one in found[first:][:limit]]
 
 
 @operation("GET", "/summaries/{topic}", command="summaries", timed=True)

@@ -10,7 +10,7 @@ this module's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 
@@ -82,8 +82,8 @@ def overview(
         began = store.summaries.states(where.space, since, until + 1)
         days = {day_of(one.valid_from) for one in began}
         if not days:
-            return None  # nothing began then, which is for ordinary recall to say
-        covering = list(_covering(there, level, since, until, days, every=bool(topical)))
+            return None  # which is for ordinary recall to say
+        covering = list(_covering(there, level, range(since, until + 1), days, every=bool(topical)))
         texts = store.topics.contents([one.id for one in covering], lost_ok=True)
         lines = [read_lines(texts[one.id]) for one in covering if one.id in texts]
         missing = days.difference(*(one.period.days for one in covering if one.id in texts))
@@ -143,21 +143,15 @@ def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
 
 
 def _covering(
-    there: Sequence[StoredSummary],
-    level: int,
-    since: int,
-    until: int,
-    days: set[int],
-    *,
-    every: bool,
+    there: Iterable[StoredSummary], level: int, time: range, days: set[int], *, every: bool
 ) -> Iterator[StoredSummary]:
-    """The summaries within a time that cover days, the coarsest that are wanted first.
+    """The summaries in a time that cover days, the coarsest that are wanted first.
 
-    `every` one where the question is about something: a finer one says more of it.
+    Of something `every` one: a finer one says more of it.
     """
     left = set(days)
     for one in sorted(there, key=lambda one: (-one.level, one.valid_from)):
-        inside = to_micros(one.period.since) >= since and one.valid_from - 1 <= until
+        inside = to_micros(one.period.since) >= time.start and one.valid_from <= time.stop
         if inside and one.level <= level and not left.isdisjoint(one.period.days):
             left.difference_update(() if every else one.period.days)
             yield one

@@ -49,7 +49,6 @@ class StoredSummary(NamedTuple):
 
     id: int
     topic: str
-    version: int
     level: int
     valid_from: int
     """The end of its period: before that it could not be known."""
@@ -96,7 +95,7 @@ class Summaries:
         """The summaries of a space at a moment, by name."""
         valid, known = self._database.moment(as_of)
         rows = self._database.rows(
-            "SELECT s.id, t.name, s.version, s.level, s.valid_from, s.metadata FROM topics t "
+            "SELECT s.id, t.name, s.level, s.valid_from, s.metadata FROM topics t "
             f"JOIN states s ON s.id = {STATE_THEN} WHERE t.space = :space AND t.name GLOB :glob "
             "AND t.kind = :kind AND s.level > 0 ORDER BY t.name",
             space=space,
@@ -105,7 +104,7 @@ class Summaries:
             valid=valid,
             known=known,
         )
-        return [StoredSummary._make((*row[:5], json.loads(row[5] or "{}"))) for row in rows]
+        return [StoredSummary._make((*row[:4], json.loads(row[4] or "{}"))) for row in rows]
 
     def put(self, space: int, topic: str, version: int, states: Iterable[int]) -> int:
         """Note what a summary was made of; its row."""

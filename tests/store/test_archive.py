@@ -342,7 +342,9 @@ def test_an_overview_is_told_with_what_is_left(
             assert "missing in the archive" in done.skipped[0][1]
             clock.set("2025-02-03")
             memory.remember("deploy", "Deploys go on.")
-            assert "stopped. → go on." in str(memory.ask("Give me an overview of the deploys"))
+            assert "stopped. → Deploys go on." in str(
+                memory.ask("Give me an overview of the deploys")
+            )
     assert len([one for one in caplog.records if "archive" in one.message]) <= 2
 
 
