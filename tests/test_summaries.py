@@ -51,6 +51,8 @@ def test_days_weeks_and_months_are_summed_up(memory: hades.Memory, clock: HeldCl
     assert len(memory.originals("summary/2024-03", every=True)) == 10
     up = [state.topic.removeprefix("summary/") for state in memory.summaries("journal/0")]
     assert up == ["2024-03-04", "2024-W10", "2024-03"]
+    assert len(memory.summaries("price")) == 7  # of all its versions
+    assert memory.summaries("price", 5)[0].topic == "summary/2024-03-08"
 
 
 def test_a_change_says_from_what_to_what(memory: hades.Memory, clock: HeldClock) -> None:
@@ -131,6 +133,67 @@ def test_a_month_without_weeks_is_made_of_its_states(
     _week(memory, clock)
     memory.consolidate()
     assert len(memory.get("summary/2024-03").consolidated_from) == 10
+
+
+def test_what_was_replaced_within_the_time_is_said(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set(LATER)
+    for day, text in (
+        (3, "Tea costs 1.10."),
+        (9, "Tea costs 1.20."),
+        (14, "Ada pays for all tea."),
+    ):
+        memory.remember("tea", text, valid_from=f"2024-03-{day:02}")
+    memory.consolidate(**FEW)
+    told = memory.get("summary/2024-03").content
+    assert "- Tea costs 1.10. → Tea costs 1.20. → Ada pays. [tea@3]" in told
+
+
+def test_a_year_is_told_shorter_than_its_months(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set("2024-01-05")
+    with memory.batch():
+        for number in range(120):
+            day = f"2023-{number % 12 + 1:02}-{number % 28 + 1:02}"
+            told = f"Walked {number} steps with Ada and talked about nothing much again."
+            memory.remember(f"walk/{number}", told, valid_from=day)
+        memory.remember("house", "We sold the house.", valid_from="2023-05-06")
+    made = {one.topic: one for one in memory.consolidate(**FEW).made}
+    assert made["summary/2023"].states == 121
+    found = memory.recall("What happened last year?")
+    assert (found.level, "We sold the house." in found.context) == (4, True)
+    assert found.tokens < 200
+    assert len(memory.originals("summary/2023", every=True)) == 121
+
+
+def test_an_answer_from_a_month_is_a_tenth_of_its_states(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set(LATER)
+    with memory.batch():
+        for number in range(150):
+            text = f"Talked with customer {number} about the weather and the price of wood pellets."
+            memory.remember(f"log/{number}", text, valid_from=f"2024-03-{number % 28 + 1:02}")
+        for word in ("flood", "theft", "strike"):
+            memory.remember(f"incident/{word}", f"There was a {word}.", valid_from="2024-03-09")
+    memory.consolidate()
+    found = memory.recall("What happened last month?")
+    assert all(f"There was a {word}." in found.context for word in ("flood", "theft", "strike"))
+    assert 10 * found.tokens < 150 * count(["Talked with customer 1 about the weather and …"])[0]
+
+
+def test_times_in_the_wrong_order_are_refused(memory: hades.Memory) -> None:
+    with pytest.raises(hades.InvalidInput, match="2024-05-01 is after 2024-04-01"):
+        memory.consolidate(since="2024-05-01", until="2024-04-01")
+
+
+def test_the_context_has_the_same_overview(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.consolidate()
+    asked = "What happened in March 2024?"
+    found = memory.retrieve_within_budget(asked)
+    section = {one.name: one for one in found.sections}["summaries"]
+    told = [one.text for one in section.items]
+    assert told == [one.chunk.text for one in memory.recall(asked).passages]
+    assert not [note for note in found.reasons if note.reason is Reason.NO_HIERARCHY]
 
 
 def test_the_first_day_there_is(memory: hades.Memory, clock: HeldClock) -> None:
