@@ -145,7 +145,7 @@ def test_what_was_replaced_within_the_time_is_said(memory: hades.Memory, clock: 
         memory.remember("tea", text, valid_from=f"2024-03-{day:02}")
     memory.consolidate(**FEW)
     told = memory.get("summary/2024-03").content
-    assert "- Tea costs 1.10. → Tea costs 1.20. → Ada pays. [tea@3]" in told
+    assert "- Tea costs 1.10. → Tea costs 1.20. → Ada pays for all tea. [tea@3]" in told
 
 
 def test_a_year_is_told_shorter_than_its_months(memory: hades.Memory, clock: HeldClock) -> None:

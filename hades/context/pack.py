@@ -222,8 +222,7 @@ def _cut(block: _Block, room: int, notes: list[Note]) -> _Block | None:
 def _head(number: int, passage: Passage) -> str:
     """Where a passage stands: topic, version, lines, date and heading.
 
-    Of a line of a summary the date, and the topic's own name where the line does not say it: that
-    is half of its tokens, and the citations tell the rest.
+    Of a line of a summary only the date, and the topic's own name where the line lacks it.
     """
     chunk = passage.chunk
     if "summary" in passage.parts:

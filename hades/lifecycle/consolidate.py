@@ -21,9 +21,9 @@ from hades.domain.answer import Usage
 from hades.domain.summaries import (
     DAILY,
     KIND,
+    MONTHLY,
     TOKENS,
     WEEKLY,
-    YEARLY,
     Consolidation,
     SummaryMade,
     SummaryPeriod,
@@ -115,9 +115,9 @@ class Consolidator:
             return states >= self.least["states"]
         below = {SummaryPeriod.around(period.level - 1, day).topic for day in period.days}
         parts = len(below & self._rows.keys())
-        if period.level in (WEEKLY, YEARLY):
-            return parts >= (self.least["days"] if period.level == WEEKLY else MONTHS_A_YEAR)
-        return parts >= self.least["weeks"] or states >= self.least["at_least"]
+        if period.level == MONTHLY:
+            return parts >= self.least["weeks"] or states >= self.least["at_least"]
+        return parts >= (self.least["days"] if period.level == WEEKLY else MONTHS_A_YEAR)
 
     def _made_of(self, period: SummaryPeriod) -> set[int]:
         """The rows of what a summary is made of: of each day the largest part there is."""

@@ -81,8 +81,7 @@ def consolidate(
     told = on_progress or (lambda _what, _done, _total: None)
     asked = None if model is None else open_chat_model(model)
     run = (memory._store, memory._space_id, memory._actor, least, tokens, told, dry_run, asked)
-    levels = [LEVELS[level]] if level else LEVELS.values()
-    return Consolidator(*run).run(first, last, levels)
+    return Consolidator(*run).run(first, last, [LEVELS[level]] if level else LEVELS.values())
 
 
 @operation("GET", "/originals/{summary}", command="drill", timed=True, cursor=lambda one: [one.id])
@@ -120,8 +119,8 @@ def summaries(view: View, topic: TopicName, version: Version = None) -> list[Sta
     clean_name(topic)
     with view._store.snapshot():
         view.get(topic, version)
-        found = view._store.summaries.holding(view._space_id, topic, version)
-        return [_cited(view, one) for one in found]
+        held_by = view._store.summaries.holding(view._space_id, topic, version)
+        return [_cited(view, one) for one in held_by]
 
 
 def _cited(view: View, state: str) -> State:

@@ -60,10 +60,10 @@ def overview(
 ) -> Recall | None:
     """The answer from summaries; None: the question wants none, or there are none for it."""
     wanted = run.plan.level
-    if wanted == 0 or (wanted is None and said[0] not in (Intent.RECENT, Intent.OVERVIEW)):
+    narrowed = where.tag or where.kind or where.glob  # and a summary is of all topics
+    asks_for_it = wanted or (wanted is None and said[0] in (Intent.RECENT, Intent.OVERVIEW))
+    if narrowed or not asks_for_it:
         return None
-    if where.tag or where.kind or where.glob:
-        return None  # a summary is of all topics
     there = store.summaries.there(where.space, where.as_of)
     if not there and wanted is None:
         return None

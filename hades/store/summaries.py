@@ -25,8 +25,6 @@ WITH RECURSIVE reached(state) AS (
 SELECT t.name || '@' || s.version FROM reached r JOIN states s ON s.id = r.state
 JOIN topics t ON t.id = s.topic WHERE s.level {2} ORDER BY s.level, s.valid_from, s.id
 """
-
-
 ToldEdge = tuple[int, int, int | None]
 """Its number, when it began and when it ended."""
 
