@@ -1,8 +1,8 @@
-"""Summaries: the days, weeks, months and years they are of, and the lines they consist of.
+"""Summaries: the days, weeks and months they are of, and the lines they consist of.
 
-A summary is the state of a topic such as `summary/2026-11-03`, `summary/2026-W45`,
-`summary/2026-11` or `summary/2026`. Each of its lines ends with what it was read in:
-`[topic@version]`, or `[edge 12]` for a told fact that began or ended.
+A summary is the state of a topic such as `summary/2026-11-03`, `summary/2026-W45` or
+`summary/2026-11`. Each of its lines ends with what it was read in: `[topic@version]`, or
+`[edge 12]` for a told fact that began or ended.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hades.domain.times import DAY_MICROSECONDS, shift, to_micros
 PREFIX = "summary/"
 KIND = "summary"
 """The kind of topics that only `consolidate` writes. They are not indexed."""
-DAILY, WEEKLY, MONTHLY, YEARLY = 1, 2, 3, 4
-LEVELS = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY, "yearly": YEARLY}
-_UNITS = {DAILY: "day", WEEKLY: "week", MONTHLY: "month", YEARLY: "year"}
-TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800, YEARLY: 1_000}
+DAILY, WEEKLY, MONTHLY = 1, 2, 3
+LEVELS = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}
+_UNITS = {DAILY: "day", WEEKLY: "week", MONTHLY: "month"}
+TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800}
 """Of a summary at most …"""
-SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11, YEARLY: 1 / 40}
+SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11}
 TOKENS_AT_LEAST = 120
 """… and what an answer made of it has: a share of the tokens of its originals, from a few on."""
-LEAST_DAYS = {YEARLY: 350, MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
-"""A time of more days is told by years, months, weeks or days."""
+LEAST_DAYS = {MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
+"""A time of more days is told by months, weeks or days."""
 
 
 def answer_tokens(level: int, originals: int) -> int:
@@ -38,7 +38,7 @@ def answer_tokens(level: int, originals: int) -> int:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SummaryPeriod:
-    """A day, a week from Monday on, a month or a year, in UTC."""
+    """A day, a week from Monday on, or a month, in UTC."""
 
     since: datetime
     level: int
@@ -49,9 +49,7 @@ class SummaryPeriod:
         start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day)
         if level == WEEKLY:
             start -= timedelta(days=start.weekday())
-        if level >= MONTHLY:
-            start = start.replace(day=1, month=start.month if level == MONTHLY else 1)
-        return cls(start, level)
+        return cls(start.replace(day=1) if level == MONTHLY else start, level)
 
     @property
     def until(self) -> datetime:
@@ -73,7 +71,7 @@ class SummaryPeriod:
         if self.level == WEEKLY:
             year, week, _ = self.since.isocalendar()
             return f"{PREFIX}{year:04}-W{week:02}"
-        return PREFIX + f"{self.since.date()}"[: {DAILY: 10, MONTHLY: 7, YEARLY: 4}[self.level]]
+        return PREFIX + f"{self.since.date()}"[: 10 if self.level == DAILY else 7]
 
 
 def day_of(micros: int) -> int:

@@ -1,7 +1,7 @@
-"""Consolidation: summaries of days, weeks, months and years that are over (seed 003, §5).
+"""Consolidation: summaries of days, weeks and months that are over (seed 003, §5).
 
-A day with enough states gets a summary, a week with enough of those another, a month and a year
-likewise. Each is made of the largest parts below that lie in it, and of the states themselves of
+A day with enough states gets a summary, a week with enough of those another, a month likewise.
+Each is made of the largest parts below that lie in it, and of the states themselves of
 days that have none. So each stands for every state of its time. One is made anew, as a new
 version, when what it is made of is no longer the same: something was written late, or a told
 fact of that time changed. A second run finds nothing to do, and one that was stopped goes on.
@@ -21,7 +21,6 @@ from hades.domain.answer import Usage
 from hades.domain.summaries import (
     DAILY,
     KIND,
-    MONTHLY,
     TOKENS,
     WEEKLY,
     Consolidation,
@@ -42,8 +41,6 @@ from hades.store.summaries import StateOfPeriod, StoredSummary, ToldEdge
 
 ACTION = "consolidate"
 """What the change log calls it."""
-MONTHS_A_YEAR = 3
-"""So many monthly summaries a year must have."""
 EXTRACTIVE = "extractive"
 SOURCES = 3
 """A model reads so many times what it may write."""
@@ -115,9 +112,9 @@ class Consolidator:
             return states >= self.least["states"]
         below = {SummaryPeriod.around(period.level - 1, day).topic for day in period.days}
         parts = len(below & self._rows.keys())
-        if period.level == MONTHLY:
-            return parts >= self.least["weeks"] or states >= self.least["at_least"]
-        return parts >= (self.least["days"] if period.level == WEEKLY else MONTHS_A_YEAR)
+        if period.level == WEEKLY:
+            return parts >= self.least["days"]
+        return parts >= self.least["weeks"] or states >= self.least["at_least"]
 
     def _made_of(self, period: SummaryPeriod) -> set[int]:
         """The rows of what a summary is made of: of each day the largest part there is."""

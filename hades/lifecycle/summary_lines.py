@@ -104,28 +104,27 @@ def _of_topic(
     gone = [[text for text in texts if text not in now] for texts in (before, *earlier)]
     left = [_best(texts) for texts in gone if texts]
     new = [text for text in now if text not in before]
+    section, text = CHANGED, ""
     if last.forgotten:
-        yield _line(last, CHANGED, f"No longer known: {left[-1]}" if left else "Forgotten.")
+        text = f"No longer known: {left[-1]}" if left else "Forgotten."
     elif new:
         best = _best(new)
         like = [text for text in gone[0] if share_words(best, text) >= ALIKE]
-        chain = dict.fromkeys([*like[:1], *left[bool(gone[0]) :], best])
-        yield _line(last, CHANGED if before or earlier else NEW, _change(list(chain)))
+        text = _change(list(dict.fromkeys([*like[:1], *left[bool(gone[0]) :], best])))
+        section = CHANGED if before or earlier else NEW
     elif left:
-        yield _line(last, CHANGED, f"No longer said: {left[-1]}")
+        text = f"No longer said: {left[-1]}"
+    if text:
+        worth = last.importance + _TELLING * bool(NOTABLE.search(text))
+        if DECISION.search(text):
+            section, worth = DECIDED, worth + _DECISION
+        yield Line(section, cut_words(text, LINE_TOKENS), (last.topic, last.version), worth)
 
 
 def _of_edge(edge: Edge, until: datetime) -> Line:
     ended = edge.valid_to is not None and edge.valid_to < until
     told = f"{'Ended: ' * ended}{statement(edge)}."
     return Line(CHANGED, cut_words(plain_sentence(told), LINE_TOKENS), ("", edge.id), _FACT)
-
-
-def _line(state: StateOfPeriod, section: str, text: str) -> Line:
-    worth = state.importance + _TELLING * bool(NOTABLE.search(text))
-    if DECISION.search(text):
-        section, worth = DECIDED, worth + _DECISION
-    return Line(section, cut_words(text, LINE_TOKENS), (state.topic, state.version), worth)
 
 
 def _change(texts: Sequence[str]) -> str:
@@ -186,5 +185,5 @@ def composed(head: str, lines: Iterable[Line], limit: int) -> str:
 def headline(period: SummaryPeriod, states: int, topics: int) -> str:
     """`3 November 2026: 14 states of 9 topics.`"""
     since = period.since
-    names = (day(since), f"Week from {day(since)}", f"{since:%B} {since.year}", f"{since.year}")
+    names = (day(since), f"Week from {day(since)}", f"{since:%B} {since.year}")
     return f"{names[period.level - 1]}: {states} states of {topics} topics."

@@ -32,8 +32,8 @@ LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
 """Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (seed 003)."""
 OTHER_LEVEL = 2
-SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??", 4: "????"}
-"""The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`, `…/2026`."""
+SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??"}
+"""The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`."""
 CONTENT_CHARACTERS_AT_MOST = 200_000
 """A longer state is not shown whole: its passages are."""
 TOPICS_EXPLORED = 3

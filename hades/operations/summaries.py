@@ -1,4 +1,4 @@
-"""Summaries of days, weeks, months and years: making them, and what they stand for."""
+"""Summaries of days, weeks and months: making them, and what they stand for."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def consolidate(
     dry_run: Annotated[bool, Param("Only say what would be made.", "--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Consolidation:
-    """Make summaries of the days, weeks, months and years that are over.
+    """Make summaries of the days, weeks and months that are over.
 
-    Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45`, `summary/2026-11` or
-    `summary/2026`, and is made anew when something of its time was written or changed since.
+    Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or `summary/2026-11`,
+    and is made anew when something of its time was written or changed since.
     Questions about a longer time are answered from them, with their originals cited; others never
     see them. With a `model` it writes them; a sentence that does not stand in what it cites is
     dropped, and where most do not, the summary is made of sentences of the texts.

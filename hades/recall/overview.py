@@ -20,7 +20,7 @@ from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
-from hades.domain.summaries import LEAST_DAYS, YEARLY, Cited, answer_tokens, day_of, read_lines
+from hades.domain.summaries import LEAST_DAYS, MONTHLY, Cited, answer_tokens, day_of, read_lines
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, NOW, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
@@ -137,7 +137,7 @@ def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
     if not general and (topical or not asks.wants_happenings):
         return 0
     if asks.kind is None:
-        return YEARLY if general and asks.words is None else 0
+        return MONTHLY if general and asks.words is None else 0
     days = (asks.until - asks.since) / DAY_MICROSECONDS
     return next((level for level, least in LEAST_DAYS.items() if days > least), 0)
 

@@ -111,7 +111,7 @@ class Plan(_PlanPart):
     paths: int = Field(default=5, ge=0, le=20, description="paths in the context")
     history: int = Field(default=0, ge=0, le=20, description="earlier versions shown besides")
     level: int | None = Field(
-        default=None, ge=0, le=4, description="summaries: 1 daily to 4 yearly; else by question"
+        default=None, ge=0, le=3, description="summaries: 1 daily to 3 monthly; else by question"
     )
     budget: Budget = Budget()
     reasons: tuple[str, ...] = ()
