@@ -51,6 +51,8 @@ def test_days_weeks_and_months_are_summed_up(memory: hades.Memory, clock: HeldCl
     assert len(memory.originals("summary/2024-03", every=True)) == 10
     up = [state.topic.removeprefix("summary/") for state in memory.summaries("journal/0")]
     assert up == ["2024-03-04", "2024-W10", "2024-03"]
+    assert len(memory.summaries("price")) == 7  # of all its versions
+    assert memory.summaries("price", 5)[0].topic == "summary/2024-03-08"
 
 
 def test_a_change_says_from_what_to_what(memory: hades.Memory, clock: HeldClock) -> None:
@@ -131,6 +133,51 @@ def test_a_month_without_weeks_is_made_of_its_states(
     _week(memory, clock)
     memory.consolidate()
     assert len(memory.get("summary/2024-03").consolidated_from) == 10
+
+
+def test_what_was_replaced_within_the_time_is_said(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set(LATER)
+    for day, text in (
+        (3, "Tea costs 1.10."),
+        (9, "Tea costs 1.20."),
+        (14, "Ada pays for all tea."),
+    ):
+        memory.remember("tea", text, valid_from=f"2024-03-{day:02}")
+    memory.consolidate(**FEW)
+    told = memory.get("summary/2024-03").content
+    assert "- Tea costs 1.10. → Tea costs 1.20. → Ada pays for all tea. [tea@3]" in told
+
+
+def test_an_answer_from_a_month_is_a_tenth_of_its_states(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set(LATER)
+    with memory.batch():
+        for number in range(150):
+            text = f"Talked with customer {number} about the weather and the price of wood pellets."
+            memory.remember(f"log/{number}", text, valid_from=f"2024-03-{number % 28 + 1:02}")
+        for word in ("flood", "theft", "strike"):
+            memory.remember(f"incident/{word}", f"There was a {word}.", valid_from="2024-03-09")
+    memory.consolidate()
+    found = memory.recall("What happened last month?")
+    assert all(f"There was a {word}." in found.context for word in ("flood", "theft", "strike"))
+    assert 10 * found.tokens < 150 * count(["Talked with customer 1 about the weather and …"])[0]
+
+
+def test_times_in_the_wrong_order_are_refused(memory: hades.Memory) -> None:
+    with pytest.raises(hades.InvalidInput, match="2024-05-01 is after 2024-04-01"):
+        memory.consolidate(since="2024-05-01", until="2024-04-01")
+
+
+def test_the_context_has_the_same_overview(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.consolidate()
+    asked = "What happened in March 2024?"
+    found = memory.retrieve_within_budget(asked)
+    section = {one.name: one for one in found.sections}["summaries"]
+    told = [one.text for one in section.items]
+    assert told == [one.chunk.text for one in memory.recall(asked).passages]
+    assert not [note for note in found.reasons if note.reason is Reason.NO_HIERARCHY]
 
 
 def test_the_first_day_there_is(memory: hades.Memory, clock: HeldClock) -> None:
@@ -239,21 +286,23 @@ def test_other_questions_are_answered_from_the_states(
     assert memory.recall(question).level == 0
 
 
-def test_without_summaries_of_that_time_the_states_answer(
+def test_days_in_no_summary_are_told_by_their_states(
     memory: hades.Memory, clock: HeldClock
 ) -> None:
     _week(memory, clock)
-    asked = "What happened last month?"
+    memory.relate("Ada", "works_at", "Quill", valid_from="2024-03-08")
+    memory.remember("cellar", "The cellar is flooded.", valid_from="2024-04-02")
+    asked = "What happened since February?"
     assert not _hierarchy(memory.recall(asked))
-    assert _hierarchy(memory.recall(asked, plan={"level": 3}))
-    memory.consolidate(**FEW, level="daily", until="2024-03-06")
-    found = memory.recall(asked)
-    assert (found.level, bool(found.passages)) == (0, True)
-    assert "too few summaries" in _hierarchy(found)
+    assert "no summaries of that time" in _hierarchy(memory.recall(asked, plan={"level": 3}))
     memory.consolidate(**FEW, level="daily", until="2024-03-08")
     found = memory.recall(asked)
-    assert (found.level, len(found.passages) > 3) == (3, True)
-    assert "1 days with states are in no summary, the first 8 March 2024" in _hierarchy(found)
+    assert found.level == 3
+    assert "2 days with states are in no summary, the first 8 March 2024" in _hierarchy(found)
+    assert "price of a seat is 14 euros." in found.context
+    assert found.context.rstrip().endswith("The cellar is flooded.")  # in the order of time
+    assert [fact.edge.target.name for fact in found.facts] == ["Quill"]
+    assert "flooded" in memory.recall("Give me an overview of the cellar").context
 
 
 def _hierarchy(found: hades.Recall) -> str:

@@ -41,6 +41,7 @@ HEAD_CHARACTERS_AT_MOST = 160
 
 _MORE_THAN_A_NAME = re.compile(r"[@,·\[\]\"]")
 """What stands around a name in the head of a passage."""
+_LETTERS = re.compile(r"[^\W\d_]+")
 _CITED = re.compile(r"(.+)@(\d{1,18})(?:#(\d{1,18}))?", re.DOTALL)
 """How a version or a passage is cited: the topic, the version, and which passage it is."""
 _QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passages:"
@@ -226,8 +227,15 @@ def _cut(block: _Shown[Passage], room: int, notes: list[Note]) -> _Shown[Passage
 
 
 def _head(number: int, passage: Passage) -> str:
-    """Where a passage stands: topic, version, lines, date and heading."""
+    """Where a passage stands: topic, version, lines, date and heading.
+
+    Of a line of a summary only the date, and the topic's own name where the line lacks it.
+    """
     chunk = passage.chunk
+    if "summary" in passage.parts:
+        name, text = chunk.topic.rpartition("/")[2], chunk.text.casefold()
+        said = all(word.casefold() in text for word in _LETTERS.findall(name))
+        return f"[{number}] {passage.valid_from:%Y-%m-%d}{'' if said else f' {shown_name(name)}'}"
     topic = shown_name(chunk.topic)
     heading = " ".join(own_heading(chunk.topic, chunk.heading).split())
     if len(topic) > HEAD_CHARACTERS_AT_MOST:
@@ -306,6 +314,8 @@ def _composed(parts: _Parts) -> str:
         made.append("\n".join([_PATHS, *(line.text for line in reversed(parts.paths))]))
     if parts.passages:
         ordered = both_ends(parts.passages)
+        if all("summary" in block.item.parts for block in ordered):
+            ordered.sort(key=lambda block: block.item.valid_from)
         made += [_PASSAGES, *(f"{block.head}\n{block.text}" for block in ordered)]
     return "\n\n".join(made)
 

@@ -21,6 +21,19 @@ KIND = "summary"
 """The kind of topics that only `consolidate` writes. They are not indexed."""
 DAILY, WEEKLY, MONTHLY = 1, 2, 3
 LEVELS = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}
+_UNITS = {DAILY: "day", WEEKLY: "week", MONTHLY: "month"}
+TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800}
+"""Of a summary at most …"""
+SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11}
+TOKENS_AT_LEAST = 240
+"""… and what an answer made of it has: a share of the tokens of its originals, from a few on."""
+LEAST_DAYS = {MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
+"""A time of more days is told by months, weeks or days."""
+
+
+def answer_tokens(level: int, originals: int) -> int:
+    """How many tokens an answer from a summary may have, by those of the originals."""
+    return min(TOKENS[level], max(TOKENS_AT_LEAST, int(SHARES[level] * originals)))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,12 +54,16 @@ class SummaryPeriod:
     @property
     def until(self) -> datetime:
         """Its end, which is no longer part of it."""
-        return shift(self.since, 1, {DAILY: "day", WEEKLY: "week", MONTHLY: "month"}[self.level])
+        return shift(self.since, 1, _UNITS[self.level])
 
     @property
     def days(self) -> range:
         """Its days, counted from 1970."""
         return range(day_of(to_micros(self.since)), day_of(to_micros(self.until)))
+
+    def lies_in(self, other: SummaryPeriod) -> bool:
+        """Whether all of it is part of another."""
+        return other.since <= self.since and self.until <= other.until
 
     @property
     def topic(self) -> str:
@@ -54,7 +71,7 @@ class SummaryPeriod:
         if self.level == WEEKLY:
             year, week, _ = self.since.isocalendar()
             return f"{PREFIX}{year:04}-W{week:02}"
-        return PREFIX + self.since.date().isoformat()[: 10 if self.level == DAILY else 7]
+        return PREFIX + f"{self.since.date()}"[: 10 if self.level == DAILY else 7]
 
 
 def day_of(micros: int) -> int:

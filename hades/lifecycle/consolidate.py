@@ -1,11 +1,10 @@
 """Consolidation: summaries of days, weeks and months that are over (seed 003, §5).
 
-A day with enough states gets a summary, a week with enough of those another, a month likewise. A
-weekly summary is made of daily ones, and of the states themselves of days that have none; a
-monthly one of weekly ones, and for days beyond whole weeks of what is below. So each stands for
-every state of its time. One is made anew, as a new version, when what it is made of is no longer
-the same: something was written late, or a told fact of that time changed. A second run finds
-nothing to do, and one that was stopped goes on.
+A day with enough states gets a summary, a week with enough of those another, a month likewise.
+Each is made of the largest parts below that lie in it, and of the states themselves of
+days that have none. So each stands for every state of its time. One is made anew, as a new
+version, when what it is made of is no longer the same: something was written late, or a told
+fact of that time changed. A second run finds nothing to do, and one that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -22,25 +21,26 @@ from hades.domain.answer import Usage
 from hades.domain.summaries import (
     DAILY,
     KIND,
-    MONTHLY,
+    TOKENS,
     WEEKLY,
     Consolidation,
     SummaryMade,
     SummaryPeriod,
+    answer_tokens,
     day_of,
 )
-from hades.domain.times import FOREVER, NOW, to_micros
+from hades.domain.times import NOW, from_micros, to_micros
 from hades.errors import Conflict, NotFound, Unavailable
-from hades.lifecycle import digest
+from hades.lifecycle import summary_lines
 from hades.models.chat import ChatModel
 from hades.models.checked import cited_sentences
+from hades.store.archive import LOST
 from hades.store.records import Draft, Progress
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod, StoredSummary, ToldEdge
 
 ACTION = "consolidate"
 """What the change log calls it."""
-TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800}
 EXTRACTIVE = "extractive"
 SOURCES = 3
 """A model reads so many times what it may write."""
@@ -65,28 +65,24 @@ class Consolidator:
     model: ChatModel | None = None
     usage: Usage | None = None
     """What the calls of the model took; in a dry run, would take at most."""
-    _absent: str = ""
-    """Why the model is not asked any more."""
+    _absent: str = ""  # why the model is not asked any more
     _days: dict[int, list[StateOfPeriod]] = field(default_factory=lambda: defaultdict(list))
     _there: dict[str, StoredSummary] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
     """By topic of a summary that is there, or was made: its row."""
-    _told: dict[int, set[ToldEdge]] = field(default_factory=lambda: defaultdict(set))
-    """By day, the edges that began or ended on it."""
+    _told: dict[int, set[ToldEdge]] = field(default_factory=dict)
 
     def run(
         self, since: datetime | None, until: datetime | None, levels: Iterable[int]
     ) -> Consolidation:
         """Make the summaries of the periods that lie between two times."""
-        now = self.store.now()
+        now = from_micros(self.store.now())
+        first, last = since or datetime.min.replace(tzinfo=UTC), min(until or now, now)
         with self.store.snapshot():
             self.on_progress("reading states", 0, 0)
-            first = -FOREVER if since is None else to_micros(since)
-            for state in self.store.summaries.states(self.space, first, now):
+            for state in self.store.summaries.states(self.space, to_micros(first), to_micros(now)):
                 self._days[day_of(state.valid_from)].append(state)
-            for edge in self.store.summaries.told(self.space):
-                for moment in (one for one in edge[1:] if one is not None):
-                    self._told[day_of(moment)].add(edge)
+            self._told = self.store.summaries.told_by_day(self.space)
             self._there = {one.topic: one for one in self.store.summaries.there(self.space, NOW)}
         self._rows = {topic: one.id for topic, one in self._there.items()}
         made: list[SummaryMade] = []
@@ -94,20 +90,14 @@ class Consolidator:
         unchanged = 0
         for level in levels:
             periods = sorted({SummaryPeriod.around(level, day) for day in self._days})
-            over = [
-                one
-                for one in periods
-                if to_micros(one.until) <= now
-                and (since is None or one.since >= since)
-                and (until is None or one.until <= until)
-            ]
+            over = [one for one in periods if first <= one.since and one.until <= last]
             for at, period in enumerate(over):
                 self.on_progress(f"{period.topic}", at, len(over))
                 if not self._is_enough(period):
                     continue
                 try:
                     done = self._make(period)
-                except (Conflict, NotFound) as error:  # purged meanwhile, or another's name
+                except (Conflict, NotFound, *LOST) as error:  # purged meanwhile, another's name …
                     skipped.append((period.topic, str(error)))
                     continue
                 unchanged += done is None
@@ -129,17 +119,9 @@ class Consolidator:
     def _made_of(self, period: SummaryPeriod) -> set[int]:
         """The rows of what a summary is made of: of each day the largest part there is."""
         found: set[int] = set()
-        for day in period.days:
-            if day not in self._days:
-                continue
+        for day in self._days.keys() & set(period.days):
             parts = [SummaryPeriod.around(level, day) for level in range(period.level - 1, 0, -1)]
-            whole = [
-                one.topic
-                for one in parts
-                if one.topic in self._rows
-                and period.since <= one.since
-                and one.until <= period.until
-            ]
+            whole = [one.topic for one in parts if one.lies_in(period) and one.topic in self._rows]
             found |= {self._rows[whole[0]]} if whole else {state.id for state in self._days[day]}
         return found
 
@@ -150,36 +132,43 @@ class Consolidator:
         made_of, limit = self._made_of(period), self.tokens or TOKENS[period.level]
         mark = blake2b(repr((sorted(made_of), sorted(edges, key=str))).encode(), digest_size=12)
         # Who says neither a limit nor a model is content with what another run made.
-        wanted: dict[str, Any] = {"made_of": mark.hexdigest()} | (
-            {"limit": limit} if self.tokens else {}
-        )
+        wanted: dict[str, Any] = {"made_of": mark.hexdigest()}
+        wanted |= {"limit": limit} if self.tokens else {}
         wanted |= {"asked": self.model.name} if self.model else {}
         there = self._there.get(period.topic)
         if there is not None and wanted.items() <= there.metadata.items():
             return None
         with self.store.snapshot():
             told = self.store.edges.read(self.space, sorted(one[0] for one in edges), NOW)
-            lines = digest.lines_of(self.store, self.space, period, states, told.values())
-        chosen, by, why = digest.chosen_lines(lines, limit), EXTRACTIVE, self._absent
+            what = (period.since, period.until, states, told.values())
+            lines, originals = summary_lines.lines_of(self.store, self.space, *what)
+        room = self.tokens or answer_tokens(period.level, originals)
+        chosen, by, why = summary_lines.chosen_lines(lines, room), EXTRACTIVE, self._absent
         if self.model is not None:
-            own, why = self._by_model(digest.chosen_lines(lines, SOURCES * limit), limit)
+            own, why = self._by_model(summary_lines.chosen_lines(lines, SOURCES * room), room)
             chosen, by = (own, wanted["asked"]) if own else (chosen, EXTRACTIVE)
         if self.model is None:
             wanted.pop("asked", None)  # the next run tries again
-        head = digest.headline(period, len(states), len({one.topic for one in states}))
-        content = digest.composed(head, chosen, limit)
+        head = summary_lines.headline(period, len(states), len({one.topic for one in states}))
+        content = summary_lines.composed(head, chosen, limit)
         made = SummaryMade(period.topic, period.level, len(states), count([content])[0], by, why)
         if self.dry_run:
             self._rows[period.topic] = -1 - len(self._rows)
             return made
         metadata = {**wanted, "limit": limit, "states": len(states), "by": by, "why": why}
         draft = Draft(content, metadata=metadata, level=period.level, valid_from=period.until)
-        self._write(period.topic, draft, made_of, told)
+        with self.store.write(self.actor, ACTION, self.space) as write:
+            if not self.store.summaries.are_there(made_of, told):
+                raise Conflict("Something it is made of was purged meanwhile: consolidate again.")
+            state, appended = self.store.topics.add(write, self.space, period.topic, draft)
+            self.store.topics.set_kind(write, self.space, period.topic, KIND)
+            row = self.store.summaries.put(self.space, period.topic, state.version, made_of)
+            self._rows[period.topic], write.cancelled = row, not appended
         return made
 
     def _by_model(
-        self, sources: Sequence[digest.Line], limit: int
-    ) -> tuple[list[digest.Line], str]:
+        self, sources: Sequence[summary_lines.Line], limit: int
+    ) -> tuple[list[summary_lines.Line], str]:
         """Lines in the words of the model, each as it was checked; or why there are none."""
         assert self.model is not None
         texts = [one.text for one in sources]
@@ -192,21 +181,10 @@ class Consolidator:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
         sound = reply.held
         if reply.why or len(sound) < SOUND_AT_LEAST * len(reply.sentences):
-            why = reply.why or f"only {len(sound)} of {len(reply.sentences)} sentences hold"
-            return [], why
+            return [], reply.why or f"only {len(sound)} of {len(reply.sentences)} sentences hold"
         lines = []
         for one in sound:
             first, *also = (sources[number - 1] for number in one.cited)
             cited = tuple(other.cited for other in also)
             lines.append(replace(first, text=" ".join(one.text.split()), also=cited))
         return lines, f"{reply.dropped} dropped" if reply.dropped else ""
-
-    def _write(self, topic: str, draft: Draft, made_of: set[int], edges: Iterable[int]) -> None:
-        store = self.store
-        with store.write(self.actor, ACTION, self.space) as write:
-            if not store.summaries.are_there(made_of, edges):
-                raise Conflict("Something it is made of was purged meanwhile: consolidate again.")
-            state, appended = store.topics.add(write, self.space, topic, draft)
-            store.topics.set_kind(write, self.space, topic, KIND)
-            self._rows[topic] = store.summaries.put(self.space, topic, state.version, made_of)
-            write.cancelled = not appended

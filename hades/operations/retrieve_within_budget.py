@@ -32,8 +32,8 @@ LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
 """Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (seed 003)."""
 OTHER_LEVEL = 2
-SUMMARIES = {1: "summary/????-??-??", 2: "summary/????-W??", 3: "summary/????-??"}
-"""The topics of each level: `summary/2026-11-03`, `summary/2026-W45`, `summary/2026-11`."""
+SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??"}
+"""The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`."""
 CONTENT_CHARACTERS_AT_MOST = 200_000
 """A longer state is not shown whole: its passages are."""
 TOPICS_EXPLORED = 3
@@ -54,7 +54,7 @@ def gather_within_budget(
     reserve = int(max_tokens * shares["reserve"])
     budget = max(50, min(max_tokens - reserve, RECALL_TOKENS_AT_MOST))
     found = view.recall(question, budget=budget, on_progress=on_progress)
-    level = LEVELS.get(found.intent, OTHER_LEVEL)
+    level = found.level or LEVELS.get(found.intent, OTHER_LEVEL)
     allowed = {name: int(max_tokens * shares[name]) for name in TITLES}
     packing = _Sections(family, max_tokens - reserve, question)
     packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"]))
@@ -93,6 +93,8 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
 
 def _topics(found: Recall) -> list[str]:
     """The topics found, best first, without the summaries: they have their own section."""
+    if found.level:
+        return []  # lines of summaries
     topics = dict.fromkeys(one.chunk.topic for one in found.passages)
     return [topic for topic in topics if not topic.startswith(PREFIX)]
 
@@ -112,15 +114,21 @@ def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Ite
 
 
 def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iterator[ContextItem]:
-    """The summaries of the time asked about, the latest first; finer ones where there are none."""
+    """The lines that answer an overview; else the summaries of the time asked about, the latest
+    first, and where there are none those of another level, finer ones first."""
+    if found.level:
+        for one in found.passages:
+            name = f"{one.chunk.topic}@{one.chunk.version}"
+            yield ContextItem(name, "summary", _held(one), one.chunk.text)
+        return
     if level == 0:
         notes.append(Note(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}"))
         return
     times = (found.time.since, found.time.until) if found.time else (None, None)
     # A summary holds from the end of its time on.
     since, until = (one and one + timedelta(microseconds=1) for one in times)
-    for finer in range(level, 0, -1):
-        there = view.topics(SUMMARIES[finer], since=since, until=until)
+    for other in (*range(level, 0, -1), *range(level + 1, len(SUMMARIES) + 1)):
+        there = view.topics(PREFIX + SUMMARIES[other], since=since, until=until)
         for topic in sorted(there, key=lambda one: one.valid_from, reverse=True):
             state = view.get(topic.name)
             yield ContextItem(state.id, "summary", _held(state), state.content)

@@ -1,4 +1,4 @@
-"""Summaries of days, weeks and months: making them, and the way down to what they stand for."""
+"""Summaries of days, weeks and months: making them, and what they stand for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def consolidate(
         TimeLike | None, Param("Only periods up to this time.", "--until", characters=100)
     ] = None,
     level: Annotated[
-        str | None, Param("daily, weekly or monthly (else all).", "--level", choices=tuple(LEVELS))
+        str | None,
+        Param(f"One of {', '.join(LEVELS)} (else all).", "--level", choices=tuple(LEVELS)),
     ] = None,
     states: Annotated[int, _least("States that a day must have.", "--states")] = 10,
     days: Annotated[int, _least("Daily summaries a week must have.", "--days")] = 5,
@@ -43,7 +44,7 @@ def consolidate(
     tokens: Annotated[
         int | None,
         Param(
-            "Tokens of a summary at most (else 400 of a day, 600 of a week, 800 of a month).",
+            "Tokens of a summary at most (else a share of its originals, of a month 1/11).",
             flag="--tokens",
             least=TOKENS_AT_LEAST,
             most=TOKENS_AT_MOST,
@@ -56,10 +57,10 @@ def consolidate(
     """Make summaries of the days, weeks and months that are over.
 
     Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or `summary/2026-11`,
-    and is made anew when something of its time was written or changed since. Questions about a
-    longer time are answered from them, with their originals cited; others never see them. With
-    a `model` it writes them; a sentence that does not stand in what it cites is dropped, and where
-    most do not, the summary is made of sentences of the texts, as without a model.
+    and is made anew when something of its time was written or changed since.
+    Questions about a longer time are answered from them, with their originals cited; others never
+    see them. With a `model` it writes them; a sentence that does not stand in what it cites is
+    dropped, and where most do not, the summary is made of sentences of the texts.
     """
     from hades.lifecycle.consolidate import Consolidator
 
@@ -69,6 +70,9 @@ def consolidate(
     for name, number in least.items():
         clean_number(number, name, least=1)
     clean_number(tokens, "tokens", least=TOKENS_AT_LEAST)
+    first, last = memory._time(since), memory._time(until)
+    if first is not None and last is not None and first > last:
+        raise InvalidInput(f"Nothing lies between: {since} is after {until}.")
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")
@@ -77,17 +81,10 @@ def consolidate(
     told = on_progress or (lambda _what, _done, _total: None)
     asked = None if model is None else open_chat_model(model)
     run = (memory._store, memory._space_id, memory._actor, least, tokens, told, dry_run, asked)
-    levels = [LEVELS[level]] if level else LEVELS.values()
-    return Consolidator(*run).run(memory._time(since), memory._time(until), levels)
+    return Consolidator(*run).run(first, last, [LEVELS[level]] if level else LEVELS.values())
 
 
-@operation(
-    "GET",
-    "/originals/{summary}",
-    command="drill",
-    timed=True,
-    cursor=lambda state: [state.id],
-)
+@operation("GET", "/originals/{summary}", command="drill", timed=True, cursor=lambda one: [one.id])
 def originals(
     view: View,
     summary: Annotated[str, Param("The topic of a summary.", example="summary/2026-11")],
@@ -108,22 +105,22 @@ def originals(
             raise InvalidInput(f"{made.id} is no summary: `hades topics 'summary/*'` lists them.")
         found = list(made.consolidated_from)
         if every:
-            row = view._store.summaries.row(view._space_id, summary, made.version)
-            found = view._store.summaries.originals(row)
+            found = view._store.summaries.originals(view._space_id, summary, made.version)
         first = found.index(after) + 1 if after in found else 0
-        last = len(found) if limit is None else first + limit
-        return [_cited(view, one) for one in found[first:last]]
+        return [_cited(view, one) for one in found[first:][:limit]]
 
 
 @operation("GET", "/summaries/{topic}", command="summaries", timed=True)
 def summaries(view: View, topic: TopicName, version: Version = None) -> list[State]:
-    """The summaries that a state of a topic went into, the daily one first."""
+    """The summaries that a version of a topic went into, or any of them, the daily ones first.
+
+    Those that were made anew are listed with all their versions: `history` shows how they differ.
+    """
     clean_name(topic)
-    store = view._store
-    with store.snapshot():
-        made = view.get(topic, version)
-        row = store.summaries.row(view._space_id, topic, made.version)
-        return [_cited(view, one) for one in store.summaries.holding(row)]
+    with view._store.snapshot():
+        view.get(topic, version)
+        held_by = view._store.summaries.holding(view._space_id, topic, version)
+        return [_cited(view, one) for one in held_by]
 
 
 def _cited(view: View, state: str) -> State:

@@ -2,14 +2,15 @@
 
 “What happened last month?” wants the month, not the passage that sounds most like it. So the
 summaries of the time asked about are taken, as coarse as the time is long, and where there is
-none as coarse the finer ones. Their lines become the passages of the answer, each citing the
-state it was read in. Any other question is none of this module's.
+none as coarse the finer ones; of days that are in none, what their states tell. The lines become
+the passages of the answer, each citing the state it was read in. Any other question is none of
+this module's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 
@@ -19,25 +20,25 @@ from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
-from hades.domain.summaries import Cited, day_of, read_lines
-from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
+from hades.domain.summaries import LEAST_DAYS, MONTHLY, Cited, answer_tokens, day_of, read_lines
+from hades.domain.times import DAY_MICROSECONDS, FOREVER, NOW, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
+from hades.lifecycle.summary_lines import chosen_lines, lines_of
 from hades.recall import answering, belief
 from hades.recall.plan import PASSAGES_AT_MOST
-from hades.recall.run import Run
+from hades.recall.run import Run, Stage
 from hades.recall.search import Where
 from hades.recall.state_passage import state_passage
 from hades.recall.terms import said, stem
 from hades.recall.time_asked import TimeAsked, time_asked
+from hades.store.archive import LOST
 from hades.store.store import Store
-from hades.store.summaries import StoredSummary
+from hades.store.summaries import StateOfPeriod, StoredSummary
 
 STAGE = "summaries"
-MONTH_DAYS, WEEK_DAYS = 28, 7
-"""From so many days on a time is told by months, or by weeks."""
-COVERED_AT_LEAST = 0.5
-"""Where summaries are of a smaller share of the days with states, these are asked themselves."""
+STATES_READ = 1_000
+"""Of days that are in no summary, the last ones."""
 LIKELY = 0.9
 
 _OVERVIEW = re.compile(
@@ -45,15 +46,11 @@ _OVERVIEW = re.compile(
     r"(?: of| for)?",
     re.IGNORECASE,
 )
-_ABOUT_NOTHING = frozenset(
-    map(
-        stem,
-        """happen happened happening change changed changes new news update updates latest recent
-        recently lately summary summaries summarise summarize overview recap gist big picture high
-        level main points give tell show everything anything something things stuff all whole
-        entire project work notes memory events going went week month year day time""".split(),  # noqa: SIM905
-    )
-)
+_ALL = """happen happened change new news update latest recent recently lately summary summaries
+    summarise summarize overview recap gist big picture high level main points give tell show
+    everything anything something things stuff all whole entire project work notes memory events
+    going went week month year day time"""
+_ABOUT_NOTHING = frozenset(map(stem, _ALL.split()))
 """Words of a question that wants all that happened."""
 
 Said = tuple[Intent, str, Mode, str]
@@ -64,7 +61,9 @@ def overview(
 ) -> Recall | None:
     """The answer from summaries; None: the question wants none, or there are none for it."""
     wanted = run.plan.level
-    if wanted == 0 or (wanted is None and said[0] not in (Intent.RECENT, Intent.OVERVIEW)):
+    narrowed = where.tag or where.kind or where.glob  # and a summary is of all topics
+    asks_for_it = wanted or (wanted is None and said[0] in (Intent.RECENT, Intent.OVERVIEW))
+    if narrowed or not asks_for_it:
         return None
     there = store.summaries.there(where.space, where.as_of)
     if not there and wanted is None:
@@ -83,23 +82,24 @@ def overview(
         since, until = (asks.since, asks.until) if asks.kind else (-FOREVER, valid)
         began = store.summaries.states(where.space, since, until + 1)
         days = {day_of(one.valid_from) for one in began}
-        covering = list(_covering(there, level, since, until, days))
-        missing = days.difference(*(one.period.days for one in covering))
-        texts = store.topics.contents([one.id for one in covering])
-        lines = [read_lines(texts[one.id]) for one in covering]
-        chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
         if not days:
-            return None  # nothing began then, which is for ordinary recall to say
-        few = len(missing) > (1 - COVERED_AT_LEAST) * len(days)
-        if few or not chosen or where.tag or where.kind or where.glob:
-            why = "there are too few summaries of that time" if few else "no summary speaks of it"
-            stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
-            return None
-        if missing:
+            return None  # which is for ordinary recall to say
+        covering = list(_covering(there, level, range(since, until + 1), days, every=bool(topical)))
+        texts = store.topics.contents([one.id for one in covering], lost_ok=True)
+        lines = [read_lines(texts[one.id]) for one in covering if one.id in texts]
+        missing = days.difference(*(one.period.days for one in covering if one.id in texts))
+        if covering and missing:
             first = day(from_micros(min(missing) * DAY_MICROSECONDS))
             told = f"{len(missing)} days with states are in no summary, the first {first}"
             stage.note(Reason.NO_HIERARCHY, told)
-        passages, facts = _read(store, where, chosen)
+            states = [one for one in began if day_of(one.valid_from) in missing][-STATES_READ:]
+            lines.append(_unsummarised(store, where, states, 0 if topical else level))
+        chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
+        if not chosen:
+            why = "no summary speaks of it" if covering else "there are no summaries of that time"
+            stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
+            return None
+        passages, facts = _read(store, where, chosen, stage)
         stage.found, stage.coverage = len(chosen), 1.0
     own = run.plan.final_context
     packed = pack(
@@ -138,21 +138,39 @@ def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
     if not general and (topical or not asks.wants_happenings):
         return 0
     if asks.kind is None:
-        return 3 if general and asks.words is None else 0
+        return MONTHLY if general and asks.words is None else 0
     days = (asks.until - asks.since) / DAY_MICROSECONDS
-    return 3 if days > MONTH_DAYS - 1 else 2 if days > WEEK_DAYS - 1 else int(days > 0.5)
+    return next((level for level, least in LEAST_DAYS.items() if days > least), 0)
 
 
 def _covering(
-    there: Sequence[StoredSummary], level: int, since: int, until: int, days: set[int]
+    there: Iterable[StoredSummary], level: int, time: range, days: set[int], *, every: bool
 ) -> Iterator[StoredSummary]:
-    """The summaries within a time that cover days, the coarsest that are wanted first."""
+    """The summaries in a time that cover days, the coarsest that are wanted first.
+
+    Of something `every` one: a finer one says more of it.
+    """
     left = set(days)
     for one in sorted(there, key=lambda one: (-one.level, one.valid_from)):
-        inside = to_micros(one.period.since) >= since and one.valid_from - 1 <= until
+        inside = to_micros(one.period.since) >= time.start and one.valid_from <= time.stop
         if inside and one.level <= level and not left.isdisjoint(one.period.days):
-            left.difference_update(one.period.days)
+            left.difference_update(() if every else one.period.days)
             yield one
+
+
+def _unsummarised(
+    store: Store, where: Where, states: Sequence[StateOfPeriod], level: int
+) -> list[tuple[str, Cited]]:
+    """What states that are in no summary tell: as much of it as a summary would, or all of it."""
+    since = from_micros(states[0].valid_from)
+    until = from_micros(states[-1].valid_from + DAY_MICROSECONDS)
+    by_day = store.summaries.told_by_day(where.space)
+    told = {edge[0] for one in states for edge in by_day[day_of(one.valid_from)]}
+    edges = store.edges.read(where.space, sorted(told), NOW).values()
+    what = (store, where.space, since, until, states, edges)
+    lines, tokens = lines_of(*what, lost_ok=not where.archived)
+    chosen = chosen_lines(lines, answer_tokens(level, tokens) if level else FOREVER)
+    return [(one.text, one.cited) for one in chosen]
 
 
 def _about(
@@ -169,19 +187,26 @@ def _about(
 
 
 def _read(
-    store: Store, where: Where, lines: Sequence[tuple[str, Cited]]
+    store: Store, where: Where, lines: Sequence[tuple[str, Cited]], stage: Stage
 ) -> tuple[list[Passage], list[Fact]]:
     """The lines as passages that cite their originals, and as facts."""
-    passages, facts = list[Passage](), list[Fact]()
+    passages, facts, lost = list[Passage](), list[Fact](), list[str]()
     for at, (text, (topic, number)) in enumerate(lines):
         with suppress(NotFound):  # it was not known at the time asked about
-            if topic:
-                state = store.topics.version(where.space, topic, number, where.as_of)
-                passages.append(_passage(store, where, state, text, 1 - at / len(lines)))
-            else:
+            if not topic:
                 edge = store.edges.get(where.space, number)
                 sure = belief.interval(belief.of_edge(edge.belief))
                 facts.append(Fact(edge, text, sure.mean, sure))
+                continue
+            try:
+                state = store.topics.version(where.space, topic, number, where.as_of)
+            except LOST as error:  # what the summary says of it is still there
+                lost.append(str(error))
+                every = store.topics.history(where.space, topic, where.as_of, archived=False)
+                state = next(one for one in every if one.version == number)
+            passages.append(_passage(store, where, state, text, 1 - at / len(lines)))
+    if lost and where.archived:  # else it is said already
+        stage.note(Reason.ARCHIVE_LOST, f"{len(lost)} of {len(lines)} originals; {lost[0]}")
     return passages, facts
 
 
@@ -190,7 +215,7 @@ def _passage(store: Store, where: Where, state: State, text: str, score: float) 
     content = state.content
     start = max(content.find(text), 0)
     end = start + len(text) if content.startswith(text, start) else len(content)
-    placed = store.chunks.chunks(where.space, state.topic, state.version)
+    placed = store.chunks.chunks(where.space, state.topic, state.version) if content else []
     ordinal = next((one.ordinal for one in placed if one.start <= start < one.end), 0)
     chunk = Chunk(state.topic, state.version, ordinal, text, start, end, "", count([text])[0])
     return state_passage(state, chunk, "summary", score, LIKELY, from_micros(store.now()))

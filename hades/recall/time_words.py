@@ -112,6 +112,8 @@ _DONE = re.compile(
     r"|owe|own|need|know|pay|call|like|expect|plan|run|live|get|weigh|cost|first|still)\b)"
 )
 """What was done, but for what we did in June that was a state."""
+_OF_A_TIME = re.compile(r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (?:\w+ed|met)$")
+"""What is left of a question without its time, where it wants what was done then."""
 
 
 def read_time(question: str, now: datetime) -> TimeWords | None:
@@ -131,12 +133,13 @@ def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
     """What a question asks for, given the time that was read in it."""
     if time:
         question = question.replace(time.said, " ", 1)
-    asked = " ".join(word for word, _, _ in split_words(question[:CHARACTERS_READ]))
+    asked = " ".join(word for word, _, _ in split_words(question[:CHARACTERS_READ])).rstrip(" ?.!")
     habit = " use to " in asked or (time and time.kind is TimeKind.PAST)
     if _DATE_ASKED.search(asked) and not habit:
         return Wants.DATE
     window = time is not None and time.kind in (TimeKind.DURING, TimeKind.SINCE)
-    return Wants.HAPPENINGS if window and _asks_what_happened(asked) else Wants.STATE
+    done = _asks_what_happened(asked) or bool(time and not time.event and _OF_A_TIME.search(asked))
+    return Wants.HAPPENINGS if window and done else Wants.STATE
 
 
 def _asks_what_happened(asked: str) -> bool:

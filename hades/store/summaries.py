@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from hades.domain.graph import SIMILAR_TO
 from hades.domain.summaries import KIND, PREFIX, SummaryPeriod, day_of
-from hades.domain.times import AsOf
+from hades.domain.times import FOREVER, AsOf
 from hades.domain.topics import DEFAULT_IMPORTANCE
 from hades.store.database import Database, Glob
 from hades.store.topics import STATE_THEN
 
+_ROWS = """
+SELECT s.id FROM states s JOIN topics t ON t.id = s.topic
+WHERE t.space = ?1 AND t.name = ?2 AND s.version BETWEEN ?3 AND ?4
+"""
 _REACHED = """
 WITH RECURSIVE reached(state) AS (
-  SELECT o.{1} FROM originals o WHERE o.{0} = ANY(?1)
+  SELECT o.{1} FROM originals o WHERE o.{0} IN ({3})
   UNION SELECT o.{1} FROM originals o JOIN reached r ON r.state = o.{0})
 SELECT t.name || '@' || s.version FROM reached r JOIN states s ON s.id = r.state
 JOIN topics t ON t.id = s.topic WHERE s.level {2} ORDER BY s.level, s.valid_from, s.id
 """
-
-
 ToldEdge = tuple[int, int, int | None]
 """Its number, when it began and when it ended."""
 
@@ -44,7 +47,6 @@ class StoredSummary(NamedTuple):
 
     id: int
     topic: str
-    version: int
     level: int
     valid_from: int
     """The end of its period: before that it could not be known."""
@@ -74,20 +76,24 @@ class Summaries:
         )
         return [StateOfPeriod._make(row) for row in rows]
 
-    def told(self, space: int) -> list[ToldEdge]:
-        """The edges that somebody told, with the times at which they began and ended."""
-        return self._database.rows(
+    def told_by_day(self, space: int) -> dict[int, set[ToldEdge]]:
+        """By day, the edges that somebody told and that began or ended on it."""
+        found = defaultdict[int, set[ToldEdge]](set)
+        for edge in self._database.rows(
             "SELECT e.id, e.valid_from, e.valid_to FROM edges e "
             "JOIN relations r ON r.id = e.relation AND r.name <> ?2 "
             "WHERE e.space = ?1 AND e.retired_at IS NULL ORDER BY e.id",
             *(space, SIMILAR_TO),
-        )
+        ):
+            for moment in (one for one in edge[1:] if one is not None):
+                found[day_of(moment)].add(edge)
+        return found
 
     def there(self, space: int, as_of: AsOf) -> list[StoredSummary]:
         """The summaries of a space at a moment, by name."""
         valid, known = self._database.moment(as_of)
         rows = self._database.rows(
-            "SELECT s.id, t.name, s.version, s.level, s.valid_from, s.metadata FROM topics t "
+            "SELECT s.id, t.name, s.level, s.valid_from, s.metadata FROM topics t "
             f"JOIN states s ON s.id = {STATE_THEN} WHERE t.space = :space AND t.name GLOB :glob "
             "AND t.kind = :kind AND s.level > 0 ORDER BY t.name",
             space=space,
@@ -96,26 +102,16 @@ class Summaries:
             valid=valid,
             known=known,
         )
-        return [StoredSummary._make((*row[:5], json.loads(row[5] or "{}"))) for row in rows]
+        return [StoredSummary._make((*row[:4], json.loads(row[4] or "{}"))) for row in rows]
 
     def put(self, space: int, topic: str, version: int, states: Iterable[int]) -> int:
         """Note what a summary was made of; its row."""
-        summary = self.row(space, topic, version)
+        summary = int(self._database.value(_ROWS, space, topic, version, version))
         self._database.run_many(
             "INSERT INTO originals VALUES (?, ?) ON CONFLICT (summary, state) DO NOTHING",
             [(summary, state) for state in sorted(states)],
         )
         return summary
-
-    def row(self, space: int, topic: str, version: int) -> int:
-        """The row of a state."""
-        return int(
-            self._database.value(
-                "SELECT s.id FROM states s JOIN topics t ON t.id = s.topic "
-                "WHERE t.space = ? AND t.name = ? AND s.version = ?",
-                *(space, topic, version),
-            )
-        )
 
     def are_there(self, states: Iterable[int], edges: Iterable[int]) -> bool:
         """Whether all these rows are still there: something may have been purged meanwhile."""
@@ -125,10 +121,12 @@ class Summaries:
             for table, ids in (("states", sorted(states)), ("edges", sorted(edges)))
         )
 
-    def originals(self, summary: int) -> list[str]:
+    def originals(self, space: int, topic: str, version: int) -> list[str]:
         """The first states that a summary stands for, through all levels, as they are cited."""
-        return self._database.column(_REACHED.format("summary", "state", "= 0"), [summary])
+        reached = _REACHED.format("summary", "state", "= 0", _ROWS)
+        return self._database.column(reached, space, topic, version, version)
 
-    def holding(self, state: int) -> list[str]:
-        """The summaries that a state went into, the smallest first."""
-        return self._database.column(_REACHED.format("state", "summary", "> 0"), [state])
+    def holding(self, space: int, topic: str, version: int | None) -> list[str]:
+        """The summaries that a version of a topic went into, or any, the smallest first."""
+        reached = _REACHED.format("state", "summary", "> 0", _ROWS)
+        return self._database.column(reached, space, topic, version or 1, version or FOREVER)

@@ -240,7 +240,7 @@ class Topics:
     def contents(self, states: Iterable[int], *, lost_ok: bool = False) -> dict[int, str]:
         """The contents of states by their rows; NotFound when one of them is gone.
 
-        With `lost_ok`, what the archive lost is left out, and the log says so.
+        With `lost_ok`, what the archive lost is left out, and the log says so once.
         """
         found, wanted = {}, set(states)
         for topic, *values in self._database.rows(_BY_ID, sorted(wanted)):

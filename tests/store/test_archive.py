@@ -311,6 +311,43 @@ def test_recall_answers_with_the_rest(path: Path, clock: HeldClock) -> None:
             memory.purge(f"lunch/{number}")
 
 
+@pytest.mark.parametrize("consolidated", [True, False])
+def test_an_overview_is_told_with_what_is_left(
+    path: Path, clock: HeldClock, caplog: pytest.LogCaptureFixture, consolidated: bool
+) -> None:
+    with hades.open(path, clock=clock) as memory:
+        clock.set("2024-03-02")
+        for number in range(12):
+            clock.tick(86_400)
+            memory.remember("deploy", f"Deploys go to the cluster number {number} at night.")
+            memory.remember("lamp", f"Bought {number} lamps." if number % 2 else "No lamp at all.")
+        clock.set("2025-01-01")
+        memory.index()
+        if consolidated:
+            memory.consolidate()
+            memory.remember("deploy", "Deploys are stopped.")
+            memory.remember("lamp", "The lamps are sold.")
+        memory.index()
+        memory.archive(keep_versions=1)
+    shutil.rmtree(path.with_name("notes.hades.archive"))
+    with hades.open(path, clock=clock) as memory:
+        told = memory.ask("What happened in March 2024?")
+        lost = [note.detail for note in told.recall.reasons if note.reason is Reason.ARCHIVE_LOST]
+        assert (len(lost), told.recall.level) == (1, 3 * consolidated)
+        assert "lamps" in str(told) or not consolidated
+        if consolidated:
+            assert "originals" in lost[0]
+            memory.remember("late", "The mast fell.", valid_from="2024-03-20")
+            done = memory.consolidate()
+            assert "missing in the archive" in done.skipped[0][1]
+            clock.set("2025-02-03")
+            memory.remember("deploy", "Deploys go on.")
+            assert "stopped. → Deploys go on." in str(
+                memory.ask("Give me an overview of the deploys")
+            )
+    assert len([one for one in caplog.records if "archive" in one.message]) <= 2
+
+
 def test_postgresql_too(postgres: str, clock: HeldClock, tmp_path: Path) -> None:
     with hades.open(postgres, clock=clock) as memory:
         _grow(memory, clock, "plan", 70)
