@@ -407,3 +407,17 @@ def _history(memory: hades.Memory, topic: str) -> list[hades.State]:
         return memory.history(topic)
     except hades.NotFound:
         return []
+
+
+def test_what_happened_on_a_day_is_told_without_summaries(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set("2026-09-14")
+    memory.remember("incidents/mast", "The Skua lost its mast. Mina was taken to hospital.")
+    for number in range(3):
+        memory.remember(f"log/2026-09-14/{number}", f"Hanne took boat {number} out.")
+    clock.set("2026-09-30")
+    told = str(memory.ask("What happened on 14 September 2026?"))
+    assert "lost its mast" in told
+    assert told.count("Hanne took boat") == 1  # the same with another number is told once
+    assert str(memory.ask("What happened last week?")) == "Nothing was noted last week."

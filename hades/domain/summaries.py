@@ -25,7 +25,7 @@ _UNITS = {DAILY: "day", WEEKLY: "week", MONTHLY: "month"}
 TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800}
 """Of a summary at most …"""
 SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11}
-TOKENS_AT_LEAST = 240
+TOKENS_AT_LEAST = 320
 """… and what an answer made of it has: a share of the tokens of its originals, from a few on."""
 LEAST_DAYS = {MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
 """A time of more days is told by months, weeks or days."""

@@ -44,6 +44,8 @@ _DECISION, _FACT, _TELLING = 1.0, 1.1, 0.1
 _USUAL, _KIND = 1.0, 1.0
 """What speaks for a line, beside the importance of its state, and what speaks against it: that
 many lines have its words, and that many are of its kind of topics (docs/summaries.md)."""
+USED_BY = 3
+"""What so many lines say is not usual yet: of an accident three notes may tell."""
 _KIND_OF_TOPIC = re.compile(r"[/\s:.\d_-]")
 """The kind is what stands before this: `incident/INC-31`, `meeting 5 May`."""
 _MOMENT = timedelta(microseconds=1)
@@ -149,10 +151,12 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
     said = [frozenset(w for w in said_words(one.text) if not w.isdigit()) for one in lines]
     kind = [_KIND_OF_TOPIC.split(one.cited[0], maxsplit=1)[0] for one in lines]
     uses, sizes = Counter(word for words in said for word in words), Counter(kind)
-    alone = sum(size == 1 for size in sizes.values())  # what has no kind is one together
+    # What is alone of its kind is as rare as the rarest of the others.
+    alone = min((size for size in sizes.values() if size > 1), default=1)
 
     def worth(at: int) -> float:
-        usual = sum(log(uses[word]) for word in said[at]) / max(1, len(said[at]))
+        often = sum(log(max(1, uses[word] / USED_BY)) for word in said[at])
+        usual = often / max(1, len(said[at]))
         many = log(alone if sizes[kind[at]] == 1 else sizes[kind[at]])
         return lines[at].worth - (_USUAL * usual + _KIND * many) / log(len(lines) + 1)
 

@@ -66,8 +66,6 @@ def overview(
     if narrowed or not asks_for_it:
         return None
     there = store.summaries.there(where.space, where.as_of)
-    if not there and wanted is None:
-        return None
     valid = store.moment(where.as_of)[0]
     general = _OVERVIEW.match(question)
     # The time that is to be summed up has no preposition: `Summarise March`.
@@ -88,10 +86,12 @@ def overview(
         texts = store.topics.contents([one.id for one in covering], lost_ok=True)
         lines = [read_lines(texts[one.id]) for one in covering if one.id in texts]
         missing = days.difference(*(one.period.days for one in covering if one.id in texts))
-        if covering and missing:
-            first = day(from_micros(min(missing) * DAY_MICROSECONDS))
-            told = f"{len(missing)} days with states are in no summary, the first {first}"
-            stage.note(Reason.NO_HIERARCHY, told)
+        # Without summaries only all that happened is told so: what it is about is for recall.
+        if missing and (covering or (wanted is None and not general)):
+            if covering:
+                first = day(from_micros(min(missing) * DAY_MICROSECONDS))
+                told = f"{len(missing)} days with states are in no summary, the first {first}"
+                stage.note(Reason.NO_HIERARCHY, told)
             states = [one for one in began if day_of(one.valid_from) in missing][-STATES_READ:]
             lines.append(_unsummarised(store, where, states, 0 if topical else level))
         chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]

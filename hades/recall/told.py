@@ -18,6 +18,7 @@ from hades.domain.names import name_parts, words
 from hades.domain.sentences import sentences
 from hades.domain.statement import day
 from hades.recall.intent import asks_for_list
+from hades.recall.periods import UNITS
 from hades.recall.terms import QuestionTerms, said, stem, terms_of, text_around, unsaid_names
 
 WORDS, LIST_WORDS = 60, 150
@@ -143,7 +144,7 @@ def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
 def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
     """Whether nothing was noted at the time asked about, and this does not speak of it either."""
     nothing = any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons)
-    when = said(recall.time.said) if recall.time and nothing else None
+    when = said(recall.time.said) - UNITS if recall.time and nothing else None
     return when is not None and not (when and when <= said(passage.chunk.text))
 
 

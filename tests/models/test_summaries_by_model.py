@@ -76,7 +76,7 @@ def test_a_dry_run_says_what_it_would_cost(
         assert server.requests == []
     assert told.usage is not None
     assert told.usage.prompt_tokens > 20
-    assert told.usage.completion_tokens == 240
+    assert told.usage.completion_tokens == 320
     assert told.usage.cost
 
 
