@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 
 from hades.domain.contradiction import contradiction, values
-from hades.domain.names import DIGITS, STOP_WORDS, name_key, says, words
+from hades.domain.names import DIGITS, STOP_WORDS, name_key, numberless, says, words
 from hades.domain.promotion import Side
 from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in
 from hades.domain.sentences import sentences
@@ -90,11 +90,11 @@ def compare_versions(
             said += [
                 one for one in over if sentence.since < one.since and says(sentence.text, one.text)
             ]
-            new = max(said, key=lambda one: share_words(one.text, sentence.text), default=None)
-            if new is None:
-                holds.append(sentence)
+            said.sort(key=lambda one: (one.since, -share_words(one.text, sentence.text)))
+            if said:  # it held until the first of them
+                changed.append((sentence, said[0]))
             else:
-                changed.append((sentence, new))
+                holds.append(sentence)
     return holds, changed[::-1]
 
 
@@ -112,7 +112,8 @@ def replaces(new: str, old: str, topic: str) -> bool:
     if shared and not all(facts) and contradiction(new, old, topic, "") is not None:
         return True
     own = _own_words(old, topic)
-    if shared < _SHARED_AT_LEAST or len(own & said_words(new)) < SHARED_WORDS * len(own):
+    alike = shared >= _SHARED_AT_LEAST and len(own & said_words(new)) >= SHARED_WORDS * len(own)
+    if not alike and numberless(new) != numberless(old):
         return False
     now, before = values(new), values(old)
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
