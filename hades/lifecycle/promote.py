@@ -109,12 +109,13 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
     latest = store.topics.state(space, topic, NOW)
     now = from_micros(store.now())
     written: deque[State] = deque(maxlen=TRACE_VERSIONS)
-    for state in store.topics.history(space, topic, NOW):
+    for state in store.topics.history(space, topic, NOW, archived=False):
         if state.forgotten:
             written.clear()
         elif state.promotion is None and state.valid_from <= max(now, latest.valid_from):
             written.append(state)
-    trace = sorted(written, key=lambda state: (state.valid_from, state.version)) or [latest]
+    whole = store.topics.whole(space, written, NOW)
+    trace = sorted(whole, key=lambda state: (state.valid_from, state.version)) or [latest]
     if any(len(sentences(state.content)) > SENTENCES_AT_MOST for state in trace):
         most = f"more than {SENTENCES_AT_MOST} sentences"
         raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")

@@ -43,9 +43,12 @@ def gather(
 ) -> WorkingSet:
     """What belongs to a topic, as much of it as the budget has room for."""
     latest = store.topics.state(where.space, topic, where.as_of)
-    told = store.topics.history(where.space, topic, where.as_of)
+    told = store.topics.history(where.space, topic, where.as_of, archived=False)
     before = (one for one in told if not one.forgotten and one.version != latest.version)
-    recent, important = recent_and_important(before)
+    recent, important = (
+        [*store.topics.whole(where.space, part, where.as_of)]
+        for part in recent_and_important(before)
+    )
     parts = {
         "recent": [(state, "") for state in reversed(recent)],
         "important": [(state, "") for state in important],
