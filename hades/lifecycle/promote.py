@@ -178,7 +178,7 @@ class Promoter:
     def run(self, reply: CheckedReply, by_model: list[Paragraph], *, dry_run: bool) -> Promotion:
         """Settle edges and conflicts, write the new state."""
         found, store, space = self.found, self.store, self.space
-        waiting = {one.id for one in store.proposals.find(space, "waiting", 0, None)}
+        last = max((one.id for one in store.proposals.find(space, None, 0, None)), default=0)
         holds, changed = found.compared()
         conflicts = self._conflicts(holds)
         closed, opened = self._settle_edges()
@@ -209,7 +209,6 @@ class Promoter:
         outline = _outline(found, text, changed, whole=bool(by_model))
         store.chunks.outline(space, found.topic, state.version, outline)
         ended = {edge.id for edge in closed}
-        proposals = store.proposals.find(space, "waiting", 0, None)
         return Promotion(
             state=state,
             before=found.latest,
@@ -219,7 +218,7 @@ class Promoter:
             kept=tuple(edge for edge in found.edges if edge.id not in ended),
             closed=tuple(store.edges.get(space, edge.id) for edge in closed),
             opened=tuple(opened),
-            proposed=tuple(one for one in proposals if one.id not in waiting),
+            proposed=tuple(store.proposals.find(space, "waiting", last, None)),
             conflicts=tuple(conflicts),
             dropped=reply.dropped,
             why=reply.why,

@@ -265,13 +265,12 @@ class Focus:
         """A topic as it is now, and the bytes it takes."""
         topics, space = self._store.topics, self._space[0]
         stamp = topics.stamps(space, [topic]).get(topic)
-        told = topics.history(space, topic, NOW, archived=False)
-        recent, important = recent_and_important(told)
+        every = topics.history(space, topic, NOW, archived=False)
+        recent, important = recent_and_important(every)
         if stamp is None or not recent:
             raise NotFound(f"There is no topic {topic!r}.")
-        states = sorted(
-            topics.whole(space, (*recent, *important), NOW), key=lambda one: one.version
-        )
+        states = [*topics.whole(space, (*recent, *important), NOW)]
+        states.sort(key=lambda one: one.version)
         latest = None
         if not stamp[-1]:  # nothing is planned, so it holds until something is written
             with suppress(NotFound):
