@@ -259,6 +259,7 @@ def _key(value: str) -> str:
     return re.sub(r"[,' ]", "", value).rstrip(".")
 
 
+@lru_cache(maxsize=16_384)
 def values(sentence: str) -> dict[str, set[str]]:
     """The amounts and the days that a sentence has."""
     found: dict[str, set[str]] = {"amount": set(), "day": set()}

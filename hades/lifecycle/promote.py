@@ -116,7 +116,7 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
             written.append(state)
     whole = store.topics.whole(space, written, NOW)
     trace = sorted(whole, key=lambda state: (state.valid_from, state.version)) or [latest]
-    if any(len(sentences(state.content)) > SENTENCES_AT_MOST for state in trace):
+    if any(len(sentences(one.content, SENTENCES_AT_MOST + 1)) > SENTENCES_AT_MOST for one in trace):
         most = f"more than {SENTENCES_AT_MOST} sentences"
         raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")
     node = store.entities.node(space, topic)

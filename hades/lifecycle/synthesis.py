@@ -35,7 +35,7 @@ _MARGIN = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 def sentences_of(content: str, source: str, confidence: float, since: datetime) -> list[Side]:
     """The sentences of a text, without list marks, each once."""
     found: dict[str, Side] = {}
-    for one in sentences(content)[:SENTENCES_AT_MOST]:
+    for one in sentences(content, SENTENCES_AT_MOST):
         text = plain_sentence(one)
         if words(text):
             found.setdefault(name_key(text), Side(text, source, confidence, since))
@@ -112,8 +112,9 @@ def replaces(new: str, old: str, topic: str) -> bool:
     if shared and not all(facts) and contradiction(new, old, topic, "") is not None:
         return True
     own = _own_words(old, topic)
-    alike = shared >= _SHARED_AT_LEAST and len(own & said_words(new)) >= SHARED_WORDS * len(own)
-    if not alike and numberless(new) != numberless(old):
+    kept = own & said_words(new)
+    alike = shared >= _SHARED_AT_LEAST and len(kept) >= SHARED_WORDS * len(own)
+    if not alike and (kept != own or _shape(new) != _shape(old)):
         return False
     now, before = values(new), values(old)
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
@@ -137,6 +138,7 @@ def _own_words(text: str, topic: str) -> frozenset[str]:
 
 
 _facts = lru_cache(maxsize=4_096)(facts_in)
+_shape = lru_cache(maxsize=4_096)(numberless)
 
 
 def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:
