@@ -305,6 +305,30 @@ def test_days_in_no_summary_are_told_by_their_states(
     assert "flooded" in memory.recall("Give me an overview of the cellar").context
 
 
+def test_days_in_no_summary_are_told_as_they_were_known(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    _week(memory, clock)
+    memory.remember("cellar", "The cellar is dry.", valid_from="2024-03-20")
+    memory.consolidate(**FEW, level="daily", until="2024-03-08")
+    known = memory.topics("summary/*")[-1].recorded_at
+    clock.tick(86_400)
+    memory.remember("cellar", "The cellar is flooded.", valid_from="2024-03-19")
+    memory.relate("Ada", "works_at", "Quill", valid_from="2024-03-20")
+    found = memory.at(known=known).recall("What happened since February?")
+    assert (found.level, found.facts) == (3, ())
+    assert "The cellar is dry." in found.context
+    assert "flooded" not in found.context
+    assert "flooded" in memory.recall("What happened since February?").context
+
+
+def test_the_last_day_there_is(memory: hades.Memory, clock: HeldClock) -> None:
+    _week(memory, clock)
+    memory.consolidate(**FEW)
+    memory.remember("sun", "The sun goes out.", valid_from="9999-12-31T10:00:00")
+    assert "goes out" in memory.at("9999-12-31T12:00:00").recall("Give me an overview").context
+
+
 def _hierarchy(found: hades.Recall) -> str:
     return "; ".join(one.detail for one in found.reasons if one.reason is Reason.NO_HIERARCHY)
 

@@ -117,7 +117,8 @@ def _passage(console: Console, number: int, passage: Passage, *, explain: bool) 
     console.print(f"[bold]{number}. {_place(passage)}[/]  [dim]{'  '.join(told)}[/]")
     _text(console, passage.chunk)
     if explain and passage.parts:
-        console.print(f"   [dim]{_parts(passage)}[/]")
+        parts = (f"{clean(name)} {value:+.3g}" for name, value in passage.parts.items() if value)
+        console.print(f"   [dim]{'  '.join(parts)}[/]")
     if explain and passage.strength is not None:
         console.print(f"   [dim]{_strength(passage.strength)}[/]")
 
@@ -148,10 +149,6 @@ def _text(console: Console, chunk: Chunk) -> None:
     text = " ".join(chunk.text.split())
     shown = text[:TEXT_CHARACTERS_SHOWN]
     console.print("   " + clean(shown + (" …" if len(text) > len(shown) else "")))
-
-
-def _parts(scored: Passage | Path) -> str:
-    return "  ".join(f"{clean(name)} {value:+.3g}" for name, value in scored.parts.items() if value)
 
 
 def paths(console: Console, found: Sequence[Path], *, explain: bool = False) -> None:

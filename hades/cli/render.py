@@ -145,7 +145,7 @@ def _told(one: State) -> str:
     """What a version brought: its commit where it has one, else how it begins."""
     if one.forgotten:
         return f"(forgotten) {commit_of(one)}".strip()
-    return commit_of(one) or _first_line(one.content)
+    return commit_of(one) or _some(one.content.strip().split("\n")[0])
 
 
 _of_one_topic = _listed(
@@ -230,10 +230,6 @@ def proposals(console: Console, found: Sequence[Proposal]) -> None:
                 console.print(f"   {flat(reason)}")
     if not found:
         console.print("nothing waits for approval")
-
-
-def _first_line(text: str) -> str:
-    return _some(text.strip().split("\n")[0])
 
 
 def _some(text: str) -> str:

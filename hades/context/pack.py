@@ -240,8 +240,9 @@ def _head(number: int, passage: Passage) -> str:
     heading = " ".join(own_heading(chunk.topic, chunk.heading).split())
     if len(topic) > HEAD_CHARACTERS_AT_MOST:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
-    where = f"[{number}] {topic}@{chunk.version}, {_lines(passage.line, passage.end_line)}"
-    head = f"{where}, {passage.valid_from:%Y-%m-%d}"
+    first, last = passage.line, passage.end_line
+    lines = f"line {first}" if first == last else f"lines {first}–{last}"
+    head = f"[{number}] {topic}@{chunk.version}, {lines}, {passage.valid_from:%Y-%m-%d}"
     if passage.valid_to is not None:
         head += f" to {passage.valid_to:%Y-%m-%d}"
     if passage.superseded:
@@ -277,10 +278,6 @@ def read_cite(cite: str) -> tuple[str, int | None, int | None]:
     if cited is None:
         return cite, None, None
     return cited[1], int(cited[2]), None if cited[3] is None else int(cited[3])
-
-
-def _lines(first: int, last: int) -> str:
-    return f"line {first}" if first == last else f"lines {first}–{last}"
 
 
 def _fitted(parts: _Parts, budget: int, notes: list[Note]) -> Packed:

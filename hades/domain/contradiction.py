@@ -226,9 +226,7 @@ def _read(sentence: str) -> _Compared:
                 rest += _content(token, low)
         else:
             kind = "name" if kind == "code" else kind
-            values.append(
-                _Value(kind, token.rstrip(".,"), re.sub(r"[,' ]", "", low).rstrip("."), led_by)
-            )
+            values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
         led_by = led_by if low == "the" else low
     content = {_stem(word) for word in words(text.casefold()) if word not in STOP_WORDS}
     content |= {value.key for value in values if value.kind != "name"}
@@ -261,6 +259,7 @@ def _key(value: str) -> str:
     return re.sub(r"[,' ]", "", value).rstrip(".")
 
 
+@lru_cache(maxsize=16_384)
 def values(sentence: str) -> dict[str, set[str]]:
     """The amounts and the days that a sentence has."""
     found: dict[str, set[str]] = {"amount": set(), "day": set()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from hades.domain.names import STOP_WORDS
 
@@ -51,9 +52,9 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
     yield from _trimmed(text, start, len(text))
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, in order."""
-    return [text[start:end] for start, end in spans(text)]
+def sentences(text: str, at_most: int | None = None) -> list[str]:
+    """The sentences of a text, in order; with `at_most` the first ones, the rest is not read."""
+    return [text[start:end] for start, end in islice(spans(text), at_most)]
 
 
 NOTE_SENTENCES_AT_MOST = 16
@@ -62,8 +63,8 @@ NOTE_SENTENCES_AT_MOST = 16
 @lru_cache(maxsize=4_096)
 def note_sentences(text: str) -> tuple[str, ...]:
     """The sentences of a note that count each for itself; none of a note of one sentence."""
-    found = sentences(text)
-    return tuple(found[:NOTE_SENTENCES_AT_MOST]) if len(found) > 1 else ()
+    found = sentences(text, NOTE_SENTENCES_AT_MOST)
+    return tuple(found) if len(found) > 1 else ()
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -60,13 +60,10 @@ class GraphSnapshot:
         folded = {entity.name: name_key(entity.name).replace(" ", "_") for entity in self.entities}
         shared = {key for key, count in Counter(folded.values()).items() if count > 1}
         for name, key in folded.items():
-            ids[Node("entity", name)] = f"{key}_{_mark(name)}" if key in shared else key
+            mark = blake2b(name.encode(), digest_size=_MARK_BYTES).hexdigest()
+            ids[Node("entity", name)] = f"{key}_{mark}" if key in shared else key
         for edge in self.edges:
             for end in (edge.source, edge.target):
                 # An end whose topic was forgotten still needs a place to stand.
                 ids.setdefault(end, f"{end.kind}:{end.name}")
         return ids
-
-
-def _mark(name: str) -> str:
-    return blake2b(name.encode(), digest_size=_MARK_BYTES).hexdigest()

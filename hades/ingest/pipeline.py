@@ -134,7 +134,8 @@ class Pipeline:
         fresh, gone = self._look(root, known, summary, read)
         renamed = self._renamed(fresh, gone)
         done = 0
-        for batch in batches(_read_items(fresh, read), _size):
+        read_items = _read_items(fresh, read)
+        for batch in batches(read_items, lambda o: 0 if isinstance(o, Bad) else len(o.content)):
             with nullcontext() if dry_run else self._store.transaction():
                 for document in batch:
                     self._take(root, document, known, renamed, summary, dry_run)
@@ -244,10 +245,6 @@ def _read_items(items: Sequence[Item], read: Read) -> Iterator[Document | Bad]:
                 yield found
         elif not task.many or wanted.pop(found.topic, None) == found.fingerprint:
             yield found
-
-
-def _size(document: Document | Bad) -> int:
-    return 0 if isinstance(document, Bad) else len(document.content)
 
 
 def _is_gone(owner: str) -> bool:

@@ -80,9 +80,10 @@ class Consolidator:
         first, last = since or datetime.min.replace(tzinfo=UTC), min(until or now, now)
         with self.store.snapshot():
             self.on_progress("reading states", 0, 0)
-            for state in self.store.summaries.states(self.space, to_micros(first), to_micros(now)):
+            times = to_micros(first), to_micros(now)
+            for state in self.store.summaries.states(self.space, *times, NOW):
                 self._days[day_of(state.valid_from)].append(state)
-            self._told = self.store.summaries.told_by_day(self.space)
+            self._told = self.store.summaries.told_by_day(self.space, NOW)
             self._there = {one.topic: one for one in self.store.summaries.there(self.space, NOW)}
         self._rows = {topic: one.id for topic, one in self._there.items()}
         made: list[SummaryMade] = []

@@ -109,13 +109,14 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
     latest = store.topics.state(space, topic, NOW)
     now = from_micros(store.now())
     written: deque[State] = deque(maxlen=TRACE_VERSIONS)
-    for state in store.topics.history(space, topic, NOW):
+    for state in store.topics.history(space, topic, NOW, archived=False):
         if state.forgotten:
             written.clear()
         elif state.promotion is None and state.valid_from <= max(now, latest.valid_from):
             written.append(state)
-    trace = sorted(written, key=lambda state: (state.valid_from, state.version)) or [latest]
-    if any(len(sentences(state.content)) > SENTENCES_AT_MOST for state in trace):
+    whole = store.topics.whole(space, written, NOW)
+    trace = sorted(whole, key=lambda state: (state.valid_from, state.version)) or [latest]
+    if any(len(sentences(one.content, SENTENCES_AT_MOST + 1)) > SENTENCES_AT_MOST for one in trace):
         most = f"more than {SENTENCES_AT_MOST} sentences"
         raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")
     node = store.entities.node(space, topic)
@@ -177,7 +178,7 @@ class Promoter:
     def run(self, reply: CheckedReply, by_model: list[Paragraph], *, dry_run: bool) -> Promotion:
         """Settle edges and conflicts, write the new state."""
         found, store, space = self.found, self.store, self.space
-        waiting = {one.id for one in store.proposals.find(space, "waiting", 0, None)}
+        last = max((one.id for one in store.proposals.find(space, None, 0, None)), default=0)
         holds, changed = found.compared()
         conflicts = self._conflicts(holds)
         closed, opened = self._settle_edges()
@@ -208,7 +209,6 @@ class Promoter:
         outline = _outline(found, text, changed, whole=bool(by_model))
         store.chunks.outline(space, found.topic, state.version, outline)
         ended = {edge.id for edge in closed}
-        proposals = store.proposals.find(space, "waiting", 0, None)
         return Promotion(
             state=state,
             before=found.latest,
@@ -218,7 +218,7 @@ class Promoter:
             kept=tuple(edge for edge in found.edges if edge.id not in ended),
             closed=tuple(store.edges.get(space, edge.id) for edge in closed),
             opened=tuple(opened),
-            proposed=tuple(one for one in proposals if one.id not in waiting),
+            proposed=tuple(store.proposals.find(space, "waiting", last, None)),
             conflicts=tuple(conflicts),
             dropped=reply.dropped,
             why=reply.why,

@@ -85,7 +85,8 @@ class EntityResolver:
         left: list[Likeness] = []
         taken: set[int] = set()
         for keep, other, why in self._alike(by_key, keys):
-            pair = Likeness(keep.name, other.name, _score(keep, other), why)
+            score = round(jaccard(name_key(keep.name), name_key(other.name)), _DECIMALS)
+            pair = Likeness(keep.name, other.name, score, why)
             if frozenset((keep.entity, other.entity)) in split:
                 continue
             against = self._against(keep, other)
@@ -230,10 +231,6 @@ def _chosen(named: Sequence[NamedEntity]) -> list[NamedEntity]:
 def _strength(one: NamedEntity) -> tuple[bool, int, str]:
     """Of two spellings the one that sorts first stays: a title, then the more frequent."""
     return not one.is_title, -one.frequency, one.name
-
-
-def _score(one: NamedEntity, other: NamedEntity) -> float:
-    return round(jaccard(name_key(one.name), name_key(other.name)), _DECIMALS)
 
 
 def _is_exact(one: NamedEntity) -> bool:

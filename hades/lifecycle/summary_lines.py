@@ -76,13 +76,14 @@ def lines_of(
     states: Iterable[StateOfPeriod],
     edges: Iterable[Edge],
     *,
+    known: datetime | None = None,
     lost_ok: bool = False,
 ) -> tuple[list[Line], int]:
     """What the states and edges of a time tell, and how many tokens the states have.
 
-    With `lost_ok`, without what the archive lost.
+    What was before is told as it was `known`; with `lost_ok`, without what the archive lost.
     """
-    then = AsOf(max(since, _SECOND_MOMENT) - _MOMENT)
+    then = AsOf(max(since, _SECOND_MOMENT) - _MOMENT, known)
     by_topic = sorted((one for one in states if one.kind != "code"), key=lambda one: one.topic)
     found, tokens = list[Line](), 0
     for topic, own in groupby(by_topic, key=lambda one: one.topic):

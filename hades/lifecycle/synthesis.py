@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 
 from hades.domain.contradiction import contradiction, values
-from hades.domain.names import DIGITS, STOP_WORDS, name_key, says, words
+from hades.domain.names import DIGITS, STOP_WORDS, name_key, numberless, says, words
 from hades.domain.promotion import Side
 from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in
 from hades.domain.sentences import sentences
@@ -35,7 +35,7 @@ _MARGIN = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 def sentences_of(content: str, source: str, confidence: float, since: datetime) -> list[Side]:
     """The sentences of a text, without list marks, each once."""
     found: dict[str, Side] = {}
-    for one in sentences(content)[:SENTENCES_AT_MOST]:
+    for one in sentences(content, SENTENCES_AT_MOST):
         text = plain_sentence(one)
         if words(text):
             found.setdefault(name_key(text), Side(text, source, confidence, since))
@@ -90,11 +90,11 @@ def compare_versions(
             said += [
                 one for one in over if sentence.since < one.since and says(sentence.text, one.text)
             ]
-            new = max(said, key=lambda one: share_words(one.text, sentence.text), default=None)
-            if new is None:
-                holds.append(sentence)
+            said.sort(key=lambda one: (one.since, -share_words(one.text, sentence.text)))
+            if said:  # it held until the first of them
+                changed.append((sentence, said[0]))
             else:
-                changed.append((sentence, new))
+                holds.append(sentence)
     return holds, changed[::-1]
 
 
@@ -112,7 +112,9 @@ def replaces(new: str, old: str, topic: str) -> bool:
     if shared and not all(facts) and contradiction(new, old, topic, "") is not None:
         return True
     own = _own_words(old, topic)
-    if shared < _SHARED_AT_LEAST or len(own & said_words(new)) < SHARED_WORDS * len(own):
+    kept = own & said_words(new)
+    alike = shared >= _SHARED_AT_LEAST and len(kept) >= SHARED_WORDS * len(own)
+    if not alike and (kept != own or _shape(new) != _shape(old)):
         return False
     now, before = values(new), values(old)
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
@@ -136,6 +138,7 @@ def _own_words(text: str, topic: str) -> frozenset[str]:
 
 
 _facts = lru_cache(maxsize=4_096)(facts_in)
+_shape = lru_cache(maxsize=4_096)(numberless)
 
 
 def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:

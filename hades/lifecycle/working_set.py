@@ -48,6 +48,7 @@ from hades.recall.terms import said, terms_of
 from hades.recall.time_asked import time_asked
 from hades.recall.time_words import read_time
 from hades.recall.working import recent_and_important
+from hades.store.archive import LOST
 from hades.store.byte_cache import ByteCache
 from hades.store.records import EdgeFilter
 from hades.store.store import Store
@@ -257,17 +258,19 @@ class Focus:
                 return
             for topic in reversed(list(dict.fromkeys(topics))):
                 if self._topics.get(topic) is None:
-                    with self._store.snapshot(), suppress(NotFound):
+                    with self._store.snapshot(), suppress(NotFound, *LOST):
                         self._topics.put(topic, *self._read(topic))
 
     def _read(self, topic: str) -> tuple[_Loaded, int]:
         """A topic as it is now, and the bytes it takes."""
         topics, space = self._store.topics, self._space[0]
         stamp = topics.stamps(space, [topic]).get(topic)
-        recent, important = recent_and_important(topics.history(space, topic, NOW))
+        every = topics.history(space, topic, NOW, archived=False)
+        recent, important = recent_and_important(every)
         if stamp is None or not recent:
             raise NotFound(f"There is no topic {topic!r}.")
-        states = sorted((*recent, *important), key=lambda one: one.version)
+        states = [*topics.whole(space, (*recent, *important), NOW)]
+        states.sort(key=lambda one: one.version)
         latest = None
         if not stamp[-1]:  # nothing is planned, so it holds until something is written
             with suppress(NotFound):

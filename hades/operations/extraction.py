@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -25,6 +24,7 @@ from hades.errors import Conflict, InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import ModelName, TopicGlob
 from hades.operations.proposals import undone
+from hades.store.archive import LOST
 from hades.store.records import EdgeFilter, Progress
 
 if TYPE_CHECKING:
@@ -99,16 +99,23 @@ class _Run:
         generation, _, last = (store.meta(mark) or "").partition(" ")
         own = store.meta("generation") or ""
         after = int(last) if last and generation == own else 0
-        changed = list(store.topics.changed(space, after, topic, glob))
+        changed, is_lost = list(store.topics.changed(space, after, topic, glob)), False
         for number, (name, version, change) in enumerate(changed, start=1):
             told("extracting", number - 1, len(changed))
-            with suppress(NotFound):  # purged or forgotten meanwhile
+            try:
                 state = self.memory.get(name, version)
+            except NotFound:  # purged or forgotten meanwhile
+                pass
+            except LOST as error:  # read when it is back: the mark stays before it
+                is_lost = True
+                self._fail(f"{name}@{version}: {error}")
+            else:
                 corrected = state.valid_to is not None and state.valid_to <= state.valid_from
                 if not state.level and not corrected:
                     self._read(state)
             # One commit may have written several states.
-            if not self.dry_run and (number == len(changed) or changed[number][2] > change):
+            ends = number == len(changed) or changed[number][2] > change
+            if ends and not (is_lost or self.dry_run):
                 with self.memory.batch():
                     store.set_meta(mark, f"{own} {change}")
         told("extracting", len(changed), len(changed))

@@ -276,22 +276,22 @@ def _matters(said: Mapping[int, _Sentences]) -> dict[int, list[int]]:
     Groups grow by joining the two that are nearest on average, until none are near enough.
     """
     vectors = np.concatenate([one.vectors for one in said.values()])
-    vectors = vectors - vectors.mean(0)
+    vectors = vectors - vectors.sum(0) / max(1, len(vectors))
     vectors /= np.maximum(1e-6, np.linalg.norm(vectors, axis=1, keepdims=True))
     near = np.concatenate([one.near for one in said.values()])
     kept = np.argsort(-near, kind="stable")[:COMPARED_AT_MOST]
-    total = product(vectors[kept], vectors[kept])
     group, sizes = np.arange(len(kept)), np.ones(len(kept))
+    average = product(vectors[kept], vectors[kept])
+    np.fill_diagonal(average, -np.inf)
     while len(kept):
-        average = np.triu(total / np.outer(sizes, sizes), 1)
-        one, other = np.unravel_index(int(average.argmax()), average.shape)
+        one, other = divmod(int(average.argmax()), len(kept))
         if average[one, other] <= SAME_MATTER:
             break
         group[group == other] = one
-        total[one] += total[other]
-        total[:, one] += total[:, other]
-        total[other] = total[:, other] = 0.0
-        sizes[one] += sizes[other]
+        pair = [one, other]
+        sizes[one], both = sizes[pair].sum(), sizes[pair] @ average[pair]
+        average[one] = average[:, one] = both / sizes[one]
+        average[other] = average[:, other] = -np.inf
     numbers = -1 - np.arange(len(vectors))  # of those not compared: each is about another thing
     numbers[kept] = group
     told = iter(numbers.tolist())

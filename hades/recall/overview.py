@@ -21,7 +21,7 @@ from hades.domain.graph import Reason
 from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
 from hades.domain.summaries import LEAST_DAYS, MONTHLY, Cited, answer_tokens, day_of, read_lines
-from hades.domain.times import DAY_MICROSECONDS, FOREVER, NOW, from_micros, to_micros
+from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
@@ -78,7 +78,7 @@ def overview(
         return None
     with run.stage(STAGE) as stage, store.snapshot():
         since, until = (asks.since, asks.until) if asks.kind else (-FOREVER, valid)
-        began = store.summaries.states(where.space, since, until + 1)
+        began = store.summaries.states(where.space, since, until + 1, where.as_of)
         days = {day_of(one.valid_from) for one in began}
         if not days:
             return None  # which is for ordinary recall to say
@@ -162,13 +162,13 @@ def _unsummarised(
     store: Store, where: Where, states: Sequence[StateOfPeriod], level: int
 ) -> list[tuple[str, Cited]]:
     """What states that are in no summary tell: as much of it as a summary would, or all of it."""
-    since = from_micros(states[0].valid_from)
-    until = from_micros(states[-1].valid_from + DAY_MICROSECONDS)
-    by_day = store.summaries.told_by_day(where.space)
+    since, last = (from_micros(states[at].valid_from) for at in (0, -1))
+    until = last.replace(hour=23, minute=59, second=59, microsecond=999_999)
+    by_day = store.summaries.told_by_day(where.space, where.as_of)
     told = {edge[0] for one in states for edge in by_day[day_of(one.valid_from)]}
-    edges = store.edges.read(where.space, sorted(told), NOW).values()
+    edges = store.edges.read(where.space, sorted(told), where.as_of).values()
     what = (store, where.space, since, until, states, edges)
-    lines, tokens = lines_of(*what, lost_ok=not where.archived)
+    lines, tokens = lines_of(*what, known=where.as_of.known, lost_ok=not where.archived)
     chosen = chosen_lines(lines, answer_tokens(level, tokens) if level else FOREVER)
     return [(one.text, one.cited) for one in chosen]
 
@@ -194,9 +194,9 @@ def _read(
     for at, (text, (topic, number)) in enumerate(lines):
         with suppress(NotFound):  # it was not known at the time asked about
             if not topic:
-                edge = store.edges.get(where.space, number)
-                sure = belief.interval(belief.of_edge(edge.belief))
-                facts.append(Fact(edge, text, sure.mean, sure))
+                for edge in store.edges.read(where.space, [number], where.as_of).values():
+                    sure = belief.interval(belief.of_edge(edge.belief))
+                    facts.append(Fact(edge, text, sure.mean, sure))
                 continue
             try:
                 state = store.topics.version(where.space, topic, number, where.as_of)

@@ -43,14 +43,15 @@ def gather(
 ) -> WorkingSet:
     """What belongs to a topic, as much of it as the budget has room for."""
     latest = store.topics.state(where.space, topic, where.as_of)
-    told = store.topics.history(where.space, topic, where.as_of)
+    told = store.topics.history(where.space, topic, where.as_of, archived=False)
     before = (one for one in told if not one.forgotten and one.version != latest.version)
     recent, important = recent_and_important(before)
+    own = {"recent": reversed(recent), "important": important}
     parts = {
-        "recent": [(state, "") for state in reversed(recent)],
-        "important": [(state, "") for state in important],
-        "related": list(_related(store, where, near)),
+        name: [(state, "") for state in store.topics.whole(where.space, part, where.as_of)]
+        for name, part in own.items()
     }
+    parts["related"] = list(_related(store, where, near))
     return _Packing(budget).packed(latest, parts)
 
 

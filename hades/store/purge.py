@@ -14,13 +14,14 @@ from hades.domain.graph import NodeKind
 from hades.domain.names import says
 from hades.domain.summaries import KIND
 from hades.domain.times import NOW
+from hades.domain.topics import PROMOTION
 from hades.errors import NotFound
 from hades.store.archive import LOST
 from hades.store.database import Database
 from hades.store.entities import OTHER_NAME, Entities
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owe
 from hades.store.records import Write
-from hades.store.topics import Topics
+from hades.store.topics import Topics, json_or_none
 
 _TIED = """
 SELECT 1 FROM edges WHERE source = ?1 OR target = ?1
@@ -59,6 +60,7 @@ def erase(
         gone.update(_erase_topic(database, write, topic))
     if texts:  # after them: what only they and these edges speak of goes too
         gone["edges"] += _erase_extracted(database, write, space, texts)
+        _erase_sources(database, space, texts)
     for entity in named:
         gone["edges"] += _erase_edges(database, write, entity << 3 | NodeKind.ENTITY)
         gone["entities"] += _erase_entity(database, write, entity)
@@ -231,6 +233,29 @@ def _erase_extracted(database: Database, write: Write, space: int, names: set[st
     ]
     database.run("DELETE FROM meta WHERE key LIKE ?", f"history:{space}:extracted:%")
     return _erase_rows(database, write, None, rows)
+
+
+def _erase_sources(database: Database, space: int, names: set[str]) -> None:
+    """Take versions of topics out of what promotions of others say they were made of."""
+    for state, text in database.rows(
+        "SELECT s.id, s.metadata FROM states s JOIN topics t ON t.id = s.topic "
+        "WHERE t.space = ? AND s.metadata LIKE ?",
+        *(space, f'%"{PROMOTION}"%'),
+    ):
+        metadata = json.loads(text)
+        kept = {**metadata, PROMOTION: _without(metadata.get(PROMOTION), names)}
+        if kept != metadata:
+            database.run("UPDATE states SET metadata = ? WHERE id = ?", json_or_none(kept), state)
+
+
+def _without(value: Any, names: set[str]) -> Any:
+    """A JSON value with nothing where a string cites a version of one of the names."""
+    if isinstance(value, dict):
+        return {key: _without(part, names) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without(part, names) for part in value]
+    cites = isinstance(value, str) and any(f"{name}@" in value for name in names)
+    return "" if cites else value
 
 
 def _erase_rows(database: Database, write: Write, node: int | None, rows: list[Any]) -> int:

@@ -11,7 +11,7 @@ from hades.domain.graph import SIMILAR_TO
 from hades.domain.summaries import KIND, PREFIX, SummaryPeriod, day_of
 from hades.domain.times import FOREVER, AsOf
 from hades.domain.topics import DEFAULT_IMPORTANCE
-from hades.store.database import Database, Glob
+from hades.store.database import Database, Glob, believed
 from hades.store.topics import STATE_THEN
 
 _ROWS = """
@@ -64,26 +64,26 @@ class Summaries:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def states(self, space: int, since: int, until: int) -> list[StateOfPeriod]:
-        """The states of a space that began in a time, in the order of time."""
+    def states(self, space: int, since: int, until: int, as_of: AsOf) -> list[StateOfPeriod]:
+        """The states of a space that began in a time, as known at a moment, in order of time."""
         rows = self._database.rows(
             "SELECT s.id, t.name, s.version, s.valid_from, t.kind, "
             "CASE WHEN s.encoding IS NULL THEN 1 ELSE 0 END, coalesce(s.importance, ?4) "
             "FROM topics t JOIN states s ON s.topic = t.id WHERE t.space = ?1 AND t.kind <> ?2 "
-            "AND s.level = 0 AND s.retired_at IS NULL AND s.valid_from >= ?5 AND s.valid_from < ?3 "
-            "ORDER BY s.valid_from, s.id",
-            *(space, KIND, until, DEFAULT_IMPORTANCE, since),
+            f"AND s.level = 0 AND {believed('s', '?6')} AND s.valid_from >= ?5 "
+            "AND s.valid_from < ?3 ORDER BY s.valid_from, s.id",
+            *(space, KIND, until, DEFAULT_IMPORTANCE, since, self._database.moment(as_of)[1]),
         )
         return [StateOfPeriod._make(row) for row in rows]
 
-    def told_by_day(self, space: int) -> dict[int, set[ToldEdge]]:
+    def told_by_day(self, space: int, as_of: AsOf) -> dict[int, set[ToldEdge]]:
         """By day, the edges that somebody told and that began or ended on it."""
         found = defaultdict[int, set[ToldEdge]](set)
         for edge in self._database.rows(
             "SELECT e.id, e.valid_from, e.valid_to FROM edges e "
             "JOIN relations r ON r.id = e.relation AND r.name <> ?2 "
-            "WHERE e.space = ?1 AND e.retired_at IS NULL ORDER BY e.id",
-            *(space, SIMILAR_TO),
+            f"WHERE e.space = ?1 AND {believed('e', '?3')} ORDER BY e.id",
+            *(space, SIMILAR_TO, self._database.moment(as_of)[1]),
         ):
             for moment in (one for one in edge[1:] if one is not None):
                 found[day_of(moment)].add(edge)

@@ -158,6 +158,12 @@ class Topics:
                 content = self._checked(topic, found, content)
             yield _state(topic, found, content or b"", self._originals(found))
 
+    def whole(self, space: int, states: Iterable[State], as_of: AsOf) -> Iterator[State]:
+        """States of a history that was read without `archived`, now with their contents."""
+        for one in states:
+            lies_there = one.tier == "archive"
+            yield self.version(space, one.topic, one.version, as_of) if lies_there else one
+
     def changed(
         self, space: int, after: int, topic: str | None, glob: str | None
     ) -> Iterator[tuple[str, int, int]]:

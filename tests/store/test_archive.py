@@ -311,6 +311,32 @@ def test_recall_answers_with_the_rest(path: Path, clock: HeldClock) -> None:
             memory.purge(f"lunch/{number}")
 
 
+def test_without_the_archive_the_rest_is_worked_with(path: Path, clock: HeldClock) -> None:
+    with hades.open(path, clock=clock) as memory:
+        for number in range(15):
+            clock.tick(86_400)
+            memory.remember("maya", f"Maya works at Firm {chr(65 + number)}.")
+        clock.tick(300 * 86_400)
+        memory.index()
+        assert memory.archive(keep_versions=11)["states"] == 4
+        archive, away = path.with_name(f"{path.name}.archive"), path.with_name("away")
+        archive.rename(away)
+        assert len(memory.working_memory("maya").items) > 1
+        with memory.focus("maya") as focus:
+            assert focus.topics == ["maya"]
+        read = memory.extract()
+        assert (read.states, read.failed, read.outcomes) == (11, 4, {"applied": 11})
+        assert "missing in the archive" in read.failures[0]
+        assert memory.promote("maya", reason="She is well.").changed
+        away.rename(archive)
+        assert memory.extract().outcomes["applied"] == 4
+        assert memory.archive(restore=True)["states"] == 4
+        assert memory.archive(keep_versions=1)["states"]
+        shutil.rmtree(archive)
+        with memory.focus("maya") as focus:
+            assert "Firm O" in focus.recall("Where does Maya work?").context
+
+
 @pytest.mark.parametrize("consolidated", [True, False])
 def test_an_overview_is_told_with_what_is_left(
     path: Path, clock: HeldClock, caplog: pytest.LogCaptureFixture, consolidated: bool

@@ -17,7 +17,6 @@ from hades.serve.wire import NAME
 Item = TypeVar("Item")
 
 JSON = "application/json"
-TAGS_AT_MOST = 1_000
 
 
 class Body(BaseModel):
