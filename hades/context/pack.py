@@ -21,6 +21,7 @@ from hades.context.tokens import ELLIPSIS, count, cut, cut_words
 from hades.domain.answer import Citation, Fact, Note, Passage, Path, unlabelled
 from hades.domain.graph import Reason
 from hades.domain.names import own_heading
+from hades.domain.topics import State
 
 Item = TypeVar("Item")
 
@@ -240,13 +241,18 @@ def _head(number: int, passage: Passage) -> str:
     heading = " ".join(own_heading(chunk.topic, chunk.heading).split())
     if len(topic) > HEAD_CHARACTERS_AT_MOST:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
-    where = f"[{number}] {topic}@{chunk.version}, {_lines(passage.line, passage.end_line)}"
-    head = f"{where}, {passage.valid_from:%Y-%m-%d}"
-    if passage.valid_to is not None:
-        head += f" to {passage.valid_to:%Y-%m-%d}"
-    if passage.superseded:
-        head += ", superseded since"
+    lines = f"line {passage.line}"
+    if passage.end_line != passage.line:
+        lines = f"lines {passage.line}–{passage.end_line}"
+    where = f"[{number}] {topic}@{chunk.version}, {lines}"
+    head = f"{where}, {held_days(passage)}{', superseded since' * passage.superseded}"
     return f"{head} · {heading[:HEAD_CHARACTERS_AT_MOST]}" if heading else head
+
+
+def held_days(shown: State | Passage) -> str:
+    """When a state or passage held: `2024-01-10 to 2024-02-20`, or since when."""
+    until = f" to {shown.valid_to:%Y-%m-%d}" if shown.valid_to else ""
+    return f"{shown.valid_from:%Y-%m-%d}{until}"
 
 
 def both_ends(ranked: list[Item]) -> list[Item]:
@@ -277,10 +283,6 @@ def read_cite(cite: str) -> tuple[str, int | None, int | None]:
     if cited is None:
         return cite, None, None
     return cited[1], int(cited[2]), None if cited[3] is None else int(cited[3])
-
-
-def _lines(first: int, last: int) -> str:
-    return f"line {first}" if first == last else f"lines {first}–{last}"
 
 
 def _fitted(parts: _Parts, budget: int, notes: list[Note]) -> Packed:
