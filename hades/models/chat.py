@@ -232,7 +232,9 @@ class _Endpoint:
                 said, took = self.ask(in_words, texts, max_tokens)
             usage = took if usage is None else usage + took
             try:
-                return schema.model_validate_json(_object_in(said)), usage
+                # Models like to put the object in a fence, or between words.
+                found = said[max(said.find("{"), 0) : said.rfind("}") + 1]
+                return schema.model_validate_json(found), usage
             except ValidationError as error:
                 first = error.errors(include_url=False, include_input=False)[0]
                 where = ".".join(str(part) for part in first["loc"])
@@ -299,11 +301,6 @@ def _text_of(done: Any) -> str:
 def _encodable(text: str) -> str:
     """A text without half characters, which no server could be sent and no store would take."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _object_in(text: str) -> str:
-    """The JSON object in a reply, which models like to put in a fence or between words."""
-    return text[max(text.find("{"), 0) : text.rfind("}") + 1]
 
 
 def _usage(setting: ModelSetting, prompt: int, completion: int, seconds: float) -> Usage:
