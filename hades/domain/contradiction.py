@@ -118,7 +118,7 @@ def contradiction(
     Contradiction(before='900', after='950')
     """
     one, other = _read(new), _read(old)
-    if not (one.states and other.states) or says(old, new):
+    if not (one.states and other.states) or entails(old, new):
         return None
     if not is_about_one_thing(new, new_topic, old_topic):
         return None
@@ -127,7 +127,7 @@ def contradiction(
     return Contradiction() if one.content == other.content else None
 
 
-def says(old: str, new: str) -> bool:
+def entails(old: str, new: str) -> bool:
     """Whether a sentence says all that another one says: each of its words, in its order."""
     one, other = _read(new), _read(old)
     if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
@@ -226,9 +226,7 @@ def _read(sentence: str) -> _Compared:
                 rest += _content(token, low)
         else:
             kind = "name" if kind == "code" else kind
-            values.append(
-                _Value(kind, token.rstrip(".,"), re.sub(r"[,' ]", "", low).rstrip("."), led_by)
-            )
+            values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
         led_by = led_by if low == "the" else low
     content = {_stem(word) for word in words(text.casefold()) if word not in STOP_WORDS}
     content |= {value.key for value in values if value.kind != "name"}
