@@ -37,6 +37,7 @@ _ABBREVIATIONS = frozenset(
 """Words that are written with a point; English, and a few of its neighbours'."""
 _MAY_END = frozenset(("etc", "al", "inc", "ltd", "co", "corp", "jr", "sr", "usw", "ave"))
 """Of these, such as also stand last: they end a sentence before a capital letter."""
+_MARKS = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 _NEXT = re.compile(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
 
 
@@ -54,6 +55,11 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 def sentences(text: str) -> list[str]:
     """The sentences of a text, in order."""
     return [text[start:end] for start, end in spans(text)]
+
+
+def plain_sentence(text: str) -> str:
+    """A sentence on one line, without the marks of a list or a heading before it."""
+    return _MARKS.sub("", " ".join(text.split()))
 
 
 NOTE_SENTENCES_AT_MOST = 16

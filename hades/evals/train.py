@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from hades.domain.topics import Chunk
 from hades.errors import InvalidInput
 from hades.evals.everyday import draws
 from hades.evals.memories import IdOf, open_set
@@ -39,11 +38,7 @@ def _asked(
     for size in NOTE_SIZES:
         for some, questions in draws(events, eval_set.questions, size):
             for question, view in replay(some, questions, encoder=encoder, on_progress=on_progress):
-                yield question, view, _version_of
-
-
-def _version_of(chunk: Chunk) -> str:
-    return f"{chunk.topic}@{chunk.version}"
+                yield question, view, lambda chunk: f"{chunk.topic}@{chunk.version}"
 
 
 def train(
