@@ -30,7 +30,7 @@ from hades.domain.rules import clean_content, clean_name, clean_number, clean_sh
 from hades.domain.sentences import sentences
 from hades.domain.times import from_micros, system_clock
 from hades.domain.topics import Chunk, State, Topic
-from hades.errors import Conflict, HadesError, InvalidInput, NotFound
+from hades.errors import Conflict, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from hades.models.chat import ChatModel
@@ -341,13 +341,9 @@ class ContextWindow:
             return ""
         from hades.models.checked import cited_sentences
 
-        try:
-            reply = cited_sentences(self._model, _SUMMARISE, texts, max_tokens=most)
-            why = reply.why
-        except HadesError as error:
-            why = str(error)
-        if why:
-            told = f"key sentences instead: {why}"
+        reply = cited_sentences(self._model, _SUMMARISE, texts, max_tokens=most)
+        if reply.why:
+            told = f"key sentences instead: {reply.why}"
             events.append(WindowEvent("fallback", "the summary", 0, told))
             return ""
         return "\n".join(one.text for one in reply.held)

@@ -29,7 +29,7 @@ from hades.domain.summaries import (
     day_of,
 )
 from hades.domain.times import NOW, from_micros, to_micros
-from hades.errors import Conflict, NotFound, Unavailable
+from hades.errors import Conflict, NotFound
 from hades.lifecycle import summary_lines
 from hades.models.chat import ChatModel
 from hades.models.checked import cited_sentences
@@ -170,11 +170,9 @@ class Consolidator:
         """Lines in the words of the model, each as it was checked; or why there are none."""
         assert self.model is not None
         texts = [one.text for one in sources]
-        try:
-            reply = cited_sentences(self.model, TASK, texts, max_tokens=limit, dry_run=self.dry_run)
-        except Unavailable as error:  # who is not there is not asked again
-            self.model, self._absent = None, str(error)
-            return [], str(error)
+        reply = cited_sentences(self.model, TASK, texts, max_tokens=limit, dry_run=self.dry_run)
+        if not reply.answered:  # who is not there is not asked again
+            self.model, self._absent = None, reply.why
         if reply.usage is not None:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
         sound = reply.held

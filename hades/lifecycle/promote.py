@@ -28,7 +28,7 @@ from hades.domain.settled import settled
 from hades.domain.statement import day, statement
 from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import PROMOTION, State
-from hades.errors import Denied, InvalidInput, NotFound, Unavailable
+from hades.errors import InvalidInput, NotFound
 from hades.ingest.document import Block, pack_document
 from hades.ingest.phases import note_document, under
 from hades.lifecycle import facts, review
@@ -157,10 +157,7 @@ def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedRepl
     given = *_paragraphs(found.trace[-1], *found.compared()), *edges
     texts, cites = zip(*given, (found.reason, GIVEN), strict=True)
     asked = open_chat_model(name), TASK, texts
-    try:
-        reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
-    except (Unavailable, Denied, InvalidInput) as error:
-        reply = CheckedReply(why=str(error))
+    reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
     return reply, [(one.text, ", ".join(cites[at - 1] for at in one.cited)) for one in reply.held]
 
 
