@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from conftest import HeldClock
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 import hades
 from hades.context.tokens import count
 from hades.domain.graph import Reason
-from hades.domain.summaries import SummaryPeriod, cite, read_lines
+from hades.domain.summaries import TOKENS, SummaryPeriod, cite, read_lines
+from hades.lifecycle import consolidate
 
 LATER = "2024-04-10"
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
-FEW = {"states": 2, "days": 2, "weeks": 2, "at_least": 2}
+FEW = {"at_least": 2}
 
 
 def _week(memory: hades.Memory, clock: HeldClock, now: str = "2024-04-10", days: int = 5) -> None:
@@ -118,11 +120,6 @@ def test_thresholds(memory: hades.Memory, clock: HeldClock) -> None:
     _week(memory, clock)
     assert _made(memory.consolidate(dry_run=True)) == ["2024-03"]
     assert _made(memory.consolidate(at_least=11, dry_run=True)) == []
-    assert len(_made(memory.consolidate(states=2, at_least=11, dry_run=True))) == 6
-    made = memory.consolidate(states=2, days=6, weeks=1, at_least=11, dry_run=True)
-    assert len(made.made) == 5
-    made = memory.consolidate(states=2, days=5, weeks=1, at_least=11, dry_run=True)
-    assert len(made.made) == 7
     made = memory.consolidate(**FEW, level="daily", since="2024-03-05", until="2024-03-07")
     assert _made(made) == ["2024-03-05", "2024-03-06"]
 
@@ -388,11 +385,10 @@ STEPS = st.lists(
 )
 
 
-@given(STEPS, st.integers(20, 120), st.integers(1, 3))
+@given(STEPS, st.integers(1, 3))
 def test_every_state_is_reached_and_no_limit_is_exceeded(
     tmp_path_factory: pytest.TempPathFactory,
     steps: list[tuple[int, str, str | None]],
-    tokens: int,
     least: int,
 ) -> None:
     """Every state of a month that is over is reached from its summary, through the levels."""
@@ -407,11 +403,12 @@ def test_every_state_is_reached_and_no_limit_is_exceeded(
             elif any(one.name == topic for one in memory.topics()):
                 memory.forget(topic)
         clock.set("2024-06-01")
-        memory.consolidate(states=least, days=least, weeks=least, at_least=1, tokens=tokens)
+        with patch.multiple(consolidate, DAYS=least, WEEKS=least):
+            memory.consolidate(at_least=1)
         reached: set[str] = set()
         for topic in memory.topics("summary/*"):
             state = memory.get(topic.name)
-            assert count([state.content])[0] <= tokens
+            assert count([state.content])[0] <= TOKENS[state.level]
             below = {one.id for one in memory.originals(topic.name, every=True)}
             cited = {cite(one) for _, one in read_lines(state.content)}
             assert cited <= {
@@ -422,7 +419,7 @@ def test_every_state_is_reached_and_no_limit_is_exceeded(
         own = [one for topic in ("a", "b/c", "d") for one in _history(memory, topic)]
         assert {one.id for one in own} == reached
         before = memory.change
-        memory.consolidate(states=least, days=least, weeks=least, at_least=1, tokens=tokens)
+        memory.consolidate(at_least=1)
         assert memory.change == before
 
 

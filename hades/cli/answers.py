@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from hades.cli.render import clean, flat, printable
+from hades.context.pack import held_days
 from hades.domain.answer import (
     Answer,
     Fact,
@@ -89,11 +90,6 @@ def _place(passage: Passage) -> str:
     return f"{clean(chunk.topic)}@{chunk.version}:{lines}"
 
 
-def _held(passage: Passage) -> str:
-    since = f"{passage.valid_from:%Y-%m-%d}"
-    return since if passage.valid_to is None else f"{since} to {passage.valid_to:%Y-%m-%d}"
-
-
 def _fact(console: Console, number: int, fact: Fact, *, explain: bool) -> None:
     told = [f"belief {_sure(fact.belief, explain=explain)}"]
     if explain:
@@ -110,7 +106,7 @@ def _edge(fact: Fact) -> str:
 
 
 def _passage(console: Console, number: int, passage: Passage, *, explain: bool) -> None:
-    told = [f"belief {_sure(passage.belief, explain=explain)}", _held(passage)]
+    told = [f"belief {_sure(passage.belief, explain=explain)}", held_days(passage)]
     told += ["superseded"] if passage.superseded else []
     if explain:
         told = [f"score {passage.score:.3f}", " ".join(passage.retrievers), *told]
@@ -231,7 +227,7 @@ def _source(label: str, found: Recall) -> str:
         fact = found.facts[number - 1]
         return f"{_edge(fact)}  belief {_sure(fact.belief)}"
     passage = found.passages[number - 1]
-    return f"{_place(passage)}  {_held(passage)}  belief {_sure(passage.belief)}"
+    return f"{_place(passage)}  {held_days(passage)}  belief {_sure(passage.belief)}"
 
 
 def _explain(console: Console, found: Recall) -> None:

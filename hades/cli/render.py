@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 from rich.markup import escape
 from rich.table import Table
 
-from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, WorkingSet
+from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, Usage, WorkingSet
 from hades.domain.compare import commit_of
 from hades.domain.context import BudgetedContext, CoreBlock
 from hades.domain.extraction import Extraction
@@ -364,9 +364,7 @@ def extraction(console: Console, found: Extraction) -> None:
         of = sum(found.outcomes.values()) + found.failed - refused
         first = flat(found.failures[0])
         console.print(f"[yellow]failed[/]: {found.failed} of {of}, first: {first}")
-    if found.tokens:
-        cost = "" if found.cost is None else f", cost {found.cost:.6g}"
-        console.print(f"[dim]{would and 'at most '}{found.tokens} tokens{cost}[/]")
+    _usage(console, found.usage, dry_run=found.dry_run)
 
 
 def summary(console: Console, done: Summary, *, verbose: bool = True) -> None:
@@ -395,8 +393,12 @@ def consolidation(console: Console, done: Consolidation) -> None:
     for topic, why in done.skipped:
         console.print(f"[yellow]skipped[/] {clean(topic)}: {flat(why)}")
     console.print(f"{len(done.made)} {would}made, {done.unchanged} unchanged")
-    if done.usage is not None:
-        console.print(f"[dim]{'would take at most ' * done.dry_run}{flat(str(done.usage))}[/]")
+    _usage(console, done.usage, dry_run=done.dry_run)
+
+
+def _usage(console: Console, usage: Usage | None, *, dry_run: bool) -> None:
+    if usage is not None:
+        console.print(f"[dim]{'would take at most ' * dry_run}{flat(str(usage))}[/]")
 
 
 def numbers(console: Console, found: Mapping[str, float]) -> None:

@@ -19,8 +19,6 @@ from hades.errors import InvalidInput, NotFound
 from hades.ingest.summary import Summary
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from hades.memory import Memory
 
 WATCH_EVERY_S = 2.0
@@ -72,6 +70,8 @@ def ingest(
 
     Exit code 1 if a file that was named itself, or a line of it, was skipped.
     """
+    from hades.cli.render import summary as show_summary
+
     phases = tuple(phase) if phase else PHASES
     if not edges:
         phases = tuple(one for one in phases if one != "edges")
@@ -103,7 +103,7 @@ def ingest(
                 )
             news = summary.added + summary.changed + summary.renamed + summary.removed
             if known is None or news or summary.skipped != known:
-                invocation.show(summary, partial(_shown, summary, verbose))
+                invocation.show(summary, partial(show_summary, done=summary, verbose=verbose))
                 sys.stdout.flush()
             known = summary.skipped
             if not watch:
@@ -150,12 +150,6 @@ def _to_look(invocation: Invocation) -> Iterator[Memory]:
             folder = stack.enter_context(TemporaryDirectory())
             memory = stack.enter_context(open_memory(Path(folder) / "none.hades"))
         yield memory
-
-
-def _shown(summary: Summary, verbose: bool, console: Console) -> None:
-    from hades.cli.render import summary as render_summary
-
-    render_summary(console, summary, verbose=verbose)
 
 
 @command(app, "import-triples")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _REMEMBER, _GET, _RECALL = (OPERATIONS[name] for name in ("remember", "get", "recall"))
-_SUGGEST = OPERATIONS["suggest"]
 
 
 @extended(app, _REMEMBER, "content")
@@ -89,28 +88,6 @@ def recall(
         sys.stdout.write(render.printable(found.context) + "\n")
     else:
         invocation.show(found, lambda out: answers.recall(out, found, explain=explain))
-
-
-@extended(app, _SUGGEST)
-def suggest(
-    invocation: Invocation,
-    given: dict[str, Any],
-    propose: Annotated[
-        bool, typer.Option("--propose", help="Let these edges wait for `hades review`.")
-    ] = False,
-) -> None:
-    """Topics that have to do with each other though no edge joins them, with the evidence."""
-    with invocation.asked() as (view, progress):
-        found = call(_SUGGEST, view, given, progress)
-    if not propose:
-        invocation.show_result(found, _SUGGEST.returns)
-        return
-    with invocation.opened(create=False) as memory, memory.batch():
-        for one in found:
-            sure = {"confidence": one.score, "threshold": 1.0, "evidence": "; ".join(one.evidence)}
-            memory.propose(one.topic, "relates_to", one.other, **sure)
-    with invocation.opened(create=False) as memory:
-        invocation.show_result(memory.proposals(), OPERATIONS["proposals"].returns)
 
 
 def _content(content: str | None, file: Path | None) -> str:

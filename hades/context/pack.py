@@ -21,6 +21,7 @@ from hades.context.tokens import ELLIPSIS, count, cut, cut_words
 from hades.domain.answer import Citation, Fact, Note, Passage, Path, unlabelled
 from hades.domain.graph import Reason
 from hades.domain.names import own_heading
+from hades.domain.topics import State
 
 Item = TypeVar("Item")
 
@@ -242,12 +243,15 @@ def _head(number: int, passage: Passage) -> str:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
     first, last = passage.line, passage.end_line
     lines = f"line {first}" if first == last else f"lines {first}–{last}"
-    head = f"[{number}] {topic}@{chunk.version}, {lines}, {passage.valid_from:%Y-%m-%d}"
-    if passage.valid_to is not None:
-        head += f" to {passage.valid_to:%Y-%m-%d}"
-    if passage.superseded:
-        head += ", superseded since"
+    where = f"[{number}] {topic}@{chunk.version}, {lines}"
+    head = f"{where}, {held_days(passage)}{', superseded since' * passage.superseded}"
     return f"{head} · {heading[:HEAD_CHARACTERS_AT_MOST]}" if heading else head
+
+
+def held_days(shown: State | Passage) -> str:
+    """When a state or passage held: `2024-01-10 to 2024-02-20`, or since when."""
+    until = f" to {shown.valid_to:%Y-%m-%d}" if shown.valid_to else ""
+    return f"{shown.valid_from:%Y-%m-%d}{until}"
 
 
 def both_ends(ranked: list[Item]) -> list[Item]:

@@ -28,9 +28,9 @@ from hades.domain.answer import Recall
 from hades.domain.context import CORE_PREFIX, CoreBlock, WindowBlock, WindowEvent
 from hades.domain.rules import clean_content, clean_name, clean_number, clean_share
 from hades.domain.sentences import sentences
-from hades.domain.times import Clock, from_micros, system_clock
+from hades.domain.times import from_micros, system_clock
 from hades.domain.topics import Chunk, State, Topic
-from hades.errors import Conflict, HadesError, InvalidInput, NotFound
+from hades.errors import Conflict, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from hades.models.chat import ChatModel
@@ -72,8 +72,8 @@ class ContextWindow:
     >>> window.render()                                               # doctest: +SKIP
 
     `name` is the topic below which is written what goes: `conversation/today/0001` and on.
-    `on_event` is told of every event; `events` has them all. A `model` summarises what goes,
-    else its key sentences do, as they do where nothing the model says is supported.
+    `events` lists what it did by itself. A `model` summarises what goes, else its key sentences
+    do, as they do where nothing the model says is supported.
     """
 
     def __init__(
@@ -85,15 +85,13 @@ class ContextWindow:
         tokens: str = "minilm",
         kept_turns: int = 4,
         model: ChatModel | None = None,
-        on_event: Callable[[WindowEvent], None] | None = None,
-        clock: Clock = system_clock,
     ) -> None:
         clean_number(limit, "limit", least=LIMIT_AT_LEAST)
         clean_number(kept_turns, "number of turns to keep", least=1)
         self.limit, self.name, self.events = limit, clean_name(name), list[WindowEvent]()
         self.family: TokenFamily = token_family(tokens)
-        self._memory, self._kept_turns, self._clock = memory, kept_turns, clock
-        self._model, self._on_event, self._warned = model, on_event, False
+        self._memory, self._kept_turns, self._model = memory, kept_turns, model
+        self._warned = False
         self._titles = {one: self.family.count([f"{text}\n\n"])[0] for one, text in TITLES.items()}
         self._summary_tokens = min(int(limit * SUMMARY_SHARE), SUMMARY_TOKENS_AT_MOST)
         self._blocks: list[WindowBlock] = []
@@ -142,7 +140,7 @@ class ContextWindow:
 
     def say(self, role: str, text: str, *, at: datetime | None = None) -> None:
         """Add a turn of the conversation."""
-        said = at or from_micros(self._clock())
+        said = at or from_micros(system_clock())
         turn = WindowBlock(
             "conversation", clean_name(role, "speaker"), clean_content(text), 0, said=said
         )
@@ -212,9 +210,6 @@ class ContextWindow:
             why = f"{used:,} of {self.limit:,} tokens are in use"
             events.append(WindowEvent("warn", "the window", used, why))
         self.events += events
-        if self._on_event is not None:
-            for event in events:
-                self._on_event(event)
 
     def _compacted(
         self, blocks: Sequence[WindowBlock], new: Sequence[WindowBlock]
@@ -346,13 +341,9 @@ class ContextWindow:
             return ""
         from hades.models.checked import cited_sentences
 
-        try:
-            reply = cited_sentences(self._model, _SUMMARISE, texts, max_tokens=most)
-            why = reply.why
-        except HadesError as error:
-            why = str(error)
-        if why:
-            told = f"key sentences instead: {why}"
+        reply = cited_sentences(self._model, _SUMMARISE, texts, max_tokens=most)
+        if reply.why:
+            told = f"key sentences instead: {reply.why}"
             events.append(WindowEvent("fallback", "the summary", 0, told))
             return ""
         return "\n".join(one.text for one in reply.held)

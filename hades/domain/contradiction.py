@@ -118,7 +118,7 @@ def contradiction(
     Contradiction(before='900', after='950')
     """
     one, other = _read(new), _read(old)
-    if not (one.states and other.states) or says(old, new):
+    if not (one.states and other.states) or entails(old, new):
         return None
     if not is_about_one_thing(new, new_topic, old_topic):
         return None
@@ -127,7 +127,7 @@ def contradiction(
     return Contradiction() if one.content == other.content else None
 
 
-def says(old: str, new: str) -> bool:
+def entails(old: str, new: str) -> bool:
     """Whether a sentence says all that another one says: each of its words, in its order."""
     one, other = _read(new), _read(old)
     if not one.row or (one.negated, one.plain) != (other.negated, other.plain):

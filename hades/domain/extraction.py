@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from hades.domain.answer import Usage
+
 FACTS_LISTED = 1_000
 PATTERNS = "patterns"
 """What read a fact that no model did."""
@@ -54,6 +56,6 @@ class Extraction:
     """Facts that could not be stored or, of a model, that failed the checks."""
     failures: tuple[str, ...] = ()
     """Why, the first thousand."""
-    tokens: int = 0
-    cost: float | None = None
+    usage: Usage | None = None
+    """What a model took; in a dry run what it would take at most."""
     dry_run: bool = False

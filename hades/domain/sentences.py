@@ -38,6 +38,7 @@ _ABBREVIATIONS = frozenset(
 """Words that are written with a point; English, and a few of its neighbours'."""
 _MAY_END = frozenset(("etc", "al", "inc", "ltd", "co", "corp", "jr", "sr", "usw", "ave"))
 """Of these, such as also stand last: they end a sentence before a capital letter."""
+_MARKS = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 _NEXT = re.compile(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
 
 
@@ -55,6 +56,11 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 def sentences(text: str, at_most: int | None = None) -> list[str]:
     """The sentences of a text, in order; with `at_most` the first ones, the rest is not read."""
     return [text[start:end] for start, end in islice(spans(text), at_most)]
+
+
+def plain_sentence(text: str) -> str:
+    """A sentence on one line, without the marks of a list or a heading before it."""
+    return _MARKS.sub("", " ".join(text.split()))
 
 
 NOTE_SENTENCES_AT_MOST = 16

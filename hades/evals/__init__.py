@@ -8,26 +8,16 @@ by the sentences it gives. Sets of notes, of told facts and of sessions are writ
 event at its own moment, and measured by type of question.
 """
 
-from hades.evals.answers import measure_answers
-from hades.evals.by_type import ByType
-from hades.evals.everyday import measure_everyday
-from hades.evals.measure import Measured, Scores, measure
-from hades.evals.memories import Index, OpenSet, open_set
-from hades.evals.sessions import measure_sessions
-from hades.evals.sets import EvalSet, Question, load_set
-
-__all__ = [
-    "ByType",
-    "EvalSet",
-    "Index",
-    "Measured",
-    "OpenSet",
-    "Question",
-    "Scores",
-    "load_set",
-    "measure",
-    "measure_answers",
-    "measure_everyday",
-    "measure_sessions",
-    "open_set",
-]
+from hades.evals.answers import measure_answers as measure_answers
+from hades.evals.by_type import ByType as ByType
+from hades.evals.everyday import measure_everyday as measure_everyday
+from hades.evals.measure import Measured as Measured
+from hades.evals.measure import Scores as Scores
+from hades.evals.measure import measure as measure
+from hades.evals.memories import Index as Index
+from hades.evals.memories import OpenSet as OpenSet
+from hades.evals.memories import open_set as open_set
+from hades.evals.sessions import measure_sessions as measure_sessions
+from hades.evals.sets import EvalSet as EvalSet
+from hades.evals.sets import Question as Question
+from hades.evals.sets import load_set as load_set

@@ -57,11 +57,11 @@ def expected_calibration_error(told: Iterable[tuple[float, bool]]) -> float | No
     return sum(abs(sum(b for b, _ in one) - sum(t for _, t in one)) for one in bins) / count
 
 
-def standard_error(values: Sequence[float], seed: int = 0) -> float:
+def standard_error(values: Sequence[float]) -> float:
     """How much the mean would vary with other questions of the kind, by bootstrap."""
     if len(values) < 2:
         return 0.0
-    chance = random.Random(seed)
+    chance = random.Random(0)
     means = [
         statistics.fmean(chance.choices(values, k=len(values))) for _ in range(BOOTSTRAP_SAMPLES)
     ]

@@ -10,11 +10,10 @@ fact of that time changed. A second run finds nothing to do, and one that was st
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any
 
 from hades.context.tokens import count
 from hades.domain.answer import Usage
@@ -30,7 +29,7 @@ from hades.domain.summaries import (
     day_of,
 )
 from hades.domain.times import NOW, from_micros, to_micros
-from hades.errors import Conflict, NotFound, Unavailable
+from hades.errors import Conflict, NotFound
 from hades.lifecycle import summary_lines
 from hades.models.chat import ChatModel
 from hades.models.checked import cited_sentences
@@ -39,6 +38,8 @@ from hades.store.records import Draft, Progress
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod, StoredSummary, ToldEdge
 
+DAYS, WEEKS = 5, 4
+"""Of daily summaries that a week must have, and of weekly ones that a month must have."""
 ACTION = "consolidate"
 """What the change log calls it."""
 EXTRACTIVE = "extractive"
@@ -56,10 +57,8 @@ class Consolidator:
     store: Store
     space: int
     actor: str
-    least: Mapping[str, int]
-    """How many `states` a day must have for a summary, `days` with one a week, `weeks` with one a
-    month, or how many states it must have, `at_least`."""
-    tokens: int | None
+    at_least: int
+    """States that a day must have, or a month of too few weeks."""
     on_progress: Progress
     dry_run: bool = False
     model: ChatModel | None = None
@@ -110,12 +109,12 @@ class Consolidator:
             return True  # it is kept up to date
         states = sum(len(self._days.get(day, ())) for day in period.days)
         if period.level == DAILY:
-            return states >= self.least["states"]
+            return states >= self.at_least
         below = {SummaryPeriod.around(period.level - 1, day).topic for day in period.days}
         parts = len(below & self._rows.keys())
         if period.level == WEEKLY:
-            return parts >= self.least["days"]
-        return parts >= self.least["weeks"] or states >= self.least["at_least"]
+            return parts >= DAYS
+        return parts >= WEEKS or states >= self.at_least
 
     def _made_of(self, period: SummaryPeriod) -> set[int]:
         """The rows of what a summary is made of: of each day the largest part there is."""
@@ -130,11 +129,10 @@ class Consolidator:
         """Write the summary of a period; None: nothing of it changed."""
         states = [one for day in period.days for one in self._days.get(day, ())]
         edges = set[ToldEdge]().union(*(self._told.get(day, ()) for day in period.days))
-        made_of, limit = self._made_of(period), self.tokens or TOKENS[period.level]
+        made_of = self._made_of(period)
         mark = blake2b(repr((sorted(made_of), sorted(edges, key=str))).encode(), digest_size=12)
-        # Who says neither a limit nor a model is content with what another run made.
-        wanted: dict[str, Any] = {"made_of": mark.hexdigest()}
-        wanted |= {"limit": limit} if self.tokens else {}
+        wanted = {"made_of": mark.hexdigest()}
+        # Who names no model is content with what another run made.
         wanted |= {"asked": self.model.name} if self.model else {}
         there = self._there.get(period.topic)
         if there is not None and wanted.items() <= there.metadata.items():
@@ -143,7 +141,7 @@ class Consolidator:
             told = self.store.edges.read(self.space, sorted(one[0] for one in edges), NOW)
             what = (period.since, period.until, states, told.values())
             lines, originals = summary_lines.lines_of(self.store, self.space, *what)
-        room = self.tokens or answer_tokens(period.level, originals)
+        room = answer_tokens(period.level, originals)
         chosen, by, why = summary_lines.chosen_lines(lines, room), EXTRACTIVE, self._absent
         if self.model is not None:
             own, why = self._by_model(summary_lines.chosen_lines(lines, SOURCES * room), room)
@@ -151,12 +149,12 @@ class Consolidator:
         if self.model is None:
             wanted.pop("asked", None)  # the next run tries again
         head = summary_lines.headline(period, len(states), len({one.topic for one in states}))
-        content = summary_lines.composed(head, chosen, limit)
+        content = summary_lines.composed(head, chosen, TOKENS[period.level])
         made = SummaryMade(period.topic, period.level, len(states), count([content])[0], by, why)
         if self.dry_run:
             self._rows[period.topic] = -1 - len(self._rows)
             return made
-        metadata = {**wanted, "limit": limit, "states": len(states), "by": by, "why": why}
+        metadata = {**wanted, "states": len(states), "by": by, "why": why}
         draft = Draft(content, metadata=metadata, level=period.level, valid_from=period.until)
         with self.store.write(self.actor, ACTION, self.space) as write:
             if not self.store.summaries.are_there(made_of, told):
@@ -173,11 +171,9 @@ class Consolidator:
         """Lines in the words of the model, each as it was checked; or why there are none."""
         assert self.model is not None
         texts = [one.text for one in sources]
-        try:
-            reply = cited_sentences(self.model, TASK, texts, max_tokens=limit, dry_run=self.dry_run)
-        except Unavailable as error:  # who is not there is not asked again
-            self.model, self._absent = None, str(error)
-            return [], str(error)
+        reply = cited_sentences(self.model, TASK, texts, max_tokens=limit, dry_run=self.dry_run)
+        if not reply.answered:  # who is not there is not asked again
+            self.model, self._absent = None, reply.why
         if reply.usage is not None:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
         sound = reply.held

@@ -12,8 +12,8 @@ from hades.domain.graph import Edge
 from hades.domain.promotion import Disagreement, Side
 from hades.domain.proposal import Proposal
 from hades.domain.prose_facts import EXCLUSIVE
+from hades.domain.sentences import plain_sentence
 from hades.domain.statement import statement
-from hades.lifecycle.synthesis import plain_sentence
 
 ONE_AT_A_TIME = EXCLUSIVE | {"assigned_to", "due_on", "has_status", "status", "version"}
 ONE_AT_A_TIME |= {"located_in", "runs_on"}

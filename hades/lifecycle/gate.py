@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from hades.domain.contradiction import is_about_one_thing, says
+from hades.domain.contradiction import entails, is_about_one_thing
 from hades.domain.names import words
 from hades.domain.times import MONTHS, WEEKDAYS, from_micros
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
@@ -106,8 +106,8 @@ def _says(note: CurrentNote, topic: str, sentence: str, own: Sequence[str]) -> b
 
     Of its own topic a new version counts as said only if it leaves nothing out.
     """
-    if not any(says(one, sentence) for one in note.sentences):
+    if not any(entails(one, sentence) for one in note.sentences):
         return False
     if note.topic == topic:
-        return all(any(says(new, old) for new in own) for old in note.sentences)
+        return all(any(entails(new, old) for new in own) for old in note.sentences)
     return is_about_one_thing(sentence, topic, note.topic)

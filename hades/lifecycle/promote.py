@@ -28,7 +28,7 @@ from hades.domain.settled import settled
 from hades.domain.statement import day, statement
 from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import PROMOTION, State
-from hades.errors import Denied, InvalidInput, NotFound, Unavailable
+from hades.errors import InvalidInput, NotFound
 from hades.ingest.document import Block, pack_document
 from hades.ingest.phases import note_document, under
 from hades.lifecycle import facts, review
@@ -158,10 +158,7 @@ def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedRepl
     given = *_paragraphs(found.trace[-1], *found.compared()), *edges
     texts, cites = zip(*given, (found.reason, GIVEN), strict=True)
     asked = open_chat_model(name), TASK, texts
-    try:
-        reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
-    except (Unavailable, Denied, InvalidInput) as error:
-        reply = CheckedReply(why=str(error))
+    reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
     return reply, [(one.text, ", ".join(cites[at - 1] for at in one.cited)) for one in reply.held]
 
 
@@ -178,7 +175,7 @@ class Promoter:
     def run(self, reply: CheckedReply, by_model: list[Paragraph], *, dry_run: bool) -> Promotion:
         """Settle edges and conflicts, write the new state."""
         found, store, space = self.found, self.store, self.space
-        last = max((one.id for one in store.proposals.find(space, None, 0, None)), default=0)
+        last = max((one.id for one in store.proposals.find(space)), default=0)
         holds, changed = found.compared()
         conflicts = self._conflicts(holds)
         closed, opened = self._settle_edges()
@@ -235,7 +232,7 @@ class Promoter:
         found, store = self.found, self.store
         own = [one for one in found.edges if one.source.name == found.topic]
         others = [one for state in found.related for one in sentences_of_state(state)]
-        done = decided(store.proposals.find(self.space, None, 0, None))
+        done = decided(store.proposals.find(self.space))
         return [
             *edge_disagreements(own, found.ended, done),
             *sentence_disagreements(holds, others, done),
@@ -263,21 +260,12 @@ class Promoter:
         told = {f"edge {edge.id}": edge for edge in self.found.edges}
         closed = []
         for one in conflicts:
-            side, _ = one.taken
-            loser = told.get(one.sides[1 - (side or 0)].source)
-            winner = told.get(one.sides[side or 0].source)
-            if loser is not None and side is None:
-                ends = {"source": loser.source.name, "relation": loser.relation}
-                ends |= {"target": loser.target.name, "at": iso(self._at)}
-                self._propose("unrelate", ends, str(one))
-            elif side is None and "@" in one.sides[1].source:
-                new, old = one.sides
-                ends = {"source": self.found.topic, "relation": "contradicts"}
-                ends["target"] = old.source.rpartition("@")[0]
-                said = {"says": new.text, "said": old.text}
-                fields = {**ends, "evidence": str(one), "metadata": said}
-                self._propose("relate", fields, "sources disagree")
-            elif loser is not None and loser not in closed:
+            side = one.taken[0]
+            if side is None:
+                self._leave_to_review(one, told.get(one.sides[1].source))
+                continue
+            winner, loser = (told.get(one.sides[at].source) for at in (side, 1 - side))
+            if loser is not None and loser not in closed:
                 later = winner is not None and winner.valid_from > loser.valid_from
                 ends_at = winner.valid_from if winner is not None and later else self._at
                 by = None if winner is None else winner.id
@@ -285,14 +273,22 @@ class Promoter:
                 closed.append(loser)
         return closed
 
-    def _propose(self, kind: str, fields: dict[str, Any], why: str) -> None:
-        """Let a change wait for review, unless it waits already or was rejected."""
-        ends = {name: fields[name] for name in ("source", "relation", "target")}
-        for one in self.store.proposals.find(self.space, None, 0, None):
+    def _leave_to_review(self, conflict: Disagreement, edge: Edge | None) -> None:
+        """Propose to end an edge, or to note which topic contradicts this one; unless that waits
+        already or was rejected."""
+        new, old = conflict.sides
+        if edge is not None:
+            kind, why, ends = "unrelate", str(conflict), review.ends_of(edge)
+            more: dict[str, Any] = {"at": iso(self._at)}
+        else:
+            kind, why, ends = "relate", "sources disagree", {"source": self.found.topic}
+            ends |= {"relation": "contradicts", "target": old.source.rpartition("@")[0]}
+            more = {"evidence": str(conflict), "metadata": {"says": new.text, "said": old.text}}
+        for one in self.store.proposals.find(self.space):
             if one.kind == kind and one.status != "applied" and ends.items() <= one.fields.items():
                 return
         self.store.proposals.add(
-            *(self.write, self.space, self.actor, kind, fields),
+            *(self.write, self.space, self.actor, kind, {**ends, **more}),
             confidence=review.SETTLED,
             threshold=DEFAULT_THRESHOLD,
             why=why,

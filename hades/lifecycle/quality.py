@@ -33,7 +33,7 @@ def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> Qu
     over = {edge.id for edge in ended}
     edges = [edge for edge in told if edge.id not in over and edge.valid_from <= moment]
     said = {(edge.source.name, edge.relation) for edge in edges}
-    done = decided(store.proposals.find(space, None, 0, None))
+    done = decided(store.proposals.find(space))
     gone = store.edges.read(space, store.links.to_gone(space, NOW, EDGES_AT_MOST), NOW).values()
     found: list[tuple[str, Sequence[object], str]] = [
         ("orphans", _orphans(pairs, edges), "hades relate TOPIC RELATION OTHER"),

@@ -9,8 +9,8 @@ second run finds nothing to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,10 @@ class EntityResolver:
         named = self._named()
         merged, left = self._by_spelling(named)
         if not self.dry_run:
-            self._merge(merged)
+            with self.store.transaction():
+                for pair in merged:
+                    with self.store.write(self.actor, ACTION, self.space) as write:
+                        self.store.entities.merge(write, self.space, pair.keep, pair.other)
         gone = {one.other for one in merged}
         chosen = _chosen([one for one in named if one.name not in gone])
         embedded = self._embed(chosen)
@@ -73,7 +76,9 @@ class EntityResolver:
     def _named(self) -> list[NamedEntity]:
         self.on_progress("reading names", 0, 1)
         found = self.store.mentions.entities(self.space, NOW)
-        return [one for one in found if one.kind not in _NOT_COMPARED and not _is_exact(one)]
+        # A name in back ticks is known letter by letter: no other spelling is it.
+        inexact = (one for one in found if not one.key[:1] == one.key[-1:] == "`")
+        return [one for one in inexact if one.kind not in _NOT_COMPARED]
 
     # Spelling
 
@@ -85,13 +90,12 @@ class EntityResolver:
         left: list[Likeness] = []
         taken: set[int] = set()
         for keep, other, why in self._alike(by_key, keys):
-            score = round(jaccard(name_key(keep.name), name_key(other.name)), _DECIMALS)
-            pair = Likeness(keep.name, other.name, score, why)
             if frozenset((keep.entity, other.entity)) in split:
                 continue
-            against = self._against(keep, other)
-            if against is not None:
-                left.append(Likeness(pair.keep, pair.other, pair.score, f"{why}, but {against}"))
+            score = round(jaccard(name_key(keep.name), name_key(other.name)), _DECIMALS)
+            pair = Likeness(keep.name, other.name, score, why)
+            if against := self._against(keep, other):
+                left.append(replace(pair, why=f"{why}, but {against}"))
             elif keep.entity not in taken and other.entity not in taken:
                 # No chains: what was merged is not merged on.
                 taken.add(other.entity)
@@ -112,21 +116,15 @@ class EntityResolver:
                 found.append((keep, gone, why))
         return sorted(found, key=lambda pair: (_strength(pair[0]), _strength(pair[1])))
 
-    def _against(self, keep: NamedEntity, other: NamedEntity) -> str | None:
-        """What speaks against two spellings being one thing."""
+    def _against(self, keep: NamedEntity, other: NamedEntity) -> str:
+        """What speaks against two spellings being one thing; empty: nothing."""
         if keep.is_title and other.is_title:
             return "both are titles"
         if keep.kind != other.kind and "concept" not in (keep.kind, other.kind):
             return f"one is a {keep.kind}, one a {other.kind}"
         if self.store.mentions.are_distinct(keep.entity, other.entity, NOW):
             return "they stand in one passage"
-        return None
-
-    def _merge(self, merged: Iterable[Likeness]) -> None:
-        with self.store.transaction():
-            for pair in merged:
-                with self.store.write(self.actor, ACTION, self.space) as write:
-                    self.store.entities.merge(write, self.space, pair.keep, pair.other)
+        return ""
 
     # Meaning
 
@@ -231,8 +229,3 @@ def _chosen(named: Sequence[NamedEntity]) -> list[NamedEntity]:
 def _strength(one: NamedEntity) -> tuple[bool, int, str]:
     """Of two spellings the one that sorts first stays: a title, then the more frequent."""
     return not one.is_title, -one.frequency, one.name
-
-
-def _is_exact(one: NamedEntity) -> bool:
-    """Whether a name is known letter by letter: then no other spelling is it."""
-    return one.key.startswith("`") and one.key.endswith("`")

@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
-from hades.domain.contradiction import contradiction, says
+from hades.domain.contradiction import contradiction, entails
 from hades.domain.extraction import PATTERNS, extraction_metadata
 from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
@@ -151,7 +151,7 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
             yield from (_end(edge, state, fact.confidence, why, fact.subject) for edge in held)
         elif held:
             fields = {
-                **_ends_of(held[0]),
+                **ends_of(held[0]),
                 "target": fact.object,
                 "exclusive": True,
                 "evidence": state.content[fact.start : fact.end],
@@ -171,7 +171,7 @@ def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_F
         pairs = product(own, note.sentences) if note.topic != state.topic else ()
         for new, old in pairs:
             found = contradiction(new, old, state.topic, note.topic)
-            if found is None or any(says(one, old) for one in own):
+            if found is None or any(entails(one, old) for one in own):
                 continue
             fields = {
                 "source": state.topic,
@@ -186,12 +186,13 @@ def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_F
             break
 
 
-def _ends_of(edge: Edge) -> dict[str, str]:
+def ends_of(edge: Edge) -> dict[str, str]:
+    """An edge as a proposal names it."""
     return {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
 
 
 def _end(edge: Edge, state: State, sure: float, why: str, changed: str = "") -> _Finding:
-    fields = {**_ends_of(edge), "at": iso(state.valid_from)}
+    fields = {**ends_of(edge), "at": iso(state.valid_from)}
     return _Finding("unrelate", fields, sure, why, state.valid_from, changed, [edge])
 
 
@@ -201,7 +202,7 @@ def _undo(found: _Finding) -> str:
     steps = [f"`hades unrelate {new} --mistake`"] if found.kind == "relate" else []
     for edge in found.ends:
         since = ["--valid-from", iso(edge.valid_from)]
-        steps.append(f"`hades relate {shlex.join([*_ends_of(edge).values(), *since])}`")
+        steps.append(f"`hades relate {shlex.join([*ends_of(edge).values(), *since])}`")
     return f"; to undo: {', '.join(steps)}"
 
 

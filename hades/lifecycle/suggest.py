@@ -156,10 +156,8 @@ class TopicPairs:
             best = np.argpartition(-cosines, each - 1, axis=1)[:, :each]
             for at, columns in enumerate(best.tolist(), start=first):
                 for other in columns:
-                    pair, cosine = (
-                        (min(at, other), max(at, other)),
-                        float(cosines[at - first, other]),
-                    )
+                    pair = min(at, other), max(at, other)
+                    cosine = float(cosines[at - first, other])
                     if at != other and cosine >= NEAR_FROM and pair not in self.cosine:
                         self.cosine[pair] = cosine = min(1.0, cosine)
                         share = NEAR * (cosine - NEAR_FROM) / (1 - NEAR_FROM)

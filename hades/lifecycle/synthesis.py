@@ -15,7 +15,7 @@ from hades.domain.contradiction import contradiction, values
 from hades.domain.names import DIGITS, STOP_WORDS, name_key, numberless, says, words
 from hades.domain.promotion import Side
 from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in
-from hades.domain.sentences import sentences
+from hades.domain.sentences import plain_sentence, sentences
 from hades.domain.speculation import NEGATION
 from hades.domain.topics import State
 
@@ -29,7 +29,6 @@ _SAYS_CHANGE = re.compile(
     r"\b(?:now|again|instead|any ?more|no longer|(?:gave|given) up|stopped|ended)\b",
     re.IGNORECASE,
 )
-_MARGIN = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 
 
 def sentences_of(content: str, source: str, confidence: float, since: datetime) -> list[Side]:
@@ -45,11 +44,6 @@ def sentences_of(content: str, source: str, confidence: float, since: datetime) 
 def sentences_of_state(state: State) -> list[Side]:
     """The sentences of a state."""
     return sentences_of(state.content, state.id, state.confidence, state.valid_from)
-
-
-def plain_sentence(text: str) -> str:
-    """A sentence on one line, without list mark."""
-    return _MARGIN.sub("", " ".join(text.split()))
 
 
 @lru_cache(maxsize=4_096)

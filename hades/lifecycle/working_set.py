@@ -20,14 +20,14 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any
 
-from hades.context.pack import Packed, pack
+from hades.context.pack import pack
 from hades.domain.answer import Fact, Intent, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.statement import statement
@@ -169,7 +169,17 @@ class Focus:
         mode, now = choose_mode(question), self._store.now()
         run = Run(_plan(intent, mode))
         run.started = started
-        packed = _packed(run, question, passages, facts)
+        with run.stage(HERE) as stage:
+            stage.note(Reason.WORKING_SET, f"its words stand in {passages[0].chunk.topic}")
+            packed = pack(
+                *(question, passages, ()),
+                budget=run.plan.budget.tokens,
+                passages_at_most=run.plan.final_context,
+                paths_at_most=0,
+                facts=facts,
+            )
+            stage.found, stage.coverage = len(packed.passages), 1.0
+        run.notes += packed.notes
         found = answering.put_together(
             *(run, question, time_asked(question, now, now, read=False), NOW),
             *((intent, evidence, mode, self._space[1]), packed),
@@ -295,19 +305,3 @@ def _is_plain(question: str) -> bool:
         and not asks_for_list(question)
         and read_time(question, any_day) is None
     )
-
-
-def _packed(run: Run, question: str, passages: Sequence[Passage], facts: Sequence[Fact]) -> Packed:
-    """Passages of the set as a context."""
-    with run.stage(HERE) as stage:
-        stage.note(Reason.WORKING_SET, f"its words stand in {passages[0].chunk.topic}")
-        packed = pack(
-            *(question, passages, ()),
-            budget=run.plan.budget.tokens,
-            passages_at_most=run.plan.final_context,
-            paths_at_most=0,
-            facts=facts,
-        )
-        stage.found, stage.coverage = len(packed.passages), 1.0
-    run.notes += packed.notes
-    return packed

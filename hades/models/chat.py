@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hades.context.tokens import count
 from hades.domain.answer import Usage as Usage
@@ -41,13 +41,6 @@ DEFAULT = "default"
 
 class UnusableReply(Unavailable):
     """What the model answered failed the checks, also after the retry."""
-
-
-class Reply(NamedTuple):
-    """What a model said."""
-
-    text: str
-    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,24 +90,6 @@ def _count(name: str, **more: Any) -> None:
         _totals[name] = replace(was, **now)
 
 
-def model_reports(*, check: bool = False) -> list[ModelReport]:
-    """The models of the settings; `check` asks each for a word."""
-    from hades.settings import load_settings
-
-    found = []
-    for one in load_settings().all_models():
-        answers, why = None, ""
-        if check:
-            try:
-                answers = bool(ChatModel([one]).complete("Be brief.", "Say yes.", max_tokens=4))
-            except HadesError as error:
-                answers, why = False, str(error)
-        used = totals().get(one.name, ModelTotals())
-        about = one.name, one.model, one.input_price, one.output_price, one.context_tokens
-        found.append(ModelReport(*about, used, answers, why))
-    return found
-
-
 def open_chat_model(name: str = DEFAULT) -> ChatModel:
     """The model of a name; `default` is the first of the settings, then the others in order.
 
@@ -154,10 +129,10 @@ class ChatModel:
         prompt = sum(count([instructions, text])) + 2 * MESSAGE_TOKENS
         return _usage(self._models[0], prompt, max_tokens, 0.0)
 
-    def complete(self, instructions: str, text: str, *, max_tokens: int) -> Reply:
+    def complete(self, instructions: str, text: str, *, max_tokens: int) -> tuple[str, Usage]:
         """What the model says to a text."""
         sent = instructions, text, max_tokens
-        return Reply(*self._first(*sent, lambda one: one.ask(instructions, [text], max_tokens)))
+        return self._first(*sent, lambda one: one.ask(instructions, [text], max_tokens))
 
     def complete_json(
         self, instructions: str, text: str, schema: type[T], *, max_tokens: int
@@ -257,7 +232,7 @@ class _Endpoint:
                 said, took = self.ask(in_words, texts, max_tokens)
             usage = took if usage is None else usage + took
             try:
-                # Models like to put it in a fence or between words.
+                # Models like to put the object in a fence, or between words.
                 found = said[max(said.find("{"), 0) : said.rfind("}") + 1]
                 return schema.model_validate_json(found), usage
             except ValidationError as error:

@@ -16,6 +16,7 @@ from hades.context.pack import indented
 from hades.context.tokens import count
 from hades.domain.answer import Usage
 from hades.domain.grounding import CheckedSentence, check_sentences
+from hades.errors import Denied, InvalidInput, Unavailable
 from hades.models.chat import ChatModel, UnusableReply
 
 CITE = (
@@ -35,6 +36,8 @@ class CheckedReply:
     usage: Usage | None = None
     why: str = ""
     """Why none of them can be used."""
+    answered: bool = True
+    """False: no model could be reached."""
 
     @property
     def held(self) -> list[CheckedSentence]:
@@ -56,17 +59,14 @@ def checked_reply(
     max_tokens: int,
     dry_run: bool = False,
 ) -> CheckedReply:
-    """What a model says to a text, checked; in a dry run nothing is sent.
-
-    It raises where no model answers.
-    """
+    """What a model says to a text, checked; in a dry run nothing is sent."""
     if dry_run:
         usage = model.estimate(instructions, text, max_tokens=max_tokens)
         return CheckedReply(usage=usage, why="a dry run asks no model")
     try:
         text, usage = model.complete(instructions, text, max_tokens=max_tokens)
-    except UnusableReply as error:
-        return CheckedReply(why=str(error))
+    except (Unavailable, Denied, InvalidInput) as error:
+        return CheckedReply(why=str(error), answered=isinstance(error, UnusableReply))
     # A weak model says the same again and again.
     said = tuple(dict.fromkeys(check_sentences(_HEAD.sub("", text), sources)))
     why = ""

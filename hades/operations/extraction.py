@@ -119,15 +119,13 @@ class _Run:
                 with self.memory.batch():
                     store.set_meta(mark, f"{own} {change}")
         told("extracting", len(changed), len(changed))
-        usage = None if self.reader is None else self.reader.usage
         return Extraction(
             states=self.states,
             facts=tuple(self.facts),
             outcomes=dict(self.outcomes),
             failed=self.failed,
             failures=tuple(self.failures),
-            tokens=usage.prompt_tokens + usage.completion_tokens if usage else 0,
-            cost=usage.cost if usage else None,
+            usage=None if self.reader is None else self.reader.usage,
             dry_run=self.dry_run,
         )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from hades.models.chat import ModelReport, model_reports
+from hades.errors import HadesError
+from hades.models.chat import ChatModel, ModelReport, ModelTotals, totals
 from hades.operations.declare import Param, operation
 
 if TYPE_CHECKING:
@@ -21,4 +22,17 @@ def models(
     ] = False,
 ) -> list[ModelReport]:
     """The language models of the settings, and what this process or server used of each."""
-    return model_reports(check=check)
+    from hades.settings import load_settings
+
+    found = []
+    for one in load_settings().all_models():
+        answers, why = None, ""
+        if check:
+            try:
+                answers = bool(ChatModel([one]).complete("Be brief.", "Say yes.", max_tokens=4))
+            except HadesError as error:
+                answers, why = False, str(error)
+        used = totals().get(one.name, ModelTotals())
+        about = one.name, one.model, one.input_price, one.output_price, one.context_tokens
+        found.append(ModelReport(*about, used, answers, why))
+    return found

@@ -86,7 +86,7 @@ def promote(
     return done
 
 
-@operation("GET", "/suggestions", asks=True, long=True)
+@operation("GET", "/suggestions", command="suggest", asks=True, long=True)
 def suggest(
     view: View,
     topic: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.domain.answer import Answer, Mode, Recall
@@ -164,25 +165,11 @@ def ask(
     if model is None and (dry_run or keep_unsupported):
         raise InvalidInput("A dry run, and keeping what is unsupported, need a model: name one.")
     chat = None if model is None else open_chat_model(model)
-
-    def recalled(budget: int | None) -> Recall:
-        return recall(
-            view,
-            question,
-            budget=budget,
-            mode=mode,
-            plan=plan,
-            tag=tag,
-            kind=kind,
-            glob=glob,
-            since=since,
-            until=until,
-            on_progress=on_progress,
-        )
-
-    found = recalled(budget)
+    asked = partial(recall, view, question, mode=mode, plan=plan, on_progress=on_progress)
+    asked = partial(asked, tag=tag, kind=kind, glob=glob, since=since, until=until)
+    found = asked(budget=budget)
     if chat is not None and found.tokens > room_for(chat):
-        found = recalled(max(room_for(chat), 50))
+        found = asked(budget=max(room_for(chat), 50))
     without = any(
         note.reason is Reason.ENCODER_FAILED
         or (note.reason is Reason.TIMEOUT and note.stage == "seeds")

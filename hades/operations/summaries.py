@@ -16,12 +16,6 @@ from hades.store.records import Progress
 if TYPE_CHECKING:
     from hades.memory import Memory, View
 
-TOKENS_AT_LEAST, TOKENS_AT_MOST = 20, 4_000
-
-
-def _least(says: str, flag: str) -> Param:
-    return Param(says, flag=flag, least=1, most=PAGE_AT_MOST)
-
 
 @operation("POST", "/consolidate", role=Role.WRITER, command="consolidate", job=True)
 def consolidate(
@@ -37,19 +31,9 @@ def consolidate(
         str | None,
         Param(f"One of {', '.join(LEVELS)} (else all).", "--level", choices=tuple(LEVELS)),
     ] = None,
-    states: Annotated[int, _least("States that a day must have.", "--states")] = 10,
-    days: Annotated[int, _least("Daily summaries a week must have.", "--days")] = 5,
-    weeks: Annotated[int, _least("Weekly summaries a month must have …", "--weeks")] = 4,
-    at_least: Annotated[int, _least("… or so many states.", "--at-least")] = 10,
-    tokens: Annotated[
-        int | None,
-        Param(
-            "Tokens of a summary at most (else a share of its originals, of a month 1/11).",
-            flag="--tokens",
-            least=TOKENS_AT_LEAST,
-            most=TOKENS_AT_MOST,
-        ),
-    ] = None,
+    at_least: Annotated[
+        int, Param("States a day or month must have.", "--at-least", least=1, most=PAGE_AT_MOST)
+    ] = 10,
     model: ModelName = None,
     dry_run: Annotated[bool, Param("Only say what would be made.", "--dry-run")] = False,
     on_progress: Progress | None = None,
@@ -66,10 +50,7 @@ def consolidate(
 
     if level is not None and level not in LEVELS:
         raise InvalidInput(f"There is no level {level!r}: {', '.join(LEVELS)}.")
-    least = {"states": states, "days": days, "weeks": weeks, "at_least": at_least}
-    for name, number in least.items():
-        clean_number(number, name, least=1)
-    clean_number(tokens, "tokens", least=TOKENS_AT_LEAST)
+    clean_number(at_least, "at_least", least=1)
     first, last = memory._time(since), memory._time(until)
     if first is not None and last is not None and first > last:
         raise InvalidInput(f"Nothing lies between: {since} is after {until}.")
@@ -80,7 +61,7 @@ def consolidate(
 
     told = on_progress or (lambda _what, _done, _total: None)
     asked = None if model is None else open_chat_model(model)
-    run = (memory._store, memory._space_id, memory._actor, least, tokens, told, dry_run, asked)
+    run = (memory._store, memory._space_id, memory._actor, at_least, told, dry_run, asked)
     return Consolidator(*run).run(first, last, [LEVELS[level]] if level else LEVELS.values())
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
 from hades.domain.names import without_parenthesis, words
-from hades.domain.sentences import sentences
+from hades.domain.sentences import plain_sentence, sentences
 from hades.recall.terms import QuestionTerms, said, stem, terms_of, text_around, unsaid_names
 from hades.recall.told import from_notes, from_summaries, sure_facts
 
@@ -102,9 +102,7 @@ class _Reply:
     steps: tuple[_Read, ...]
 
 
-def answer(
-    recall: Recall, encoder: Encoder | None = None, at_most: int = SENTENCES_AT_MOST
-) -> Answer:
+def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     """The best few sentences of a recall, each with the number of its passage."""
     if recall.intent is Intent.RELATION:
         edges = enumerate(recall.facts, start=1)
@@ -115,8 +113,7 @@ def answer(
     if recall.notes or (recall.facts and not recall.passages):
         return from_notes(recall)
     terms = terms_of(recall.question)
-    facts = sure_facts(recall)[:at_most]
-    at_most -= len(facts)
+    facts = sure_facts(recall)[:SENTENCES_AT_MOST]
     told = [] if facts else [said(text_around(one)) for one in recall.passages]
     unsaid = () if facts else tuple(unsaid_names(terms.names, told, recall.passages))
     if unsaid and len(unsaid) == len(terms.names):
@@ -132,7 +129,7 @@ def answer(
     compares = recall.intent is Intent.COMPARE
     if not compares:
         replies += _in_two_steps(ranked, terms, recall)
-    chosen = _chosen(replies, at_most, one_each=compares)
+    chosen = _chosen(replies, SENTENCES_AT_MOST - len(facts), one_each=compares)
     found = (Sentence(_shown(one.text), round(score, 4), one.number) for score, one in chosen)
     return Answer(recall.question, (*facts, *found), recall, unsaid)
 
@@ -140,7 +137,7 @@ def answer(
 def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read]:
     around = said(f"{passage.chunk.heading} {passage.chunk.topic}")
     for text in sentences(passage.chunk.text):
-        plain = _bare(text)
+        plain = plain_sentence(text).removesuffix(" |")
         told = said(plain)
         # A title, a question, or what only says the question again answers nothing.
         if text.startswith("#") or plain.endswith(("?", ":")) or terms.only_repeated_by(told):
@@ -158,14 +155,6 @@ def _coverage(terms: QuestionTerms, told: frozenset[str], around: frozenset[str]
         for term, weight in terms.weights.items()
     )
     return covered / (sum(terms.weights.values()) or 1.0)
-
-
-_MARKS = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
-
-
-def _bare(text: str) -> str:
-    """A sentence on one line, without the marks of a list, a heading or a table's edge."""
-    return _MARKS.sub("", " ".join(text.split())).removesuffix(" |")
 
 
 def _shown(text: str) -> str:

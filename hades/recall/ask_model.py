@@ -10,7 +10,6 @@ from dataclasses import replace
 from hades.domain.answer import Answer, Note, Recall, Sentence
 from hades.domain.graph import Reason
 from hades.domain.grounding import CheckedSentence
-from hades.errors import Denied, InvalidInput, Unavailable
 from hades.models.chat import ChatModel
 from hades.models.checked import checked_reply
 
@@ -38,10 +37,7 @@ def answer_by_model(
     if not recall.passages and not recall.facts and not dry_run:
         return _fallback(extracted, "there is nothing it could answer from.")
     asked = model, INSTRUCTIONS, recall.context, _sources(recall)
-    try:
-        reply = checked_reply(*asked, max_tokens=ANSWER_TOKENS_AT_MOST, dry_run=dry_run)
-    except (Unavailable, Denied, InvalidInput) as error:
-        return _fallback(extracted, str(error))
+    reply = checked_reply(*asked, max_tokens=ANSWER_TOKENS_AT_MOST, dry_run=dry_run)
     if dry_run:
         return replace(extracted, sentences=(), unsaid=(), kind="dry_run", usage=reply.usage)
     tried = replace(extracted, usage=reply.usage, unsupported=reply.dropped)

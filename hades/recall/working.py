@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from heapq import nlargest
 
-from hades.context.pack import indented, shown_name
+from hades.context.pack import PART_TOKENS_AT_LEAST, held_days, indented, shown_name
 from hades.context.tokens import ELLIPSIS, count, cut
 from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
 from hades.domain.graph import Reason
@@ -32,8 +32,6 @@ SHARES = {"recent": 1 / 3, "important": 1 / 2, "related": 1.0}
 """Of the room that is left when a part's turn comes."""
 RELATED_TOKENS_AT_MOST = 200
 """A related topic is there to be thought of, not to be read whole."""
-PART_TOKENS_AT_LEAST = 24
-"""A shorter part says too little to be worth its head line."""
 NAME_CHARACTERS_AT_MOST = 80
 PATH_CHARACTERS_AT_MOST = 300
 
@@ -144,11 +142,8 @@ class _Packing:
 def _head(item: WorkingItem) -> str:
     """Where a state stands and why it is here."""
     state = item.state
-    held = f"{state.valid_from:%Y-%m-%d}"
-    if state.valid_to is not None:
-        held += f" to {state.valid_to:%Y-%m-%d}"
     how = f": {' '.join(item.path.split())[:PATH_CHARACTERS_AT_MOST]}" if item.path else ""
     name = f"{shown_name(state.topic)}@{state.version}"
     if len(name) > NAME_CHARACTERS_AT_MOST:
         name = ELLIPSIS + name[-NAME_CHARACTERS_AT_MOST:]
-    return f"[{item.why}] {name}, {held}{how}"
+    return f"[{item.why}] {name}, {held_days(state)}{how}"

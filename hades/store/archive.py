@@ -15,7 +15,6 @@ import logging
 import lzma
 import re
 import secrets
-from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,8 +77,11 @@ class Archive:
     # Where it is
 
     def place(self) -> str | None:
-        """Where the objects lie; None: nowhere yet."""
-        return self._database.meta(_PLACE) or self._beside()
+        """Where the objects lie: by default beside a memory that is a file, in a folder that moves
+        along with it. None: nowhere yet."""
+        files = self._database.files
+        beside = f"{files}.archive" if str(files) == self._database.place else None
+        return self._database.meta(_PLACE) or beside
 
     def use(self, place: str | None) -> None:
         """Note where objects go from now on; inside a write.
@@ -106,12 +108,6 @@ class Archive:
         """An object that is there as long as the archive can be reached where it should be."""
         return f"{self._database.meta(_ID)}/archive"
 
-    def _beside(self) -> str | None:
-        """Beside a memory that is a file, a folder; it moves along with it."""
-        files = self._database.files
-        is_file = str(files) == self._database.place
-        return str(files.with_name(f"{files.name}.archive")) if is_file else None
-
     def _objects(self) -> Objects:
         place = self.place()
         if place is None:
@@ -124,12 +120,15 @@ class Archive:
 
     def content(self, name: str, version: int) -> bytes:
         """The content of a version that lies in an object; never another, never none."""
-        try:
-            return self.contents(name)[version]
-        except KeyError:
+        found = self.kept.get(name)
+        if found is None:
+            found = self._read(name)
+            self.kept.put(name, found, sum(map(len, found.values())))
+        if version not in found:
             raise DamagedObject(
                 f"The archive's object {name} lacks version {version}: restore a backup."
-            ) from None
+            )
+        return found[version]
 
     def fill(self, record: dict[str, Any]) -> None:
         """Put the content of a row of `states` where its body was, if it lies in an object."""
@@ -137,14 +136,6 @@ class Archive:
             name = self._database.value("SELECT object FROM archived WHERE state = ?", record["id"])
             if name is not None:
                 record["body"] = self.content(name, record["version"])
-
-    def contents(self, name: str) -> Mapping[int, bytes]:
-        """All versions in an object."""
-        found = self.kept.get(name)
-        if found is None:
-            found = self._read(name)
-            self.kept.put(name, found, sum(map(len, found.values())))
-        return found
 
     def _read(self, name: str) -> dict[int, bytes]:
         try:
@@ -205,7 +196,9 @@ class Archive:
 
     def note(self, run: VersionRun) -> tuple[str, bytes]:
         """The object of a run, which from now on is owed to be removed until it is needed."""
-        data = _packed(run.contents)
+        lengths = {str(version): len(content) for version, content in run.contents.items()}
+        whole = json.dumps(lengths).encode() + b"\n" + b"".join(run.contents.values())
+        data = lzma.compress(whole, preset=_PRESET)
         versions = f"{min(run.contents)}-{max(run.contents)}"
         name = f"{self._database.meta(_ID)}/{run.topic}/{versions}-{_digest(data)}.xz"
         owe(self._database, ARCHIVE + name)
@@ -272,12 +265,6 @@ class Archive:
                     raise LostObject(f"The archive is not in {objects.place}: {_FIND}.")
                 objects.remove(start)
         return True
-
-
-def _packed(contents: Mapping[int, bytes]) -> bytes:
-    lengths = {str(version): len(content) for version, content in contents.items()}
-    whole = json.dumps(lengths).encode() + b"\n" + b"".join(contents.values())
-    return lzma.compress(whole, preset=_PRESET)
 
 
 def _unpacked(data: bytes) -> dict[int, bytes]:

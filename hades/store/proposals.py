@@ -65,7 +65,12 @@ class Proposals:
         return _proposal(row)
 
     def find(
-        self, space: int, status: str | None, after: int, limit: int | None, since: int = 0
+        self,
+        space: int,
+        status: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+        since: int = 0,
     ) -> list[Proposal]:
         """The proposals of one status, or all, made since a time, in the order they were made."""
         rows = self._database.rows(

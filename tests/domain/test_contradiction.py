@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.contradiction import Contradiction, contradiction, says
+from hades.domain.contradiction import Contradiction, contradiction, entails
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_a_subject_without_a_name_is_another_one_in_a_topic_of_the_same_kind() -
     ],
 )
 def test_what_says_something_new_is_not_said(old: str, new: str) -> None:
-    assert not says(old, new)
-    assert says(old, old)
-    assert says(f"{old} ", f"  {old.upper()}")
+    assert not entails(old, new)
+    assert entails(old, old)
+    assert entails(f"{old} ", f"  {old.upper()}")
 
 
 @given(st.text(max_size=600), st.text(max_size=600))
 def test_any_text_can_be_compared(one: str, other: str) -> None:
     contradiction(one, other, other, one)
-    if says(one, other):
+    if entails(one, other):
         assert contradiction(other, one) is None
 
 

@@ -22,13 +22,13 @@ class Person(BaseModel):
 
 
 def test_a_real_server_answers(chat_server: str) -> None:
-    reply = open_chat_model("default").complete("Be brief.", "Say hello.", max_tokens=6)
-    assert reply.text
-    assert reply.usage.model == "smol"
-    assert reply.usage.prompt_tokens > 0
-    assert 0 < reply.usage.completion_tokens <= 6
-    paid = reply.usage.prompt_tokens + 2 * reply.usage.completion_tokens
-    assert reply.usage.cost == pytest.approx(paid / 1_000_000)
+    text, usage = open_chat_model("default").complete("Be brief.", "Say hello.", max_tokens=6)
+    assert text
+    assert usage.model == "smol"
+    assert usage.prompt_tokens > 0
+    assert 0 < usage.completion_tokens <= 6
+    paid = usage.prompt_tokens + 2 * usage.completion_tokens
+    assert usage.cost == pytest.approx(paid / 1_000_000)
 
 
 def test_a_real_server_answers_by_a_schema(chat_server: str) -> None:
@@ -124,7 +124,7 @@ def test_a_server_that_is_slow_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     with scripted((500, b"busy"), "Hello.") as server:
         use(monkeypatch, server, retries=1)
-        assert open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8).text == "Hello."
+        assert open_chat_model("a").complete("Be brief.", "Hello?", max_tokens=8)[0] == "Hello."
 
 
 def test_the_next_model_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_what_is_no_key_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_that_writes_too_much_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     with scripted("word " * 10_000) as server:
         use(monkeypatch, server)
-        assert len(open_chat_model("a").complete("x", "y", max_tokens=8).text) <= 8 * 32
+        assert len(open_chat_model("a").complete("x", "y", max_tokens=8)[0]) <= 8 * 32
 
 
 def test_totals_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_totals_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_half_characters_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     with scripted("half \ud800") as server:
         use(monkeypatch, server)
-        assert open_chat_model("a").complete("x", "\udc00", max_tokens=8).text == "half ?"
+        assert open_chat_model("a").complete("x", "\udc00", max_tokens=8)[0] == "half ?"
 
 
 def test_the_short_form() -> None:

@@ -72,7 +72,7 @@ def test_a_dry_run_says_what_it_would_cost(
 ) -> None:
     with scripted("Nothing.") as server:
         use(monkeypatch, server, input_price=1.0, output_price=2.0)
-        told = noted.consolidate(at_least=1, model="a", dry_run=True)
+        told = noted.consolidate(level="monthly", at_least=1, model="a", dry_run=True)
         assert server.requests == []
     assert told.usage is not None
     assert told.usage.prompt_tokens > 20
@@ -81,6 +81,6 @@ def test_a_dry_run_says_what_it_would_cost(
 
 
 def test_a_real_weak_model_is_checked(noted: hades.Memory, chat_server: str) -> None:
-    made = _month(noted, model="default", tokens=40)
+    made = _month(noted, model="default")
     assert made.metadata["by"] in ("extractive", "smol")
     assert "Osprey" in made.content or made.metadata["by"] == "smol"

@@ -13,7 +13,7 @@ from making import passage, recall
 import hades
 from hades.domain.answer import Intent
 from hades.models.encoder import load_encoder
-from hades.recall.ask import answer
+from hades.recall.ask import SENTENCES_AT_MOST, answer
 
 DECISION = passage(
     "Approach X was proposed in January. It was rejected because it triggers Bug Y. "
@@ -144,7 +144,7 @@ def test_another_name_for_it_is_known(path: Path) -> None:
 
 def test_nothing_is_said_twice() -> None:
     again = passage(DECISION.chunk.text, "copy")
-    found = answer(recall("Why was approach X rejected?", [DECISION, again]), at_most=5)
+    found = answer(recall("Why was approach X rejected?", [DECISION, again]))
     texts = [one.text for one in found.sentences]
     assert len(set(texts)) == len(texts)
     assert {one.citation for one in found.sentences} == {1}
@@ -174,14 +174,11 @@ def test_meaning_finds_what_no_word_says() -> None:
     st.lists(
         st.text(st.sampled_from("aBc who. ?\n because 1998 東京。-#"), max_size=120), max_size=4
     ),
-    st.integers(0, 5),
 )
-def test_every_sentence_stands_in_the_passage_it_cites(
-    question: str, texts: list[str], at_most: int
-) -> None:
+def test_every_sentence_stands_in_the_passage_it_cites(question: str, texts: list[str]) -> None:
     passages = [passage(text) for text in texts]
-    found = answer(recall(question, passages), at_most=at_most)
-    assert len(found.sentences) <= at_most
+    found = answer(recall(question, passages))
+    assert len(found.sentences) <= SENTENCES_AT_MOST
     for one in found.sentences:
         assert one.text in " ".join(passages[one.citation - 1].chunk.text.split())
     scores = [one.score for one in found.sentences]

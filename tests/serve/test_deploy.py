@@ -18,7 +18,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import hades
 from hades.domain.graph import Reason
-from hades.models.chat import model_reports
 from hades.serve.executor import Executor
 from hades.serve.telemetry import Telemetry
 
@@ -65,7 +64,7 @@ def exposed(path: Path) -> dict[str, set[str]]:
     with pytest.MonkeyPatch.context() as environment:
         nobody = {"name": "a", "url": "http://127.0.0.1:1/v1", "model": "m", "retries": 0}
         environment.setenv("HADES_MODELS", json.dumps([nobody]))
-        assert model_reports(check=True)[0].answers is False
+        assert executor.memory.models(check=True)[0].answers is False
     executor.memory.search("anything")
     shown = telemetry.metrics.render().decode()
     executor.close()

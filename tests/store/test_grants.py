@@ -335,14 +335,13 @@ def test_rights_are_given_one_way_only(postgres: str, server: Callable[[str], st
 def test_a_role_of_one_space_ages_its_own_and_sees_nothing_of_others(
     postgres: str, server: Callable[[str], str], tmp_path: Path
 ) -> None:
-    few = {"states": 1, "days": 1, "weeks": 1, "at_least": 1}
     with hades.open(postgres) as memory:
         for space in ("ours", "theirs"):
             inside = memory.in_space(space)
             for day in range(1, 4):
                 text = f"Maya works at {space}firm{day}."
                 inside.remember("job", text, valid_from=f"2024-01-0{day}")
-            inside.consolidate(**few)
+            inside.consolidate(at_least=1)
             inside.index()
             inside.archive(older_than="2030-01-01", keep_versions=1, to=str(tmp_path / "old"))
             inside.recall("Where does Maya work?")
@@ -356,7 +355,7 @@ def test_a_role_of_one_space_ages_its_own_and_sees_nothing_of_others(
         assert memory.get("job", 1).content == "Maya works at oursfirm1."
         memory.remember("job", "Maya works at oursfirm9.")
         memory.extract()
-        memory.consolidate(**few)
+        memory.consolidate(at_least=1)
         memory.promote("job", reason="She moved.")
         memory.recall("Where does Maya work?")
         told = (memory.quality(), memory.suggest(), memory.recall("What happened in January 2024?"))
