@@ -48,7 +48,7 @@ def test_nothing_becomes_unreachable(
                 state = memory.promote(topic, reason="A look at it.").state
                 written[state.id] = state.content
             elif what == "consolidate":
-                memory.consolidate(states=1, days=1, weeks=1, at_least=1)
+                memory.consolidate(at_least=1)
             elif what == "archive":
                 with memory._store.transaction():  # as if indexed: vectors take long
                     memory._store.database.run("DELETE FROM pending")
@@ -56,7 +56,7 @@ def test_nothing_becomes_unreachable(
             elif what == "age":
                 clock.tick(400 * DAY)
         clock.tick(60 * DAY)
-        memory.consolidate(states=1, days=1, weeks=1, at_least=1)
+        memory.consolidate(at_least=1)
         reached = {
             one.id
             for summary in memory.topics("summary/????-??")
