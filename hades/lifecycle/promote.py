@@ -44,7 +44,8 @@ from hades.models.checked import CheckedReply, cited_sentences
 from hades.store.records import Draft, EdgeFilter, Write
 from hades.store.store import Store
 
-TRACE_VERSIONS = 10
+TRACE_VERSIONS, TRACE_SENTENCES = 10, 300
+"""The last ones: each sentence is compared with all later ones while others wait to write."""
 RELATED_AT_MOST = 8
 ENDED_AT_MOST = 10
 BETWEEN = "\n\n"
@@ -116,7 +117,10 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
             written.append(state)
     whole = store.topics.whole(space, written, NOW)
     trace = sorted(whole, key=lambda state: (state.valid_from, state.version)) or [latest]
-    if any(len(sentences(one.content, SENTENCES_AT_MOST + 1)) > SENTENCES_AT_MOST for one in trace):
+    said = [len(sentences(one.content, SENTENCES_AT_MOST + 1)) for one in trace]
+    while len(trace) > 1 and sum(said) > TRACE_SENTENCES:
+        trace, said = trace[1:], said[1:]
+    if max(said) > SENTENCES_AT_MOST:
         most = f"more than {SENTENCES_AT_MOST} sentences"
         raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")
     node = store.entities.node(space, topic)
