@@ -140,13 +140,13 @@ class SpaceWords:
 
         Each time in a new folder: a process that is killed meanwhile leaves the old one as it was.
         """
-        name, noted = f"{space}.{secrets.token_hex(6)}", self._folder / f"{space}.json"
-        folder, old = self._folder / name, held.stand
+        old, noted = held.stand, self._folder / f"{space}.json"
+        folder = self._folder / f"{space}.{secrets.token_hex(6)}"
         if old:
-            kept = self._folder / old["folder"]
-            shutil.copytree(kept, folder, ignore=_LOCKS, copy_function=_link)
+            last = self._folder / old["folder"]
+            shutil.copytree(last, folder, ignore=_LOCKS, copy_function=_link)
         words = Words(folder, old.get("lengths", (0, 0))).put(presences)
-        stand = {"generation": held.generation, "change": change, "folder": name}
+        stand = {"generation": held.generation, "change": change, "folder": folder.name}
         stand |= {"files": _files(folder, old.get("files", {})), "lengths": list(words.lengths)}
         write_json(noted, stand)
         for path in {*self._folder.glob(f"{space}.*")} - {folder, noted}:

@@ -67,10 +67,7 @@ class Words:
     """The inverted index of a space, and what is to be written to it; it never changes."""
 
     def __init__(self, folder: Path | None = None, lengths: Sequence[int] = (0, 0)) -> None:
-        """That of a folder, else an empty one; how many passages of how many words it took in.
-
-        A folder that is not there is made.
-        """
+        """That of a folder, old or new, else of none; how many passages and words it took in."""
         builder = tantivy.SchemaBuilder()
         for name in ("id", "chunk"):
             builder.add_unsigned_field(name, stored=name == "chunk", indexed=True, fast=True)
@@ -88,8 +85,7 @@ class Words:
         else:
             folder.mkdir(parents=True)
             self._index = tantivy.Index(self._schema, path=str(folder))
-        plain = TextAnalyzerBuilder(Tokenizer.whitespace())
-        self._index.register_tokenizer("exact", plain.build())
+        self._index.register_tokenizer("exact", TextAnalyzerBuilder(Tokenizer.whitespace()).build())
         self._index.register_tokenizer("stems", _stemmer())
         self._refresh(lengths)
 
@@ -286,8 +282,7 @@ def _idf(count: int, having: int) -> float:
 
 @cache
 def _stemmer() -> tantivy.TextAnalyzer:
-    plain = TextAnalyzerBuilder(Tokenizer.whitespace())
-    return plain.filter(Filter.stemmer("english")).build()
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer("english")).build()
 
 
 def searched_texts(store: Store, chunks: Sequence[int]) -> dict[int, str]:
