@@ -197,26 +197,23 @@ def verify(bodies: Bodies, folder: Path | None = None) -> None:
                 _late[folder] += 1
 
     _verifying[:] = [one for one in _verifying if one.is_alive()]
-    _verifying.append(threading.Thread(target=look, name="hades-verify"))
+    _verifying.append(threading.Thread(target=look, name="hades-verify", daemon=True))
     _verifying[-1].start()
 
 
 def _damage(files: Sequence[BinaryIO], bodies: Bodies) -> str:
-    """Which file is not as it was written; nothing when all are, or when the process ends."""
+    """Which file is not as it was written; nothing when all are."""
     for file, (first, _, expected) in zip(files, bodies.values(), strict=True):
-        found = checksum(file, first)
-        if not threading.main_thread().is_alive():
-            break
-        if found != expected:
+        if checksum(file, first) != expected:
             return f"{Path(file.name).name} is not as it was written"
     return ""
 
 
 def checksum(file: BinaryIO, first: int = 0) -> int:
-    """The checksum of a file from somewhere on; of no use when the process ends meanwhile."""
+    """The checksum of a file from somewhere on."""
     found = 0
     file.seek(first)
-    while (block := file.read(_BLOCK_BYTES)) and threading.main_thread().is_alive():
+    while block := file.read(_BLOCK_BYTES):
         found = zlib.crc32(block, found)
     return found
 

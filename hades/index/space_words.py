@@ -12,7 +12,9 @@ thread merges them into it. A process reads again what another has merged.
 from __future__ import annotations
 
 import logging
+import os
 import secrets
+import shutil
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -44,6 +46,7 @@ longer than a question, and until then the average length of a passage lags."""
 OPEN_AT_MOST = 64
 """Spaces whose words stay open; opening one takes a millisecond."""
 _BATCH = 5_000
+_LOCKS = shutil.ignore_patterns("*.lock")
 _LOG = logging.getLogger(__name__)
 
 _Files = Mapping[str, Sequence[int]]
@@ -133,16 +136,21 @@ class SpaceWords:
     def _written(
         self, space: int, held: _Open, change: int, presences: Iterable[tuple[Presence, str]]
     ) -> _Open:
-        """The same with presences in the index, which then stands at a change."""
-        stand, words = held.stand, held.words
-        if not stand:
-            stand = {"folder": f"{space}.{secrets.token_hex(6)}", "files": {}}
-            words = Words(self._folder / stand["folder"])
-        words = words.put(presences)
-        files = _files(self._folder / stand["folder"], stand["files"])
-        stand = {**stand, "generation": held.generation, "change": change, "files": files}
-        stand["lengths"] = list(words.lengths)
-        write_json(self._folder / f"{space}.json", stand)
+        """The same with presences in the index, which then stands at a change.
+
+        Each time in a new folder: a process that is killed meanwhile leaves the old one as it was.
+        """
+        old, noted = held.stand, self._folder / f"{space}.json"
+        folder = self._folder / f"{space}.{secrets.token_hex(6)}"
+        if old:
+            last = self._folder / old["folder"]
+            shutil.copytree(last, folder, ignore=_LOCKS, copy_function=_link)
+        words = Words(folder, old.get("lengths", (0, 0))).put(presences)
+        stand = {"generation": held.generation, "change": change, "folder": folder.name}
+        stand |= {"files": _files(folder, old.get("files", {})), "lengths": list(words.lengths)}
+        write_json(noted, stand)
+        for path in {*self._folder.glob(f"{space}.*")} - {folder, noted}:
+            remove_path(path)
         return _Open(words, stand, held.generation, change)
 
     def _merge(self, space: int, held: _Open) -> None:
@@ -164,18 +172,14 @@ class SpaceWords:
 
     def _verified(self, space: int, stand: _Stand, held: _Open | None) -> Words | None:
         """The words of a stand as they are now; None when there are none, or damaged ones."""
-        is_held = held is not None and held.stand.get("folder") == stand.get("folder")
-        known = held.stand.get("files", {}) if held is not None and is_held else {}
-        noted = self._folder / f"{space}.json"
+        known = held.stand.get("files", {}) if held is not None else {}
         try:
             folder = self._folder / stand["folder"]
             verify(_bodies(folder, stand["files"], known), self.folder)
-            if held is None or not is_held:
-                return Words(folder, stand.get("lengths", (0, 0)))
-            return held.words.reloaded(stand["lengths"])
+            return Words(folder, stand.get("lengths", (0, 0)))
         except UNREADABLE as error:
             if stand:
-                set_aside(noted, error)
+                set_aside(self._folder / f"{space}.json", error)
             return None
 
     def _stand(self, space: int) -> _Stand:
@@ -249,6 +253,14 @@ def _bodies(folder: Path, files: _Files, known: _Files) -> dict[Path, tuple[int,
     """The files that are not known yet, to be verified."""
     new = {name: file for name, file in files.items() if known.get(name) != file}
     return {folder / name: (0, size, checksum) for name, (size, checksum) in new.items()}
+
+
+def _link(file: str, to: str) -> None:
+    """The same file once more: tantivy never changes one, it puts another in its place."""
+    try:
+        os.link(file, to)
+    except OSError:  # not every file system has links
+        shutil.copyfile(file, to)
 
 
 def _files(folder: Path, known: _Files) -> _Files:

@@ -67,7 +67,7 @@ class Words:
     """The inverted index of a space, and what is to be written to it; it never changes."""
 
     def __init__(self, folder: Path | None = None, lengths: Sequence[int] = (0, 0)) -> None:
-        """That of a folder, else an empty one; how many passages of how many words it took in."""
+        """That of a folder, old or new, else of none; how many passages and words it took in."""
         builder = tantivy.SchemaBuilder()
         for name in ("id", "chunk"):
             builder.add_unsigned_field(name, stored=name == "chunk", indexed=True, fast=True)
@@ -78,11 +78,14 @@ class Words:
         builder.add_text_field("stems", tokenizer_name="stems", index_option="freq")
         builder.add_text_field("exact", tokenizer_name="exact", index_option="position")
         self._schema = builder.build()
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-        self._index = tantivy.Index(self._schema, path=None if folder is None else str(folder))
-        plain = TextAnalyzerBuilder(Tokenizer.whitespace())
-        self._index.register_tokenizer("exact", plain.build())
+        if folder is None:
+            self._index = tantivy.Index(self._schema)
+        elif folder.is_dir():
+            self._index = tantivy.Index.open(str(folder))
+        else:
+            folder.mkdir(parents=True)
+            self._index = tantivy.Index(self._schema, path=str(folder))
+        self._index.register_tokenizer("exact", TextAnalyzerBuilder(Tokenizer.whitespace()).build())
         self._index.register_tokenizer("stems", _stemmer())
         self._refresh(lengths)
 
@@ -117,13 +120,9 @@ class Words:
             writer.add_document(tantivy.Document.from_dict(fields, self._schema))
         writer.commit()
         writer.wait_merging_threads()
-        return self.reloaded((taken, tokens))
-
-    def reloaded(self, lengths: Sequence[int]) -> Words:
-        """The index as it is on disk."""
-        made = copy.copy(self)
         self._index.reload()
-        made._refresh(lengths)
+        made = copy.copy(self)
+        made._refresh((taken, tokens))
         return made
 
     def with_recent(self, presences: Iterable[tuple[Presence, str]]) -> Words:
@@ -283,8 +282,7 @@ def _idf(count: int, having: int) -> float:
 
 @cache
 def _stemmer() -> tantivy.TextAnalyzer:
-    plain = TextAnalyzerBuilder(Tokenizer.whitespace())
-    return plain.filter(Filter.stemmer("english")).build()
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer("english")).build()
 
 
 def searched_texts(store: Store, chunks: Sequence[int]) -> dict[int, str]:

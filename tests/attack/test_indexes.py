@@ -10,6 +10,7 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -155,6 +156,36 @@ def test_a_large_index_is_verified_beside_the_questions(
         told(memory)
         assert array_store.late_damage(copy / "m.hades.index", wait=True)
         assert told(memory) == expected
+
+
+@pytest.mark.parametrize(
+    "end", ["threading.main_thread().join()", "os.kill(os.getpid(), signal.SIGKILL)"]
+)
+def test_a_process_that_ends_while_words_are_merged_damages_nothing(
+    path: Path, caplog: pytest.LogCaptureFixture, end: str
+) -> None:
+    with hades.open(path) as memory:
+        for number in range(space_words.MERGED_FROM):
+            memory.remember(f"barrels/{number}", f"Barrel {number} is green.")
+        memory.recall("Which barrel is green?")
+    script = f"""
+import os, signal, threading, hades
+from hades.index import space_words
+
+def files(*given, after=space_words._files):
+    {end}
+    return after(*given)
+
+space_words._files = files
+memory = hades.open({str(path)!r})
+memory.remember("buoy", "The buoy is red.")
+memory.recall("Which buoy is red?")
+"""
+    subprocess.run([sys.executable, "-c", script], check=False)
+    with caplog.at_level(logging.WARNING), hades.open(path) as memory:
+        assert memory.check() == []
+        assert memory.recall("Which buoy is red?").passages[0].chunk.text == "The buoy is red."
+    assert not caplog.records
 
 
 def test_check_finds_every_damaged_file(built: Path, tmp_path: Path) -> None:
