@@ -29,6 +29,16 @@ _SAYS_CHANGE = re.compile(
     r"\b(?:now|again|instead|any ?more|no longer|(?:gave|given) up|stopped|ended)\b",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"^(?:She|He|It|They|(?P<whose>Her|His|Its|Their))(?= )")
+_PLACE = re.compile(
+    r"(?<= )(at|for|in|to|by) (?:the|an?) (?!weekend|moment)([a-z][\w-]*(?: [a-z][\w-]*){0,2}?)"
+    r"(?=[.,;]|$| (?:in|at|on|of|since|and|from|until|now)\b)"
+)
+"""Common nouns that are the object of a fact, as a name would be: works at the chandlery."""
+_BROKEN = re.compile(r"(\w+) (?:is|are) (?:still |now )?(?:broken|damaged|closed|out of order)\b")
+_REPAIRED = re.compile(
+    r"(\w+) (?:works? again|(?:is|are) (?:now |back )?(?:repaired|fixed|mended|open|in service))\b"
+)
 _MARGIN = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 
 
@@ -104,6 +114,10 @@ def replaces(new: str, old: str, topic: str) -> bool:
     >>> replaces("It moved to Erfurt.", "Lives in Jena.", "staff/pavel")
     True
     """
+    new, old = _named(new, topic), _named(old, topic)
+    broken, repaired = _BROKEN.search(old), _REPAIRED.search(new)
+    if broken and repaired and broken[1].casefold() == repaired[1].casefold():
+        return True
     facts = _facts(new, topic), _facts(old, topic)
     if any(_ends(*both, topic) for both in product(*facts)):
         return True
@@ -117,6 +131,13 @@ def replaces(new: str, old: str, topic: str) -> bool:
     now, before = values(new), values(old)
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
     return another or _SAYS_CHANGE.search(new) is not None
+
+
+def _named(text: str, topic: str) -> str:
+    """A sentence with its topic's name in place of a pronoun, and common nouns as names."""
+    last = topic.rpartition("/")[2]
+    text = _PRONOUN.sub(lambda one: f"{last}'s" if one["whose"] else last, text)
+    return _PLACE.sub(r"\1 `\2`", text)
 
 
 def _repeats(new: str, old: str, topic: str) -> bool:
