@@ -76,7 +76,11 @@ def test_the_past_stays_as_it_was(told: hades.Memory, clock: HeldClock) -> None:
         ("people/leif", "He lives in the old harbour house.", "He moved to Aalborg."),
         ("people/oduya", "Her shift is on Monday.", "Her shift is on Sunday."),
         ("boats/one", "The engine is a 40 hp Yamaha.", "The engine is a 60 hp Suzuki."),
-        ("crane", "The crane is broken: the cable snapped.", "The crane works again, with a limit."),
+        (
+            "crane",
+            "The crane is broken: the cable snapped.",
+            "The crane works again, with a limit.",
+        ),
     ],
 )
 def test_a_later_sentence_of_the_same_thing_replaces_the_earlier(
