@@ -97,7 +97,12 @@ def _is_of_another_day(note: CurrentNote, topic: str, valid_from: datetime | Non
     in their names which day it is, or the new one since when it holds."""
     if valid_from is not None:
         return valid_from.date() != from_micros(note.valid_from).date()
-    new, old = _DATE.search(topic), _DATE.search(note.topic)
+    return are_of_two_days(topic, note.topic)
+
+
+def are_of_two_days(topic: str, other: str) -> bool:
+    """Whether two topics have two days in their names, as the entries of a diary do."""
+    new, old = _DATE.search(topic), _DATE.search(other)
     return new is not None and old is not None and new.groups() != old.groups()
 
 
