@@ -14,7 +14,7 @@ from itertools import product
 from hades.domain.contradiction import contradiction, values
 from hades.domain.names import DIGITS, STOP_WORDS, name_key, says, words
 from hades.domain.promotion import Side
-from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in
+from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in, names_topic
 from hades.domain.sentences import sentences
 from hades.domain.speculation import NEGATION
 from hades.domain.topics import State
@@ -160,9 +160,9 @@ _facts = lru_cache(maxsize=4_096)(facts_in)
 
 
 def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:
-    """Whether a fact ends an earlier one of its subject; a topic is called by its last part."""
-    last = topic.rpartition("/")[2]
-    who = {name_key(last if one.subject == topic else one.subject) for one in (new, old)}
+    """Whether a fact ends an earlier one of its subject."""
+    said = new.subject, old.subject
+    who = {topic if names_topic(one, topic) else name_key(one) for one in said}
     if old.negated or len(who) > 1:
         return False
     same = name_key(new.object) == name_key(old.object)
