@@ -226,9 +226,7 @@ def _read(sentence: str) -> _Compared:
                 rest += _content(token, low)
         else:
             kind = "name" if kind == "code" else kind
-            values.append(
-                _Value(kind, token.rstrip(".,"), re.sub(r"[,' ]", "", low).rstrip("."), led_by)
-            )
+            values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
         led_by = led_by if low == "the" else low
     content = {_stem(word) for word in words(text.casefold()) if word not in STOP_WORDS}
     content |= {value.key for value in values if value.kind != "name"}

@@ -35,10 +35,8 @@ _GREETED = re.compile(
     r"[^\W\d_a-z][\w'’-]*(?=\W*(?:[!.,]|$))"
 )
 """A greeting or thanks and, behind it, the name of who is greeted."""
-_TALK_PHRASES = re.compile(
-    r"\bsee you (?:tomorrow|around|then)\b|\b(?:great|good|nice|excellent) (?:job|work)\b",
-    re.IGNORECASE,
-)
+_PRAISE = r"(?:great|good|nice) (?:job|work)"
+_TALK_PHRASES = re.compile(rf"(?i)\b(?:see you (?:tomorrow|around|then)|{_PRAISE})\b")
 _HEAD = re.compile(
     r"^(?:(?:\[\w{1,9}\]|\d{1,4}\.) .{1,400}"
     r"(?:@\d+(?:#\d+)?(?:, (?:lines? )?\d| \()|:\d+(?:–\d+)?  )"
@@ -54,10 +52,8 @@ _BESIDE = re.compile(
     r"|relevant)\b.{0,100}:$"
 )
 """Other lines of it: text is indented, remarks begin with a small letter; and an introduction."""
-_JSON = re.compile(
-    r'\s*\[?\s*\{\s*"(?:id":\s*"[^"\n]+@\d+",\s*"topic|question":.{1,999},\s*"sentences)":.*[}\]]\s*',
-    re.DOTALL,
-)
+_STATE = r'id":\s*"[^"\n]+@\d+",\s*"topic'
+_JSON = re.compile(rf'(?s)[\[{{\s]+"(?:{_STATE}|question":.{{1,999}},\s*"sentences)":.*[}}\]]\s*')
 """What `get`, `history` and `ask` print with `--json`."""
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
 

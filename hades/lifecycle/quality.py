@@ -106,8 +106,7 @@ def _stale(pairs: TopicPairs, since: int) -> list[str]:
 
 
 def _duplicates(pairs: TopicPairs) -> list[str]:
-    """Notes with nearly the same words; with other numbers they are two of a kind: rotas, bills;
-    with other days in their names they happened again."""
+    """Notes with nearly the same words; with other numbers they are two of a kind: rotas, bills."""
     found = []
     for (one, other), cosine in pairs.cosine.items():
         texts = [pairs.texts.get(at, "") for at in (one, other)]

@@ -36,9 +36,7 @@ _PLACE = re.compile(
 )
 """Common nouns that are the object of a fact, as a name would be: works at the chandlery."""
 _BROKEN = re.compile(r"(\w+) (?:is|are) (?:still |now )?(?:broken|damaged|closed|out of order)\b")
-_REPAIRED = re.compile(
-    r"(\w+) (?:works? again|(?:is|are) (?:now |back )?(?:repaired|fixed|mended|open|in service))\b"
-)
+_REPAIRED = re.compile(r"(\w+) (?:works? again|(?:is|are) (?:now )?(?:repaired|fixed|open))\b")
 _MARGIN = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 
 
