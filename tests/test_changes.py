@@ -111,6 +111,8 @@ def test_what_a_changed_fact_may_have_changed_is_listed(memory: hades.Memory) ->
         "Ok.",
         "Thank you, Marta!",
         "See you tomorrow!",
+        "Thanks Ines, great job!",
+        "You're welcome. Anything else?",
         "The Ulm office has 40 desks and a lift.",
         "the ULM office has now 40 desks, and a lift",
         "[1] office/ulm@1, line 1, 2024-01-01\n The Ulm office has 40 desks and a lift.",
@@ -142,6 +144,9 @@ def test_the_gate_refuses_what_says_nothing_new(memory: hades.Memory, text: str)
         "Done.",
         "Thanks, Friday.",
         "Great, Marta agreed.",
+        "Great job offer.",
+        '{"id": "sensor-7", "topic": "desks", "recorded_at": "2024-01-01"}',
+        "1  2024-01-01 10:00:00  2024-01-01 11:00:00  The Ulm office has 40 desks and a lift.",
         "Ann takes it.\n[1] office/ulm@1, line 1, 2024-01-01\n The Ulm office has 40 desks.",
         "The rent is 900 euros.",
         "The Ulm office has 40 desks and a lift. Ann likes it.",
@@ -170,6 +175,21 @@ def test_what_a_command_told_is_not_stored_again(path: Path, command: str) -> No
     told = run(command, "office/ulm" if command == "working-memory" else "desks of the Ulm office")
     with hades.open(path) as memory, pytest.raises(hades.Refused, match="HADES made"):
         memory.remember("note", f"Here is what I found:\n{told}", gate=True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("history", "a"), ("history", "a", "--json"), ("get", "a", "--json"), ("ask", "b", "--json")],
+)
+def test_nor_is_what_it_told_of_a_topic(path: Path, command: tuple[str, ...]) -> None:
+    run = Shell(path)
+    run("remember", "a", "The Ulm office has 40 desks.")
+    run("remember", "a", "The Ulm office has 41 desks and a lift.")
+    told = run(*command)
+    with hades.open(path) as memory:
+        with pytest.raises(hades.Refused, match="HADES made"):
+            memory.remember("note", told, gate=True)
+        assert memory.remember("note", f"{told}\nAnn likes it.", gate=True).version == 1
 
 
 def test_what_is_refused_in_a_batch_is_listed_with_the_rest_of_it(path: Path) -> None:

@@ -69,6 +69,46 @@ def test_the_past_stays_as_it_was(told: hades.Memory, clock: HeldClock) -> None:
     assert [state.content for state in told.history(X)][:2] == before
 
 
+@pytest.mark.parametrize(
+    ("topic", "before", "after"),
+    [
+        ("people/ines", "She works at the chandlery.", "She works at Norvik Marine since May."),
+        ("people/leif", "He lives in the old harbour house.", "He moved to Aalborg."),
+        ("people/oduya", "Her shift is on Monday.", "Her shift is on Sunday."),
+        ("boats/one", "The engine is a 40 hp Yamaha.", "The engine is a 60 hp Suzuki."),
+        (
+            "crane",
+            "The crane is broken: the cable snapped.",
+            "The crane works again, with a limit.",
+        ),
+    ],
+)
+def test_a_later_sentence_of_the_same_thing_replaces_the_earlier(
+    memory: hades.Memory, topic: str, before: str, after: str
+) -> None:
+    memory.remember(topic, before)
+    memory.remember(topic, after)
+    text = memory.promote(topic, reason="A year is over.").state.content
+    assert text.startswith(f"{after}\n\nUntil 1 January 2024: {before}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("She works at the chandlery.", "She lives in Rome."),
+        ("She works at the weekend.", "She works at Norvik Marine."),
+        ("The crane is broken.", "The winch works again."),
+    ],
+)
+def test_what_no_rule_sees_replaced_is_kept_with_its_day(
+    memory: hades.Memory, before: str, after: str
+) -> None:
+    memory.remember("people/ines", before)
+    memory.remember("people/ines", after)
+    text = memory.promote("people/ines", reason="A year is over.").state.content
+    assert f"{before.removesuffix('.')} (1 January 2024)." in text
+
+
 def test_what_a_later_note_does_not_say_again_still_holds(memory: hades.Memory) -> None:
     memory.remember("server/db07", "It has 64 GB of memory. The backup runs at night (since May).")
     memory.remember("server/db07", "It has 128 GB of memory.")

@@ -93,6 +93,15 @@ def test_a_report_names_what_is_stale_or_gone(memory: hades.Memory, clock: HeldC
     assert memory.change == change
 
 
+def test_entries_of_a_diary_are_neither_duplicates_nor_stale(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("log/2024-01-01", "Workday on the hard: six people scraped hulls.")
+    clock.set("2024-09-01")
+    memory.remember("log/2024-09-01", "Workday on the hard: six people scraped hulls.")
+    assert [found(memory, what).count for what in ("duplicates", "stale")] == [0, 0]
+
+
 def test_what_is_not_indexed_yet_is_indexed_first_or_said(path: Path) -> None:
     with hades.open(path) as memory:
         for topic, text in NOTES.items():

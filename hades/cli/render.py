@@ -291,7 +291,8 @@ def promotion(console: Console, done: Promotion) -> None:
     used = f", {flat(str(done.usage))}" if done.usage else ""
     dropped = f", {done.dropped} unsupported sentences dropped" if done.dropped else ""
     why = f" ({flat(done.why)})" if done.why else ""
-    console.print(f"[dim]{done.by}{why}: {len(done.sources)} sources{dropped}{used}[/]")
+    sources = f"{len(done.sources)} source{'s' * (len(done.sources) != 1)}"
+    console.print(f"[dim]{done.by}{why}: {sources}{dropped}{used}[/]")
 
 
 suggestions = _listed(
@@ -358,7 +359,9 @@ def extraction(console: Console, found: Extraction) -> None:
         outcome = done.get(fact.outcome, fact.outcome)
         console.print(f"{clean(said + since + until)}  [dim]{outcome}, {clean(fact.source)}[/]")
     counts = ", ".join(f"{n} {done.get(what, what)}" for what, n in found.outcomes.items())
-    console.print(f"{found.states} states read: {counts or 'no facts'}")
+    is_estimate = found.dry_run and found.tokens
+    done_so = "would be sent to the model" if is_estimate else f"read: {counts or 'no facts'}"
+    console.print(f"{found.states} state{'s' * (found.states != 1)} {done_so}")
     if found.failed:
         refused = found.outcomes.get("refused", 0)
         of = sum(found.outcomes.values()) + found.failed - refused

@@ -70,7 +70,6 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
     """
     found: dict[tuple[str, str, str, bool], ProseFact] = {}
     last = topic.rpartition("/")[2]
-    own = {name_key(one) for one in (topic, last) if one}
     named_others = False
     for start, end in spans(text[:TEXT_CHARACTERS_AT_MOST]):
         said = patterns.SPACE.sub(" ", text[start:end])
@@ -86,11 +85,19 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
         elif topic and said.startswith(f"{last} "):
             said = f"`{last}`{said.removeprefix(last)}"
         sentence = _Sentence(said)
-        named_others |= any(name_key(one.text) not in own for one in sentence.names)
+        named_others |= any(not names_topic(one.text, topic) for one in sentence.names)
         for fact in () if supposed else sentence.facts():
             key = (name_key(fact.subject), fact.relation, name_key(fact.object), fact.negated)
             found.setdefault(key, replace(fact, start=start, end=end))
     return list(found.values())
+
+
+def names_topic(name: str, topic: str) -> bool:
+    """Whether a name means a topic in its own notes: Maya and Maya Lind in people/maya."""
+    last, parts = name_key(topic.rpartition("/")[2]), name.split()
+    is_full = 1 < len(parts) < 4 and all(one.isalpha() and one[0].isupper() for one in parts)
+    own = name_key(name) in (name_key(topic), last)
+    return own or (is_full and last in (name_key(parts[0]), name_key(parts[-1])))
 
 
 class _SignedName(NamedTuple):
@@ -183,7 +190,7 @@ class _Sentence:
         follows = patterns.NEXT.match(self.text, end)
         if follows is None or follows["time"]:
             return True
-        word = follows["word"].lower()
+        word = follows["word"]  # with a capital it is a part of the name
         if word in patterns.NOT_AFTER.get(relation, ()):
             then = patterns.NEXT.match(self.text, follows.end())
             return then is not None and then["time"] is not None

@@ -151,7 +151,10 @@ CLAUSE = re.compile(
     r"|\b(?:and|but|who|which|where|when|while|because|after|before|so|then|to)\b"
 )
 """Where what is said of the object ends: a later time belongs to something else."""
-_PER = r"(?: per| an?| each|/) ?(?:month|year|week|day|hour|user|seat|person|night|unit|licen[cs]e)"
+_PER = (
+    r"(?: per| an?| each|/) ?(?:month|year|week|day|hour|minute|night|quarter|season|term|user|seat"
+    r"|person|member|child|unit|piece|licen[cs]e|lit(?:re|er)|kilo|kg|tonne|met(?:re|er)|mile|km)"
+)
 _AMOUNT = re.compile(
     r" ((?:(?:about|around) )?(?:[$€£¥] ?\d[\d.,]*[kKmM]?|\d[\d.,]* ?(?:€|USD|EUR|GBP|CHF|dollars"
     rf"|euros|pounds|francs|cents)|\d{{1,6}}[.,]\d\d(?!\d))(?<![.,])"
@@ -246,6 +249,7 @@ _HEADS = _one_of(
     factory package printer rack committee squad""".split()  # noqa: SIM905
 )
 """Nouns that make a name of what stands before them: the billing service."""
+_NUMBERED = _one_of([one.title() for one in COUNTS if len(one) > 2])
 _NO_NAMES = _words(
     "currently unfortunately sadly luckily update afterwards nowadays fyi updated note btw news "
     "success people everything everybody someone somebody anybody anything something management "
@@ -268,7 +272,7 @@ PHRASE = re.compile(
     rf"(?P<time>\b{_WHEN})|(?<![\w`])(?:(?:[Tt]he|[Oo]ur|[Mm]y) )?(?:{_TITLE} ){{0,3}}"
     rf"(?P<name>`[^`\n]{{1,80}}`|(?:{_CAPITAL}|{_CODED})"
     rf"(?: (?:{_PARTICLE} )?(?!{_WHEN})(?:{_CAPITAL}|{_CODED}))*"
-    rf"(?: (?:{_HEADS}|\d{{1,4}})\b(?!\.\d))?)"
+    rf"(?: (?:{_HEADS}|{_NUMBERED}|\d{{1,4}})\b(?!\.\d))?)"
     rf"|\b(?:[Tt]he|[Oo]ur) (?P<nouns>(?!{_STOP})(?:{_NOUN} ){{1,3}}?{_HEADS})\b"
     r"|\b(?:[Aa]n?|[Tt]he|[Oo]ur|[Ee]ach) "
     rf"(?P<thing>(?!{_STOP}){_NOUN}(?: (?!{_STOP}){_NOUN}){{0,2}}?)"

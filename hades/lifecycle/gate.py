@@ -23,9 +23,9 @@ _TALK = frozenset(
     cool nice fine perfect awesome excellent wonderful lovely super right alright all welcome bye
     goodbye see later soon cheers please got it understood noted will do sounds that s is this the
     i ll let me know no problem worries np morning afternoon evening night day have how are today
-    again there for your the help helping haha lol hmm mhm wow oh ah um well then appreciate much
+    again there for your the help helping haha lol hmm mhm wow oh ah um well then appreciate thing
     appreciated glad happy to anytime of course absolutely definitely agreed makes sense roger
-    re thing everyone team folks friend take care talk speak catch nothing add else""".split()  # noqa: SIM905
+    re anything everyone team folks friend take care talk speak catch nothing add else""".split()  # noqa: SIM905
 )
 """Words of greetings, thanks and acknowledgements. `yes` and `done` are answers, not talk."""
 _NO_TALK = re.compile(r"\b(?:not|never|no(?! (?:problem|worries)))\b|n['’]t\b", re.IGNORECASE)
@@ -35,21 +35,26 @@ _GREETED = re.compile(
     r"[^\W\d_a-z][\w'’-]*(?=\W*(?:[!.,]|$))"
 )
 """A greeting or thanks and, behind it, the name of who is greeted."""
-_FAREWELL = re.compile(r"\bsee you (?:tomorrow|around|then)\b", re.IGNORECASE)
+_PRAISE = r"(?:great|good|nice) (?:job|work)"
+_TALK_PHRASES = re.compile(rf"(?i)\b(?:see you (?:tomorrow|around|then)|{_PRAISE})\b")
 _HEAD = re.compile(
     r"^(?:(?:\[\w{1,9}\]|\d{1,4}\.) .{1,400}"
     r"(?:@\d+(?:#\d+)?(?:, (?:lines? )?\d| \()|:\d+(?:–\d+)?  )"
-    r"|\[F\d{1,4}\] edge \d|F\d{1,4}  .{1,400}  belief \d|Facts:\n\[F1\] )",
+    r"|version  true since .{1,90}  content *$|\[F\d{1,4}\] edge \d|F\d{1,4}  .{1,400}  belief \d"
+    r"|Facts:\n\[F1\] )",
     re.MULTILINE,
 )
 """The head of a passage or fact, as HADES writes it into a context or on a terminal."""
 _BESIDE = re.compile(
     r"[\sa-z[(“]|Question: |(?:Facts|Paths|Passages|Latest states|Summaries|Details):|[FP]\d+  "
-    r"|[\d,]+ (?:of [\d,]+ )?tokens |.*\[F?\d+\]$"
+    r"|\d+ +\d{4}-|[\d,]+ (?:of [\d,]+ )?tokens |.*\[F?\d+\]$"
     r"|(?i:here|this|these|from|according|i (?:found|recalled|know)|hades|recalled|context|memory"
     r"|relevant)\b.{0,100}:$"
 )
 """Other lines of it: text is indented, remarks begin with a small letter; and an introduction."""
+_STATE = r'id":\s*"[^"\n]+@\d+",\s*"topic'
+_JSON = re.compile(rf'(?s)[\[{{\s]+"(?:{_STATE}|question":.{{1,999}},\s*"sentences)":.*[}}\]]\s*')
+"""What `get`, `history` and `ask` print with `--json`."""
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
 
 
@@ -79,14 +84,14 @@ def is_talk(text: str) -> bool:
     """Whether a text is nothing but greetings, thanks and acknowledgements."""
     if len(text) > TALK_CHARACTERS_AT_MOST or _NO_TALK.search(text):
         return False
-    found = words(_FAREWELL.sub("see you", _GREETED.sub(r"\1", text)).casefold())
+    found = words(_TALK_PHRASES.sub("see you", _GREETED.sub(r"\1", text)).casefold())
     return bool(found) and all(word in _TALK for word in found)
 
 
 def is_context(text: str) -> bool:
     """Whether a text is what HADES told, with nothing but talk beside it."""
     if not _HEAD.search(text):
-        return False
+        return _JSON.fullmatch(text) is not None
     lines = (line for line in text.splitlines() if line.strip())
     own = " ".join(line for line in lines if not (_HEAD.match(line) or _BESIDE.match(line)))
     return not own or is_talk(own)
@@ -97,7 +102,12 @@ def _is_of_another_day(note: CurrentNote, topic: str, valid_from: datetime | Non
     in their names which day it is, or the new one since when it holds."""
     if valid_from is not None:
         return valid_from.date() != from_micros(note.valid_from).date()
-    new, old = _DATE.search(topic), _DATE.search(note.topic)
+    return are_of_two_days(topic, note.topic)
+
+
+def are_of_two_days(topic: str, other: str) -> bool:
+    """Whether two topics have two days in their names, as the entries of a diary do."""
+    new, old = _DATE.search(topic), _DATE.search(other)
     return new is not None and old is not None and new.groups() != old.groups()
 
 

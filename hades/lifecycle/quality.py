@@ -10,6 +10,7 @@ from hades.domain.promotion import Disagreement, QualityFinding, QualityReport, 
 from hades.domain.statement import statement
 from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros
 from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
+from hades.lifecycle.gate import are_of_two_days
 from hades.lifecycle.suggest import TopicPairs
 from hades.lifecycle.synthesis import sentences_of, share_words
 from hades.store.records import EdgeFilter
@@ -96,8 +97,9 @@ def _stale(pairs: TopicPairs, since: int) -> list[str]:
     found = {}
     for pair in sorted(near | pairs.joined):
         for old, new in (pair, pair[::-1]):
-            if written[old] < since < pairs.topics[new].valid_from:
-                topic, other = pairs.topics[old], pairs.topics[new]
+            topic, other = pairs.topics[old], pairs.topics[new]
+            changed = written[old] < since < other.valid_from
+            if changed and not are_of_two_days(topic.name, other.name):
                 was, then = (from_micros(one.valid_from) for one in (topic, other))
                 found[old] = f"{topic.name}, {was:%Y-%m-%d}: {other.name} changed {then:%Y-%m-%d}"
     return list(found.values())
@@ -110,6 +112,7 @@ def _duplicates(pairs: TopicPairs) -> list[str]:
         texts = [pairs.texts.get(at, "") for at in (one, other)]
         numbers = [sorted(DIGITS.findall(text)) for text in texts]
         same = cosine >= SAME_COSINE and numbers[0] == numbers[1]
-        if same and share_words(*texts) >= SAME_TEXT:
-            found.append(f"{pairs.topics[one].name} = {pairs.topics[other].name}")
+        names = [pairs.topics[at].name for at in (one, other)]
+        if same and share_words(*texts) >= SAME_TEXT and not are_of_two_days(*names):
+            found.append(" = ".join(names))
     return found

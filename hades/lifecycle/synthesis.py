@@ -14,7 +14,7 @@ from itertools import product
 from hades.domain.contradiction import contradiction, values
 from hades.domain.names import DIGITS, STOP_WORDS, name_key, numberless, says, words
 from hades.domain.promotion import Side
-from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in
+from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in, names_topic
 from hades.domain.sentences import plain_sentence, sentences
 from hades.domain.speculation import NEGATION
 from hades.domain.topics import State
@@ -29,6 +29,14 @@ _SAYS_CHANGE = re.compile(
     r"\b(?:now|again|instead|any ?more|no longer|(?:gave|given) up|stopped|ended)\b",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"^(?:She|He|It|They|(?P<whose>Her|His|Its|Their))(?= )")
+_PLACE = re.compile(
+    r"(?<= )(at|for|in|to|by) (?:the|an?) (?!weekend|moment)([a-z][\w-]*(?: [a-z][\w-]*){0,2}?)"
+    r"(?=[.,;]|$| (?:in|at|on|of|since|and|from|until|now)\b)"
+)
+"""Common nouns that are the object of a fact, as a name would be: works at the chandlery."""
+_BROKEN = re.compile(r"(\w+) (?:is|are) (?:still |now )?(?:broken|damaged|closed|out of order)\b")
+_REPAIRED = re.compile(r"(\w+) (?:works? again|(?:is|are) (?:now )?(?:repaired|fixed|open))\b")
 
 
 def sentences_of(content: str, source: str, confidence: float, since: datetime) -> list[Side]:
@@ -98,6 +106,10 @@ def replaces(new: str, old: str, topic: str) -> bool:
     >>> replaces("It moved to Erfurt.", "Lives in Jena.", "staff/pavel")
     True
     """
+    new, old = _named(new, topic), _named(old, topic)
+    broken, repaired = _BROKEN.search(old), _REPAIRED.search(new)
+    if broken and repaired and broken[1].casefold() == repaired[1].casefold():
+        return True
     facts = _facts(new, topic), _facts(old, topic)
     if any(_ends(*both, topic) for both in product(*facts)):
         return True
@@ -113,6 +125,13 @@ def replaces(new: str, old: str, topic: str) -> bool:
     now, before = values(new), values(old)
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
     return another or _SAYS_CHANGE.search(new) is not None
+
+
+def _named(text: str, topic: str) -> str:
+    """A sentence with its topic's name in place of a pronoun, and common nouns as names."""
+    last = topic.rpartition("/")[2]
+    text = _PRONOUN.sub(lambda one: f"{last}'s" if one["whose"] else last, text)
+    return _PLACE.sub(r"\1 `\2`", text)
 
 
 def _repeats(new: str, old: str, topic: str) -> bool:
@@ -136,9 +155,9 @@ _shape = lru_cache(maxsize=4_096)(numberless)
 
 
 def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:
-    """Whether a fact ends an earlier one of its subject; a topic is called by its last part."""
-    last = topic.rpartition("/")[2]
-    who = {name_key(last if one.subject == topic else one.subject) for one in (new, old)}
+    """Whether a fact ends an earlier one of its subject."""
+    said = new.subject, old.subject
+    who = {topic if names_topic(one, topic) else name_key(one) for one in said}
     if old.negated or len(who) > 1:
         return False
     same = name_key(new.object) == name_key(old.object)

@@ -86,11 +86,11 @@ def archive(
     topics, database = memory._store.topics, memory._store.database
     before = _before(memory, older_than)
     found = archiving.old_versions(database, memory._space_id, glob, before, keep_versions)
-    done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0}
-    done["not_indexed"] = memory.pending
+    pending = memory.pending
     if dry_run:
         counted = [length for versions in found.values() for length in versions.values()]
-        return {**done, "states": len(counted), "bytes": sum(counted)}
+        return {"states": len(counted), "bytes": sum(counted), "not_indexed": pending}
+    done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0, "not_indexed": pending}
     if to is not None:
         memory._finish_owed()  # what is to be removed where the archive was
     if to is not None or found:

@@ -177,8 +177,8 @@ class Archive:
             return None
 
     def problems(self) -> list[Problem]:
-        """Every object that is missing or damaged; all of them are read."""
-        found = []
+        """Every object that is damaged, and how many are missing; all of them are read."""
+        found, lost = list[Problem](), dict[str, str]()
         rows = self._database.rows(
             "SELECT object, count(*), min(s.version), max(s.version) FROM archived a "
             "JOIN states s ON s.id = a.state GROUP BY object ORDER BY object"
@@ -188,8 +188,13 @@ class Archive:
                 held = self._read(name).keys()
                 if sum(first <= version <= last for version in held) < count:
                     raise DamagedObject(f"The object {name} lacks versions.")
-            except LOST as error:
+            except LostObject as error:
+                lost[name] = str(error).removesuffix(f": {_FIND}.")
+            except DamagedObject as error:
                 found.append(Problem(str(error), name, _FIND))
+        if lost:
+            first, why = next(iter(lost.items()))
+            found.append(Problem(f"{why} ({len(lost)} in all)", first, _FIND))
         return found
 
     # Writing; each inside a write of its own

@@ -123,7 +123,9 @@ class Store:
         stored = self.database.value("SELECT count(*) FROM states") - archived
         found = [*self.kept_tiers(), Tier("store", "store", stored, self.database.size())]
         if archived or self.database.meta(OWN_FACTS[0]):
-            found.append(Tier("archive", archive.place() or "", archived, archive.size()))
+            size, where = archive.size(), archive.place() or ""
+            where += " (missing)" if archived and not size else ""
+            found.append(Tier("archive", where, archived, size or None))
         return found
 
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:

@@ -35,7 +35,12 @@ def told(text: str, topic: str = "") -> list[str]:
         ("Dr. Lee is now head of Cardiology.", ["Lee became head of Cardiology"]),
         ("db07 is now read-only.", ["db07 is_now read-only"]),
         ("The Pro plan costs $20 per month.", ["Pro plan costs $20 per month"]),
+        ("A mooring costs 310 euros a season.", ["mooring costs 310 euros a season"]),
         ("`billing` depends on `ledger`.", ["billing depends_on ledger"]),
+        (
+            "Pavel manages Rescue Two and Rescue One.",
+            ["Pavel manages Rescue Two", "Pavel manages Rescue One"],
+        ),
         (
             "Ana reports to Ben and Carl works at Acme.",
             ["Ana reports_to Ben", "Carl works_at Acme"],
@@ -72,6 +77,7 @@ def test_what_a_sentence_states(text: str, facts: list[str]) -> None:
         "Tuesday works for Ana.",
         "Users moved to Mastodon.",
         "Ana worked at Acme.",
+        "Ana manages Rescue Before and Rescue After.",
         "The company is based in Oslo.",
     ],
 )
@@ -99,6 +105,10 @@ def test_a_sentence_without_a_subject_is_about_the_topic() -> None:
     ]
     assert told("Ben called. She lives in Rome.", "people/maya") == []
     assert told("Works at Acme.") == []
+    said = "Maya Lind is treasurer. She works at Acme."
+    for topic in ("people/maya", "people/lind"):
+        assert told(said, topic) == [f"{topic} works_at Acme"]
+    assert told(said, "people/may") == []
 
 
 def test_each_fact_says_where_its_sentence_stands() -> None:
