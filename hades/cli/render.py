@@ -359,7 +359,7 @@ def extraction(console: Console, found: Extraction) -> None:
         outcome = done.get(fact.outcome, fact.outcome)
         console.print(f"{clean(said + since + until)}  [dim]{outcome}, {clean(fact.source)}[/]")
     counts = ", ".join(f"{n} {done.get(what, what)}" for what, n in found.outcomes.items())
-    is_estimate = found.dry_run and found.tokens
+    is_estimate = found.dry_run and found.usage
     done_so = "would be sent to the model" if is_estimate else f"read: {counts or 'no facts'}"
     console.print(f"{found.states} state{'s' * (found.states != 1)} {done_so}")
     if found.failed:

@@ -111,7 +111,8 @@ class _Run:
                 self._fail(f"{name}@{version}: {error}")
             else:
                 corrected = state.valid_to is not None and state.valid_to <= state.valid_from
-                if not state.level and not corrected:
+                made_of_others = state.level or state.promotion is not None
+                if not made_of_others and not corrected:
                     self._read(state)
             # One commit may have written several states.
             ends = number == len(changed) or changed[number][2] > change

@@ -112,6 +112,7 @@ def overview(
         facts=facts,
     )
     run.notes += packed.notes
+    level = level if covering else 0
     run.plan = run.plan.model_copy(update={"level": level})
     sure = [belief.of_probability(one.belief.mean) for one in packed.passages]
     return answering.put_together(
