@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from making import UNHURRIED
 from shell import Shell
 
 import hades
@@ -44,13 +45,15 @@ def test_what_was_superseded_stands_below_and_says_so(
     memory.remember("meetings/march", "We had cake. The rent of the Ulm office is now 950 euros.")
     memory.approve(memory.proposals()[0].id)
     clock.set("2024-04-01")
-    found = memory.recall("What is the rent of the Ulm office?").passages
+    found = memory.recall("What is the rent of the Ulm office?", plan=UNHURRIED).passages
     assert [(one.chunk.topic, one.superseded) for one in found][:2] == [
         ("meetings/march", False),
         ("office/rent", True),
     ]
-    assert not any(one.superseded for one in memory.recall("When is the rent to be paid?").passages)
-    then = memory.at("2024-02-01").recall("What is the rent of the Ulm office?").passages
+    paid = memory.recall("When is the rent to be paid?", plan=UNHURRIED).passages
+    assert not any(one.superseded for one in paid)
+    at = memory.at("2024-02-01")
+    then = at.recall("What is the rent of the Ulm office?", plan=UNHURRIED).passages
     assert (then[0].chunk.topic, then[0].superseded) == ("office/rent", False)
 
 

@@ -42,8 +42,8 @@ def _same(found: hades.Recall) -> hades.Recall:
 
 
 def test_the_same_question_is_answered_once(billing: hades.Memory) -> None:
-    first = billing.recall(QUESTION)
-    again = billing.recall(QUESTION)
+    first = billing.recall(QUESTION, plan=UNHURRIED)
+    again = billing.recall(QUESTION, plan=UNHURRIED)
     assert _uses(billing) == {"kept": 1, "shared": 0, "made": 1}
     assert _same(again) == _same(first)
     assert [stage.stage for stage in again.telemetry] == ["cache"]

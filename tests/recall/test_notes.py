@@ -298,7 +298,7 @@ def test_versions_that_are_each_about_another_thing_all_hold(
         ("Who owns importer?", "Plover", "Heron"),
         ("Where does importer run?", "Odense", "8877"),
     ):
-        told = str(memory.ask(question))
+        told = str(asked(memory, question))
         assert holds in told, question
         assert no_longer not in told, question
         assert "(from " not in told, "what was noted earlier has not ended"
