@@ -55,6 +55,8 @@ _OVERLOAD = re.compile(r"#\d+$")
 # A character with the marks that are written after it.
 _CLUSTER = re.compile(rf"(?s).[{_SIGNS}]*")
 DIGITS = re.compile(r"[0-9]+")
+DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
+"""A month or day in a name, as the entries of a diary have it."""
 _NAME_JOINTS = re.compile(r"[/_:\-]|\.(?!\d)")
 _WORD_PARTS = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
 OLD_PAPER_ID = r"(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7}"

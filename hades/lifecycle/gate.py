@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from hades.domain.contradiction import entails, is_about_one_thing
-from hades.domain.names import words
+from hades.domain.names import DATE, words
 from hades.domain.times import MONTHS, WEEKDAYS, from_micros
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
 
@@ -55,7 +55,6 @@ _BESIDE = re.compile(
 _STATE = r'id":\s*"[^"\n]+@\d+",\s*"topic'
 _JSON = re.compile(rf'(?s)[\[{{\s]+"(?:{_STATE}|question":.{{1,999}},\s*"sentences)":.*[}}\]]\s*')
 """What `get`, `history` and `ask` print with `--json`."""
-_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
 
 
 def nothing_new(
@@ -107,7 +106,7 @@ def _is_of_another_day(note: CurrentNote, topic: str, valid_from: datetime | Non
 
 def are_of_two_days(topic: str, other: str) -> bool:
     """Whether two topics have two days in their names, as the entries of a diary do."""
-    new, old = _DATE.search(topic), _DATE.search(other)
+    new, old = DATE.search(topic), DATE.search(other)
     return new is not None and old is not None and new.groups() != old.groups()
 
 

@@ -35,8 +35,8 @@ _PLACE = re.compile(
     r"(?=[.,;]|$| (?:in|at|on|of|since|and|from|until|now)\b)"
 )
 """Common nouns that are the object of a fact, as a name would be: works at the chandlery."""
-_BROKEN = re.compile(r"(\w+) (?:is|are) (?:still |now )?(?:broken|damaged|closed|out of order)\b")
-_REPAIRED = re.compile(r"(\w+) (?:works? again|(?:is|are) (?:now )?(?:repaired|fixed|open))\b")
+_BROKEN = re.compile(r"\b(\w+) (?:is|are) (?:still |now )?(?:broken|damaged|closed|out of order)\b")
+_REPAIRED = re.compile(r"\b(\w+) (?:works? again|(?:is|are) (?:now )?(?:repaired|fixed|open))\b")
 
 
 def sentences_of(content: str, source: str, confidence: float, since: datetime) -> list[Side]:

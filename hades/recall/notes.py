@@ -17,8 +17,9 @@ import numpy as np
 
 from hades.domain.answer import TimeKind
 from hades.domain.graph import SUPERSEDES, NodeKind
-from hades.domain.names import DIGITS, numberless
+from hades.domain.names import DATE, DIGITS, numberless
 from hades.domain.sentences import note_sentences
+from hades.domain.times import DAY_MICROSECONDS
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
@@ -303,7 +304,12 @@ def _holds(notes: Notes, asks: TimeAsked, succession: Succession) -> Floats:
 
     Of a note of many versions each holds until one says anew what it says; of others the last.
     """
-    fits: Floats = asks.fits(notes.starts, notes.ends, notes.first)
+    ends = notes.ends
+    if asks.kind is TimeKind.DURING:  # an entry of a diary tells of its day alone
+        named = (DATE.search(one.chunk.topic) for one in notes.placed)
+        dated = [one is not None and one[3] is not None for one in named]
+        ends = np.where(dated, np.minimum(ends, notes.starts + DAY_MICROSECONDS), ends)
+    fits: Floats = asks.fits(notes.starts, ends, notes.first)
     if asks.kind not in (None, TimeKind.DURING):
         return fits
     likely = np.clip(succession.logits.max(1, initial=-SURELY), -SURELY, SURELY)

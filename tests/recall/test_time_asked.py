@@ -278,3 +278,12 @@ def test_a_late_encoder_does_not_hold_up_times_in_words(notes: hades.Memory) -> 
     assert "move" in topics(found)
     late = [note.stage for note in found.reasons if note.reason is Reason.TIMEOUT]
     assert late == ["seeds"]
+
+
+def test_an_entry_of_a_diary_tells_of_its_day_alone(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set("2024-08-01")
+    for held, won in (("2024-05-16", "Tern"), ("2024-06-13", "Gannet"), ("2024-07-11", "Skua")):
+        memory.remember(f"regatta/{held}", f"Regatta held. The {won} won.", valid_from=held)
+    for month, won in (("May", "Tern"), ("June", "Gannet")):
+        found = recalled(memory, f"Who won the regatta in {month} 2024?")
+        assert f"The {won} won." in found.passages[0].chunk.text
