@@ -284,6 +284,8 @@ def test_an_entry_of_a_diary_tells_of_its_day_alone(memory: hades.Memory, clock:
     clock.set("2024-08-01")
     for held, won in (("2024-05-16", "Tern"), ("2024-06-13", "Gannet"), ("2024-07-11", "Skua")):
         memory.remember(f"regatta/{held}", f"Regatta held. The {won} won.", valid_from=held)
+    memory.remember("sponsor", "Norvik Marine sponsors the regatta.", valid_from="2024-01-05")
+    memory.remember("bar/beer", "A beer at the bar costs 3.50 euros.", valid_from="2024-01-05")
     for month, won in (("May", "Tern"), ("June", "Gannet")):
         found = recalled(memory, f"Who won the regatta in {month} 2024?")
         assert f"The {won} won." in found.passages[0].chunk.text
