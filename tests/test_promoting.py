@@ -74,6 +74,7 @@ def test_the_past_stays_as_it_was(told: hades.Memory, clock: HeldClock) -> None:
     [
         ("people/ines", "She works at the chandlery.", "She works at Norvik Marine since May."),
         ("people/leif", "He lives in the old harbour house.", "He moved to Aalborg."),
+        ("people/ines", "Ines is commodore.", "Ines stepped down as commodore."),
         ("people/oduya", "Her shift is on Monday.", "Her shift is on Sunday."),
         ("boats/one", "The engine is a 40 hp Yamaha.", "The engine is a 60 hp Suzuki."),
         (

@@ -26,7 +26,8 @@ SHARED_WORDS = 0.5
 changed, replaces it: a judgement."""
 _SHARED_AT_LEAST = 2
 _SAYS_CHANGE = re.compile(
-    r"\b(?:now|again|instead|any ?more|no longer|(?:gave|given) up|stopped|ended)\b",
+    r"\b(?:now|again|instead|any ?more|no longer|(?:gave|given) up|stopped|ended|stepped down"
+    r"|resigned|retired|sold|former(?:ly)?)\b",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"^(?:She|He|It|They|(?P<whose>Her|His|Its|Their))(?= )")
@@ -137,7 +138,7 @@ def _named(text: str, topic: str) -> str:
 def _repeats(new: str, old: str, topic: str) -> bool:
     """Whether a later sentence of a topic says all that an earlier one says."""
     own = said_words(old) - said_words(topic)
-    if not own <= said_words(new):
+    if not own <= said_words(new) or (_SAYS_CHANGE.search(new) and not _SAYS_CHANGE.search(old)):
         return False
     denied = [len(NEGATION.findall(one)) % 2 for one in (new, old)]
     return name_key(new) == name_key(old) or (len(own) > 1 and denied[0] == denied[1])
