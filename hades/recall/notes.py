@@ -64,7 +64,7 @@ ANEW = _AnewWeights(8.1, 3.1, 2.2, -1.2, 0.8, 1.5, -1.2)
 """Learnt on 1,155 pairs of versions of four sets of notes; on each set, learnt on the others, 82
 to 86 % of the pairs are told right. `timed` is a judgement: a question with a time in it wants
 the version of that time."""
-SAME_MATTER = 0.05
+SAME_CLUSTER = 0.05
 """In a note of many versions, groups of sentences whose vectors, less what all of them share, are
 nearer than this on average are about the same thing. Chosen on a generated world of 740 versions
 of 40 notes, where `ask` then told 86 % of what holds; comparing two at a time told 75 %."""
@@ -239,7 +239,7 @@ class Succession:
     """What each candidate says; nothing where that cannot be told, or is not asked for."""
     logits: Floats
     """By candidate and later version: above 0 it likely says it anew."""
-    matters: Mapping[int, Sequence[int]]
+    clusters: Mapping[int, Sequence[int]]
     """By candidate of a note of many versions: what each of its sentences is about, a number."""
 
 
@@ -248,9 +248,9 @@ def find_succession(
 ) -> Succession:
     """Compare each candidate with the later versions of its note."""
     count = len(notes.numbers)
-    logits, matters = np.full((count, count), -np.inf), dict[int, list[int]]()
+    logits, clusters = np.full((count, count), -np.inf), dict[int, list[int]]()
     if vector is None or asks.wants_happenings:
-        return Succession((), logits, matters)
+        return Succession((), logits, clusters)
     said = [_Sentences(notes, row, vector, set(terms)) for row in range(count)]
     place = {int(number): row for row, number in enumerate(notes.numbers)}
     topics: dict[str, list[int]] = {}
@@ -259,19 +259,19 @@ def find_succession(
     for rows in topics.values():
         bias = ANEW_PAST * is_past_tense(question) + ANEW.timed * asks.is_timed
         if len(rows) >= LONG_FROM_VERSIONS:
-            matters |= _matters({row: said[row] for row in rows})
+            clusters |= _clusters({row: said[row] for row in rows})
         for row in rows:
             for other in (place[one] for one in notes.later[row].tolist() if one in place):
-                if row in matters and len(said[row].near):
-                    same = matters[row][int(said[row].near.argmax())] in matters[other]
+                if row in clusters and len(said[row].near):
+                    same = clusters[row][int(said[row].near.argmax())] in clusters[other]
                     logits[row, other] = SURE if same else -SURE
                 else:
                     newest = not len(notes.later[other])
                     logits[row, other] = bias + said[row].said_anew(said[other], newest=newest)
-    return Succession(said, logits, matters)
+    return Succession(said, logits, clusters)
 
 
-def _matters(said: Mapping[int, _Sentences]) -> dict[int, list[int]]:
+def _clusters(said: Mapping[int, _Sentences]) -> dict[int, list[int]]:
     """What the sentences of a note's versions are about: by version and sentence, a number.
 
     Groups grow by joining the two that are nearest on average, until none are near enough.
@@ -286,7 +286,7 @@ def _matters(said: Mapping[int, _Sentences]) -> dict[int, list[int]]:
     np.fill_diagonal(average, -np.inf)
     while len(kept):
         one, other = divmod(int(average.argmax()), len(kept))
-        if average[one, other] <= SAME_MATTER:
+        if average[one, other] <= SAME_CLUSTER:
             break
         group[group == other] = one
         pair = [one, other]
@@ -313,7 +313,7 @@ def _holds(notes: Notes, asks: TimeAsked, succession: Succession) -> Floats:
     if asks.kind not in (None, TimeKind.DURING):
         return fits
     likely = np.clip(succession.logits.max(1, initial=-SURELY), -SURELY, SURELY)
-    is_long = np.array([row in succession.matters for row in range(len(likely))], np.bool_)
+    is_long = np.array([row in succession.clusters for row in range(len(likely))], np.bool_)
     still = is_long / (1 + np.exp(likely)) * (notes.starts <= asks.until)
     held: Floats = np.maximum(fits, still)
     return held
@@ -390,16 +390,16 @@ def below_superseding(
 def still_holds(notes: Notes, succession: Succession) -> dict[int, str]:
     """By number of an earlier version: the sentences that no later one says again or otherwise."""
     place = {int(number): row for row, number in enumerate(notes.numbers)}
-    found, matters = {}, succession.matters
+    found, clusters = {}, succession.clusters
     for row, later in enumerate(notes.later):
         after = [place[one] for one in later.tolist() if one in place]
         own, text = notes.sentences[row], notes.placed[row].chunk.text
         texts = note_sentences(text) or (text,)
         if not after or len(texts) != len(own):
             continue
-        if row in matters:
-            told = {number for other in after for number in matters[other]}
-            holds = [number not in told for number in matters[row]]
+        if row in clusters:
+            told = {number for other in after for number in clusters[other]}
+            holds = [number not in told for number in clusters[row]]
         else:
             vectors = np.concatenate([notes.sentences[other] for other in after])
             holds = (product(own, vectors).max(1, initial=0.0) < SAID_AGAIN).tolist()
