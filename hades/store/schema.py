@@ -336,9 +336,10 @@ STEPS: list[tuple[str, str]] = [
     ("owed work", _OWED),
     ("a checksum in every row", ""),
     ("uses, summaries and the archive", _AGEING),
+    ("marks of commits", ""),
 ]
-"""Name and script of each step; their numbers count from OLDEST. An empty one is for SQLite
-alone, which keeps its code in `sqlite/guards.py`."""
+"""Name and script of each step; their numbers count from OLDEST. An empty one is for one engine
+alone, which has its code: `sqlite/guards.py`, and the table `commits` in `postgres/opening.py`."""
 
 
 def statements(script: str) -> list[str]:

@@ -124,13 +124,13 @@ def test_a_batch_after_a_failed_statement_is_not_taken_for_stored(own: OwnServer
         assert memory.topics() == []
 
 
-def _slow_commit(own: OwnServer, schema: str) -> None:
+def _slow_commit(own: OwnServer, schema: str, table: str = "changes") -> None:
     own.run(
         f"CREATE FUNCTION {schema}.wait() RETURNS trigger LANGUAGE plpgsql AS "
         "$$BEGIN PERFORM pg_sleep(60); RETURN NULL; END$$"
     )
     own.run(
-        f"CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON {schema}.changes DEFERRABLE "
+        f"CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON {schema}.{table} DEFERRABLE "
         f"INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION {schema}.wait()"
     )
 
@@ -139,7 +139,7 @@ def test_a_commit_cut_before_it_was_done_is_known_to_be_undone(own: OwnServer) -
     with hades.open(f"{own.address}&schema=undone") as memory:
         _slow_commit(own, "undone")
         thread, raised = _in_thread(lambda: memory.remember("a", "Never."))
-        _until(lambda: cut(own.address, "query = 'COMMIT' AND state = 'active'"))
+        _until(lambda: cut(own.address, "query LIKE '%COMMIT' AND state = 'active'"))
         thread.join()
         assert isinstance(raised[0], hades.Unavailable)
         assert "not stored" in str(raised[0])
@@ -153,7 +153,7 @@ def test_a_commit_whose_answer_is_lost_is_known_to_be_done(own: OwnServer) -> No
         memory.remember("a", "First.")
         own.configure(synchronous_standby_names="nobody")
         thread, raised = _in_thread(lambda: memory.remember("a", "Second."))
-        waits = "query = 'COMMIT' AND wait_event = 'SyncRep'"
+        waits = "query LIKE '%COMMIT' AND wait_event = 'SyncRep'"
         _until(lambda: cut(own.address, waits))
         own.configure(synchronous_standby_names="")
         thread.join()
@@ -177,6 +177,107 @@ def test_a_commit_nobody_knows_of_says_so_and_a_key_makes_it_safe_to_repeat(
         write()
         write()
         assert len(memory.history("a")) == 1
+
+
+def _crash_at_commit(
+    own: OwnServer, write: Callable[[], object], waits: str, meanwhile: Callable[[], object]
+) -> tuple[list[BaseException], bool]:
+    """Crash the server while a write waits in its COMMIT; `meanwhile` comes before it goes on.
+
+    What the write raised, and whether a committed transaction has its number now.
+    """
+    thread, raised = _in_thread(write)
+    ask = f"SELECT backend_xid::text FROM pg_stat_activity WHERE wait_event = '{waits}'"
+    seen: list[tuple[str]] = []
+    _until(lambda: seen.extend(own.run(ask)) or seen)  # type: ignore[func-returns-value, arg-type]
+    own.stop("immediate")
+    own.start()
+    meanwhile()
+    thread.join(60)
+    assert not thread.is_alive()
+    [status] = own.run(f"SELECT pg_xact_status(CAST('{seen[0][0]}' AS xid8))")
+    return raised, status == ("committed",)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Nobody asks what became of a COMMIT before this is set."""
+    event, settle = threading.Event(), PostgresDatabase._settle
+    monkeypatch.setattr(PostgresDatabase, "_settle", lambda *own: event.wait(60) and settle(*own))
+    return event
+
+
+def test_a_commit_lost_in_a_crash_is_not_taken_for_that_of_another(
+    own: OwnServer, held: threading.Event
+) -> None:
+    """The server gives the number of a transaction that is not in its log to the next one."""
+    address = f"{own.address}&schema=lost"
+    own.configure(wal_writer_delay="10s")  # only a commit writes the log, as good as always
+    with hades.open(address, busy_timeout_s=60) as memory, hades.open(address) as other:
+        write = lambda: memory.once("k1", "a", lambda: memory.remember("a", "Once.").version)  # noqa: E731
+
+        def meanwhile() -> None:
+            own.run("DROP TRIGGER slow ON lost.changes")
+            own.run("DROP FUNCTION lost.wait")
+            for number in range(4):
+                other.remember(f"other/{number}", "Stored.")
+            held.set()
+
+        for _ in range(5):
+            held.clear()
+            _slow_commit(own, "lost")
+            raised, given_again = _crash_at_commit(own, write, "PgSleep", meanwhile)
+            assert [type(error) for error in raised] == [hades.Unavailable]
+            assert "not stored" in str(raised[0])
+            assert {topic.name for topic in memory.topics()} == {f"other/{n}" for n in range(4)}
+            if given_again:
+                break
+        else:
+            pytest.fail("no number of a transaction was given again: the test shows nothing")
+        assert [write(), write()] == [(1, False), (1, True)]
+        assert len(memory.history("a")) == 1
+    own.run("ALTER SYSTEM RESET wal_writer_delay")
+
+
+def test_a_commit_that_outlives_a_crash_is_known_to_be_done(
+    own: OwnServer, held: threading.Event
+) -> None:
+    address = f"{own.address}&schema=outlived"
+    with hades.open(address, busy_timeout_s=60) as memory, hades.open(address) as other:
+
+        def meanwhile() -> None:
+            own.configure(synchronous_standby_names="")
+            other.remember("other", "Stored.")
+            held.set()
+
+        own.configure(synchronous_standby_names="nobody")
+        write = lambda: memory.remember("a", "First.")  # noqa: E731
+        raised, _ = _crash_at_commit(own, write, "SyncRep", meanwhile)
+        assert raised == []
+        assert memory.get("a").content == "First."
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_commit_that_logs_no_change_is_settled_too(own: OwnServer, done: bool) -> None:
+    schema = f"unlogged_{done}".lower()
+    with hades.open(f"{own.address}&schema={schema}") as memory:
+        database = _database(memory)
+
+        def write() -> None:
+            with database.transaction():
+                database.set_meta("noted", "yes")
+
+        if done:
+            own.configure(synchronous_standby_names="nobody")
+        else:
+            _slow_commit(own, schema, "meta")
+        thread, raised = _in_thread(write)
+        waits = "wait_event IN ('SyncRep', 'PgSleep')"
+        _until(lambda: cut(own.address, f"query LIKE '%COMMIT' AND {waits}"))
+        own.configure(synchronous_standby_names="")
+        thread.join(60)
+        assert ["not stored" in str(error) for error in raised] == ([] if done else [True])
+        assert database.meta("noted") == ("yes" if done else None)
 
 
 # A server that goes away

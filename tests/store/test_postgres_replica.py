@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -96,17 +97,33 @@ def test_a_memory_opened_at_a_standby_is_for_reading(
             memory.remember("a", "Never.")
 
 
+def _told_of_a_write(memory: hades.Memory, told: list[str]) -> None:
+    try:
+        memory.remember("a", "Never.")
+    except hades.Unavailable as error:
+        told.append(str(error))
+
+
 def test_without_its_primary_a_standby_is_read_from_and_can_take_over(
     primary: OwnServer, standby: OwnServer
 ) -> None:
     hosts = f"{primary.host},{standby.host}"
     address = (
         f"postgresql://postgres@/postgres?host={hosts}&port=5432,5432"
-        f"&target_session_attrs=read-write&replica={standby.host}"
+        "&target_session_attrs=read-write&schema=taken"
     )
-    with hades.open(address, busy_timeout_s=1) as memory:
+    with (
+        hades.open(f"{address}&replica={standby.host}", busy_timeout_s=1) as memory,
+        hades.open(address, busy_timeout_s=60) as patient,
+    ):
         memory.remember("a", "First.")
         _until(lambda: _is_at(standby, memory))
+        standby.configure(primary_conninfo="")  # it receives nothing more
+        primary.configure(synchronous_standby_names="nobody")
+        told: list[str] = []
+        thread = threading.Thread(target=_told_of_a_write, args=[patient, told])
+        thread.start()
+        _until(lambda: primary.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))
         primary.stop("immediate")
         for _ in range(20):
             assert memory.get("a").content == "First."
@@ -114,6 +131,8 @@ def test_without_its_primary_a_standby_is_read_from_and_can_take_over(
         with pytest.raises(hades.Unavailable):
             memory.remember("a", "Never.")
         standby.promote()
+        thread.join(60)
+        assert "not stored" in told[0]
         memory.remember("a", "Second.")
         assert [state.content for state in memory.history("a")] == ["First.", "Second."]
         assert memory.check() == []

@@ -1,23 +1,25 @@
 """PostgreSQL: one database for many processes.
 
 A statement outside a transaction takes a connection from the pool for as long as it runs; a
-transaction keeps one. Writers come one after another by an advisory lock, which is taken
-before anything is read and let go by the commit: so change numbers become visible in their
-order, and what a write read is still true when it commits.
+transaction keeps one. Writers come one after another by a lock on the table `commits`, which is
+taken before anything is read and let go by the commit: so change numbers become visible in their
+order, and what a write read is still true when it commits. The last statement of a write leaves
+a random mark in that table: by it a writer that got no answer finds out whether it is stored.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import count
 from math import ceil
 from pathlib import Path
 from typing import Any, TypeVar
-from zlib import crc32
 
 import psycopg
 from psycopg import Connection, Cursor, sql
@@ -47,8 +49,13 @@ _UNDONE = (
     "The connection to {place} broke before a write was committed: it is not stored; try again."
 )
 _FAILED = "An earlier statement of this write failed in {place}: nothing of it is stored."
-TIMELINE = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
-"""A number that is another one after a standby took over from the server that was written to."""
+TURN = "LOCK TABLE commits IN SHARE UPDATE EXCLUSIVE MODE"
+"""Wait for one's turn to write. Only a role that may write gets this lock. Stronger ones are not
+safe: whoever may only read can hold a conflicting one, by PREPARE of a write it may not execute."""
+MARKS_KEPT_S = 3600
+_DROPPED_EVERY = 1_000
+"""One write of so many drops the marks that are older."""
+_DROP_MARKS = f"DELETE FROM commits WHERE at < now() - interval '{MARKS_KEPT_S} s'; "
 _NUMBERED = {table: next(iter(columns)) for table, columns in COLUMNS.items()}
 """By table: its first column, which is `id` or `row` where the server gives it out."""
 _KEYS = ("id", "row")
@@ -56,11 +63,6 @@ _KEYS = ("id", "row")
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 Found = TypeVar("Found")
-
-
-def lock_number(schema: str) -> int:
-    """The advisory lock of the writers of a schema."""
-    return crc32(f"hades {schema}".encode())
 
 
 def _configure(address: ServerAddress, read_only: bool, connection: Connection[Any]) -> None:
@@ -91,8 +93,6 @@ class _Thread(Local):
     """How long a statement of the transaction should run at most."""
     limit_s: float | None = None
     """How long the server was told."""
-    written: Sequence[str] = ("", "")
-    """The number of the transaction that writes, and the timeline it is of."""
 
     def take(self, connection: Connection[Any], pool: Pool) -> None:
         """A transaction begins."""
@@ -108,7 +108,6 @@ class PostgresDatabase(Database):
         self,
         address: ServerAddress,
         *,
-        timeline: str,
         read_only: bool,
         busy_timeout_s: float,
         clock: Clock,
@@ -116,7 +115,6 @@ class PostgresDatabase(Database):
         super().__init__(read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock)
         self.address = address
         self.place = address.shown
-        self._timeline = timeline
         self.embedded = f"{EMBEDDED}@{address.sees}:" if address.sees else EMBEDDED
         self._closed = False
         self._cursors = count()
@@ -278,9 +276,7 @@ class PostgresDatabase(Database):
     def _begin(self, *, writing: bool) -> None:
         wait_s = self.busy_timeout_s if self._local.wait_s is None else self._local.wait_s
         begin = (
-            f"BEGIN; SET LOCAL lock_timeout TO {max(1, int(wait_s * 1000))}; "
-            f"SELECT pg_advisory_xact_lock({lock_number(self.address.schema)}), "
-            f"CAST(pg_current_xact_id() AS text), {self._timeline}"
+            f"BEGIN; SET LOCAL lock_timeout TO {max(1, int(wait_s * 1000))}; {TURN}"
             if writing
             else f"{_SNAPSHOT}{self._position}"
         )
@@ -290,9 +286,7 @@ class PostgresDatabase(Database):
                 return
             pool = self._pool
             connection, cursor = self._tried(pool, lambda connection: connection.execute(begin))
-            if writing:
-                self._local.written = cursor.set_result(-1).fetchall()[0][1:]
-            else:
+            if not writing:
                 self._note_position(cursor)
             self._local.take(connection, pool)
 
@@ -333,37 +327,35 @@ class PostgresDatabase(Database):
             raise Unavailable(_UNDONE.format(place=self.place))
         if connection.info.transaction_status == TransactionStatus.INERROR:
             raise Unavailable(_FAILED.format(place=self.place))  # a COMMIT would undo, silently
+        mark, sent_at = secrets.randbits(63), time.time()
+        drop = "" if mark % _DROPPED_EVERY else _DROP_MARKS
+        commit = f"{drop}INSERT INTO commits (mark) VALUES ({mark}); COMMIT{self._position}"
         with translated(self.place):
             try:
-                self._note_position(connection.execute(f"COMMIT{self._position}"))
+                self._note_position(connection.execute(commit.encode()))
             except FAULTS:
                 if not connection.closed:
                     raise
                 self._leave(connection)
-                self._settle()
+                self._settle(mark, sent_at)
             else:
                 self._leave(connection)
 
-    def _settle(self) -> None:
+    def _settle(self, mark: int, sent_at: float) -> None:
         """Find out whether a COMMIT was done whose answer was lost; raise when not, or unsure."""
-        number, timeline = self._local.written
-        status = None
+        stored = None
         with suppress(HadesError):
             self._begin(writing=True)  # waits until that transaction is over
-            status = self.value(
-                f"SELECT pg_xact_status(CAST(? AS xid8)) WHERE {self._timeline} = ?",
-                number,
-                timeline,
-            )
+            found = self.value("SELECT 1 FROM commits WHERE mark = ?", mark) is not None
+            if found or time.time() - sent_at < MARKS_KEPT_S:
+                stored = found
             if self._replica is not None:
                 self._seen = self.value(POSITION)
             self._end("ROLLBACK")
-        if status != "committed":
+        if not stored:
             for forget in self.on_undo:
                 forget()
-            raise Unavailable(
-                (_UNDONE if status == "aborted" else _UNSURE).format(place=self.place)
-            )
+            raise Unavailable((_UNSURE if stored is None else _UNDONE).format(place=self.place))
 
     def _leave(self, connection: Connection[Any]) -> None:
         self._local.connection = None

@@ -22,7 +22,7 @@ from psycopg import Connection, sql
 from hades.domain.graph import NodeKind
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.postgres.address import ServerAddress
-from hades.store.postgres.database import lock_number
+from hades.store.postgres.database import MARKS_KEPT_S, TURN
 from hades.store.postgres.faults import translated
 from hades.store.records import EMBEDDED
 
@@ -119,6 +119,12 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     },
     "proposals": {_ALL: (_SPACE, "")},
     "idempotency": {_ALL: (_SPACE, "")},
+    # Who may delete from a table may lock it, and so gets its turn to write.
+    "commits": {
+        "SELECT": ("writer = current_user", ""),
+        "INSERT": ("", "writer = current_user"),
+        "DELETE": (f"writer = current_user AND at < now() - interval '{MARKS_KEPT_S} s'", ""),
+    },
     # That tables are to be written anew is taken back by who may do that.
     "owed": {
         "SELECT": ("TRUE", ""),
@@ -200,7 +206,7 @@ class _Role:
         self._role = role
         self._run("SET LOCAL search_path TO {schema}")
         connection.execute(f"SET LOCAL lock_timeout TO {_WAIT_MS}")
-        connection.execute(f"SELECT pg_advisory_xact_lock({lock_number(schema)})")
+        connection.execute(TURN)
 
     def grant(self, right: str, space: str | None) -> list[str]:
         rows = self._connection.execute

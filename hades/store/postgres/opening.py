@@ -11,10 +11,24 @@ from psycopg import Connection, sql
 from hades.domain.times import Clock
 from hades.errors import NotFound, Unavailable
 from hades.store.postgres.address import ServerAddress, read_server_address
-from hades.store.postgres.database import TIMELINE, PostgresDatabase, lock_number
+from hades.store.postgres.database import TURN, PostgresDatabase
 from hades.store.postgres.dialect import defined
 from hades.store.postgres.faults import translated
 from hades.store.schema import OLDEST, STEPS, statements
+
+_COMMITS = """
+CREATE TABLE IF NOT EXISTS commits (
+  mark BIGINT NOT NULL,
+  at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
+  writer TEXT NOT NULL DEFAULT current_user
+)
+"""
+"""The table by which writers take turns, with the mark of each commit of the last hour."""
+_MADE_MEANWHILE = (
+    psycopg.errors.UniqueViolation,
+    psycopg.errors.DuplicateTable,
+    psycopg.errors.DuplicateObject,
+)
 
 
 def open_server(
@@ -46,12 +60,10 @@ def open_server(
                     "`hades warm` does, which brings it up to date."
                 )
             migrate(connection, address, clock)
-        timeline = _timeline(connection)
         if version is not None:
             address = replace(address, sees=_sees(connection, address.schema))
     return PostgresDatabase(
         address,
-        timeline=timeline,
         read_only=read_only or not writable,
         busy_timeout_s=busy_timeout_s,
         clock=clock,
@@ -78,15 +90,6 @@ def _may_write(connection: Connection[tuple[object, ...]], schema: str) -> bool:
     return bool(found and found[0])
 
 
-def _timeline(connection: Connection[tuple[object, ...]]) -> str:
-    """How to ask for the timeline; some hosted servers do not tell, and a standby has none."""
-    try:
-        connection.execute(f"SELECT {TIMELINE}".encode())
-    except psycopg.Error:
-        return "''"
-    return TIMELINE
-
-
 def _sees(connection: Connection[tuple[object, ...]], schema: str) -> str:
     """Nothing, or where row-level security hides some spaces a mark of who sees which."""
     found = connection.execute(
@@ -103,27 +106,33 @@ def migrate(
     connection: Connection[tuple[object, ...]], address: ServerAddress, clock: Clock
 ) -> None:
     """Run the steps the database has not seen; processes that start at once do it one by one."""
-    schema = sql.Identifier(address.schema)
-    with connection.transaction():
-        connection.execute(f"SELECT pg_advisory_xact_lock({lock_number(address.schema)})")
-        if _version(connection, address.schema) is None:
-            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
-        connection.execute(sql.SQL("SET LOCAL search_path TO {}").format(schema))
-        done = _version(connection, address.schema)
-        for number, (name, script) in enumerate(STEPS, start=OLDEST):
-            if done is not None and number <= done:
-                continue
-            for statement in statements(script):
-                connection.execute(defined(statement).encode())
-            connection.execute(
-                "INSERT INTO migrations VALUES (%s, %s, %s)", [number, name, clock()]
-            )
-        if done is None:
-            connection.execute(
-                "CREATE VIEW last_change AS "
-                "SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
-            )
-            connection.execute("INSERT INTO meta VALUES ('generation', %s)", [secrets.token_hex(8)])
-            connection.execute(
-                "INSERT INTO spaces (name, created_at) VALUES ('default', %s)", [clock()]
-            )
+    try:
+        with connection.transaction():
+            _migrate(connection, address.schema, clock)
+    except _MADE_MEANWHILE:  # another process made the schema and its tables
+        with connection.transaction():
+            _migrate(connection, address.schema, clock)
+
+
+def _migrate(connection: Connection[tuple[object, ...]], schema: str, clock: Clock) -> None:
+    name_of_schema = sql.Identifier(schema)
+    if _version(connection, schema) is None:
+        connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name_of_schema))
+    connection.execute(sql.SQL("SET LOCAL search_path TO {}").format(name_of_schema))
+    connection.execute(_COMMITS)
+    connection.execute(TURN)
+    done = _version(connection, schema)
+    for number, (name, script) in enumerate(STEPS, start=OLDEST):
+        if done is not None and number <= done:
+            continue
+        for statement in statements(script):
+            connection.execute(defined(statement).encode())
+        connection.execute("INSERT INTO migrations VALUES (%s, %s, %s)", [number, name, clock()])
+    if done is None:
+        connection.execute(
+            "CREATE VIEW last_change AS SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
+        )
+        connection.execute("INSERT INTO meta VALUES ('generation', %s)", [secrets.token_hex(8)])
+        connection.execute(
+            "INSERT INTO spaces (name, created_at) VALUES ('default', %s)", [clock()]
+        )

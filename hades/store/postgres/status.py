@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hades.domain.graph import NodeKind
-from hades.store.postgres.database import PostgresDatabase, lock_number
+from hades.store.postgres.database import PostgresDatabase
 
 _FACTS = {
     "server": "current_setting('server_version')",
@@ -17,17 +17,17 @@ _FACTS = {
     "connections": "(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database())",
     "connections_at_most": "current_setting('max_connections')::int",
     "writers_waiting": "(SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
-    "WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted "
-    "AND l.objid::bigint = {lock})",
+    "WHERE d.datname = current_database() AND l.relation = 'commits'::regclass "
+    "AND NOT l.granted)",
     "user": "current_user::text",
     "schema_version": "(SELECT max(number) FROM migrations)",
     "pending": "(SELECT count(*) FROM pending)",
     "without_vectors": "(SELECT coalesce(json_object_agg(e.name, (SELECT count(*) FROM chunks c "
     "WHERE NOT EXISTS (SELECT FROM embeddings v WHERE v.encoder = e.id "
-    f"AND v.node = c.id << 3 | {NodeKind.CHUNK}))), '{{{{}}}}') FROM encoders e)",
+    f"AND v.node = c.id << 3 | {NodeKind.CHUNK}))), '{{}}') FROM encoders e)",
     "granted": "(SELECT coalesce(json_object_agg(r.rolname, CASE p.polcmd WHEN '*' THEN 'write' "
     "ELSE 'read' END || CASE pg_get_expr(p.polqual, p.polrelid) WHEN 'true' THEN '' "
-    "ELSE ', some spaces' END), '{{}}') FROM pg_policy p JOIN pg_roles r "
+    "ELSE ', some spaces' END), '{}') FROM pg_policy p JOIN pg_roles r "
     "ON r.oid = ANY(p.polroles) WHERE p.polrelid = 'topics'::regclass)",
 }
 _TABLES = """
@@ -43,8 +43,7 @@ def status(database: PostgresDatabase) -> dict[str, Any]:
 
     Rows of tables are the server's own estimate: counting them takes long.
     """
-    lock = lock_number(database.address.schema)
-    facts = ", ".join(_FACTS.values()).format(lock=lock)
+    facts = ", ".join(_FACTS.values())
     with database.snapshot():
         tables = database.rows(_TABLES)
         return {
