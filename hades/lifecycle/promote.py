@@ -31,7 +31,7 @@ from hades.domain.topics import PROMOTION, State
 from hades.errors import InvalidInput, NotFound
 from hades.ingest.document import Block, pack_document
 from hades.ingest.phases import note_document, under
-from hades.lifecycle import facts, review
+from hades.lifecycle import facts, gate, review
 from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.synthesis import (
     SENTENCES_AT_MOST,
@@ -207,6 +207,7 @@ class Promoter:
             valid_from=self._at,
         )
         state, _ = store.topics.add(self.write, space, found.topic, draft)
+        gate.reconsider(store, self.write, space, found.topic, self.actor)
         outline = _outline(found, text, changed, whole=bool(by_model))
         store.chunks.outline(space, found.topic, state.version, outline)
         ended = {edge.id for edge in closed}

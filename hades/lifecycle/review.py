@@ -24,7 +24,7 @@ from hades.domain.settled import settled
 from hades.domain.times import NOW, from_micros, iso, to_micros
 from hades.domain.topics import State
 from hades.errors import InvalidInput
-from hades.lifecycle import facts
+from hades.lifecycle import facts, gate
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
 from hades.recall.periods import said_moment
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
@@ -70,7 +70,8 @@ def review(
     threshold: float = DEFAULT_THRESHOLD,
 ) -> None:
     """Propose what a topic's new state may have ended or changed, each once; from `threshold`
-    on it is written at once."""
+    on it is written at once. Before, look again at what the gate refused because of the topic."""
+    gate.reconsider(store, write, space, state.topic, actor)
     if state.valid_to is not None or state.valid_from > from_micros(write.at):
         return
     found = [
