@@ -96,6 +96,12 @@ class Settings(BaseModel):
         "context_tokens; in the environment as JSON. Later ones take the place of earlier ones "
         "that fail.",
     )
+    trusted_authors: dict[str, tuple[str, ...]] = Field(
+        {},
+        description="By space, the actors whose notes may end or change told facts without "
+        'review, as in {"default": ["ann", "key:payroll"]}; in the environment as JSON. '
+        "Default: nobody's.",
+    )
     model_role: Literal["reader", "writer"] = Field(
         "writer",
         description="Who may have `hades serve` call a language model, which may cost money: "
@@ -188,7 +194,7 @@ class Settings(BaseModel):
         description="How `hades serve` logs: json, text, or text on a terminal only (auto).",
     )
 
-    @field_validator("models", mode="before")
+    @field_validator("models", "trusted_authors", mode="before")
     @classmethod
     def _of_environment(cls, value: Any) -> Any:
         return json.loads(value) if isinstance(value, str) else value

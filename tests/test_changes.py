@@ -22,8 +22,9 @@ def test_a_note_that_says_another_note_otherwise_is_put_up_for_review(
     memory.remember("meetings/march", "All fine. The rent of the Ulm office is now 950 euros.")
     (found,) = memory.proposals()
     assert found.why.startswith(
-        "meetings/march@1 says “The rent of the Ulm office is now 950 euros.”, office/rent@1 “The "
-        "rent of the Ulm office is 900 euros.”: 950, not 900; look also at budget --[depends_on]-->"
+        "meetings/march@1 says “The rent of the Ulm office is now 950 euros.” (ann, 2024-03-01, "
+        "confidence 1), office/rent@1 “The rent of the Ulm office is 900 euros.” (ann, 2024-01-01, "
+        "confidence 1): 950, not 900; look also at budget --[depends_on]-->"
     )
     clock.set("2024-03-20")
     assert memory.approve(found.id, close=True).why == found.why
@@ -78,26 +79,46 @@ def test_a_document_is_compared_with_nothing(memory: hades.Memory) -> None:
     assert memory.proposals("all") == []
 
 
-def test_a_fact_with_one_target_at_a_time_changes_at_once_or_after_review(
-    memory: hades.Memory, clock: HeldClock
-) -> None:
-    memory.relate("Ann", "works_at", "Acme")
+def test_a_told_fact_changes_after_review_alone(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.relate("Ann", "works_at", "Acme", evidence="her card")
     memory.relate("plan/hiring", "depends_on", "Ann")
     clock.set("2024-03-01")
-    memory.remember("news", "Ann works at Bolt.", apply_from=1)
+    memory.remember("news", "Ann works at Bolt.")
     (waiting,) = memory.proposals()
-    assert (waiting.fields["target"], waiting.why) == (
-        "Bolt",
-        "news@1 says “Ann works at Bolt.”, not Acme; look also at "
-        f"plan/hiring --[depends_on]--> Ann ({memory.edges('Ann', direction='in')[0].id})",
+    assert (waiting.fields["target"], waiting.confidence, waiting.threshold) == ("Bolt", 0.96, 1)
+    assert waiting.why == (
+        "news@1 says “Ann works at Bolt.” (ann, 2024-03-01, confidence 1), against "
+        "Ann --[works_at]--> Acme (edge 1, told by ann on 2024-01-01, “her card”); look also at "
+        "plan/hiring --[depends_on]--> Ann (2)"
     )
     memory.reject(waiting.id)
     memory.remember("news/2", "Ann works at Bolt.")
+    assert [edge.target.name for edge in memory.edges("Ann", direction="out")] == ["Acme"]
+    memory.approve(memory.proposals()[0].id)
     assert [edge.target.name for edge in memory.edges("Ann", direction="out")] == ["Bolt"]
-    assert [one.status for one in memory.proposals("all")] == ["rejected", "applied"]
     clock.set("2024-04-01")
     memory.remember("news/3", "Ann no longer works at Bolt.")
+    assert [one.kind for one in memory.proposals()] == ["unrelate"]
+    memory.approve(memory.proposals()[0].id)
     assert memory.edges("Ann", direction="out") == []
+
+
+def test_a_fact_of_ones_own_notes_changes_at_once_or_after_review(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("hr/1", "Ann works at Acme.")
+    memory.extract()
+    clock.set("2024-03-01")
+    memory.remember("hr/2", "Ann works at Bolt.", apply_from=1)
+    memory.remember("hr/3", "Ann works at Bolt.", confidence=0.7)
+    assert [edge.target.name for edge in memory.edges("Ann")] == ["Acme"]
+    memory.reject(memory.proposals()[0].id)
+    memory.remember("hr/4", "Ann works at Bolt.")
+    assert [edge.target.name for edge in memory.edges("Ann")] == ["Bolt"]
+    assert [one.status for one in memory.proposals("all")] == ["rejected", "applied"]
+    clock.set("2024-04-01")
+    memory.remember("hr/5", "Ann no longer works at Bolt.")
+    assert memory.edges("Ann") == []
 
 
 def test_what_a_changed_fact_may_have_changed_is_listed(memory: hades.Memory) -> None:

@@ -377,7 +377,8 @@ def test_a_note_that_settles_its_topic_shows_what_waits_for_review(shell: Shell)
 
 
 def test_a_note_that_changes_a_fact_says_so_and_how_to_undo_it(shell: Shell) -> None:
-    shell("relate", "Ann", "works_at", "Acme", "--valid-from", "2024-01-01")
+    shell("remember", "hr/1", "Ann works at Acme.", "--valid-from", "2024-01-01")
+    shell("extract")
     said = shell("remember", "notes/ann", "Ann works at Bolt since 2 March 2026.")
     assert "1  applied  Ann --[works_at]--> Bolt, since 2026-03-02" in said
     steps = re.findall(r"`hades (.*?)`", said.partition("to undo: ")[2])
@@ -385,7 +386,17 @@ def test_a_note_that_changes_a_fact_says_so_and_how_to_undo_it(shell: Shell) -> 
         shell(*shlex.split(step))
     assert "Acme  since 2024-01-01 00:00:00" in shell("edges", "Ann")
     assert "Bolt" not in shell("edges", "Ann")
-    assert "not Acme" in shell("review", "list", "--status", "applied", "--since", "2024-01-01")
+    listed = shell("review", "list", "--status", "applied", "--since", "2024-01-01")
+    assert "against Ann --[works_at]--> Acme" in listed
+
+
+def test_a_note_that_contradicts_a_told_fact_shows_both_sides(shell: Shell) -> None:
+    shell("relate", "Ann", "works_at", "Acme", "--evidence", "her card")
+    said = shell("remember", "notes/ann", "Ann works at Bolt.", "--confidence", "0.4")
+    assert "1  waiting  Ann --[works_at]--> Bolt" in said
+    assert "sure 0.4 of 1" in said
+    assert "“her card”" in said
+    assert "Acme" in shell("edges", "Ann")
 
 
 def test_what_one_is_sure_of_is_applied_at_once(shell: Shell) -> None:

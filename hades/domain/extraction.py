@@ -13,9 +13,13 @@ PATTERNS = "patterns"
 """What read a fact that no model did."""
 
 
+EXTRACTED_FROM, APPROVED_BY = "extracted_from", "approved_by"
+"""In the metadata of an edge: the state it was read in, and who approved it."""
+
+
 def extraction_metadata(by: str, source: str, start: int, end: int) -> dict[str, object]:
     """What an edge says of the text it was read in; a purge of that erases the edge by it."""
-    return {"extracted_by": by, "extracted_from": source, "span": [start, end]}
+    return {"extracted_by": by, EXTRACTED_FROM: source, "span": [start, end]}
 
 
 @dataclass(frozen=True, slots=True)

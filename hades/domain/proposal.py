@@ -11,6 +11,11 @@ DEFAULT_THRESHOLD = 0.8
 """So sure one must be for a change to need nobody's approval. A judgement, not a measurement."""
 PROPOSAL_STATUSES = ("waiting", "applied", "rejected", "refused")
 
+SAID_ALREADY = "says it already"
+"""The end of the reason for which the write gate refuses a note because of other notes."""
+SAID_NO_MORE = "it was refused because a note said it already; none does now"
+"""Why a refused note waits. It names no note, so that it outlasts a purge."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:

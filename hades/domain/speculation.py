@@ -29,3 +29,18 @@ SUPPOSED = re.compile(
 NEGATION = re.compile(
     r"\b(?:not|no longer|never|cannot|without|neither|nor|no)\b|n['’]t\b", re.IGNORECASE
 )
+_DISOWNED = re.compile(
+    r"\b(?:none|nothing|opposite|incorrect|invalid|mistakes?|errors?|nonsense|bogus|hoax"
+    r"|outdated|obsolete)\b",
+    re.IGNORECASE,
+)
+"""Words that take back what other sentences say."""
+_SPOKEN_OR_LISTED = re.compile(r"^\W*[^\W\d_][^:.!?\n]{0,60}:(?=\s|$)|:$")
+"""The words of a speaker (`Bob: …`), and what a heading says of the lines below it."""
+
+
+def is_asserted(sentence: str) -> bool:
+    """Whether the author of a sentence says it themselves: it denies, asks, supposes, quotes and
+    reports nothing."""
+    patterns = SUPPOSED, NEGATION, _DISOWNED, _SPOKEN_OR_LISTED
+    return not any(one.search(sentence) for one in patterns)

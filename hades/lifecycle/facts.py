@@ -42,6 +42,15 @@ def relate(
     return edge, is_news or bool(rivals)
 
 
+def changed_by(
+    store: Store, space: int, draft: EdgeDraft, starts: datetime, *, exclusive: bool
+) -> list[Edge]:
+    """The edges that `relate` would end, stretch or say anew."""
+    valid_to, rivals = _settle(store, space, draft, starts) if exclusive else (draft.valid_to, [])
+    draft = replace(draft, valid_from=starts, valid_to=valid_to)
+    return [*rivals, *_overlapping(store, space, draft)]
+
+
 def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: bool) -> None:
     """End an edge at a moment; by mistake means that it was never true."""
     if mistake:

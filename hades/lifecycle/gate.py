@@ -4,6 +4,9 @@ Empty talk, what current notes say already in the same words, and what HADES tol
 back. A number, date, name or negation that is new always passes: a sentence counts as said only
 if each of its words was said, in one sentence and in this order. So does what is told of another
 day: it happened again.
+
+A note is refused only because of notes of the same author, that are as sure and that deny, ask and
+report nothing else. When such a note goes, what was refused because of it waits for review.
 """
 
 from __future__ import annotations
@@ -14,8 +17,12 @@ from datetime import datetime
 
 from hades.domain.contradiction import entails, is_about_one_thing
 from hades.domain.names import DATE, words
-from hades.domain.times import MONTHS, WEEKDAYS, from_micros
-from hades.lifecycle.similar_notes import CurrentNote, sentences_of
+from hades.domain.proposal import SAID_ALREADY, SAID_NO_MORE, Proposal
+from hades.domain.speculation import is_asserted
+from hades.domain.times import MONTHS, WEEKDAYS, from_micros, parse_time
+from hades.lifecycle.similar_notes import CurrentNote, sentences_of, similar_notes
+from hades.store.records import Draft, Write
+from hades.store.store import Store
 
 TALK_CHARACTERS_AT_MOST = 200
 _TALK = frozenset(
@@ -57,6 +64,56 @@ _JSON = re.compile(rf'(?s)[\[{{\s]+"(?:{_STATE}|question":.{{1,999}},\s*"sentenc
 """What `get`, `history` and `ask` print with `--json`."""
 
 
+def refusal(topic: str, draft: Draft, author: str, similar: Iterable[CurrentNote]) -> str:
+    """Why an author's note is refused, as the end of a sentence; empty: it may be stored.
+
+    What is said of it (tags, since when) is news of its own topic.
+    """
+    text = draft.content or ""
+    own = sentences_of(text)
+    sure = 1.0 if draft.confidence is None else draft.confidence
+    given = draft.tags, draft.metadata, draft.importance, draft.confidence, draft.valid_from
+    notes = []
+    for note in similar:
+        if note.topic == topic and note.sentences == own:
+            return ""  # the very same again makes no version anyway
+        is_news = note.topic == topic and any(one is not None for one in given)
+        if note.author == author and note.confidence >= sure and not is_news:
+            notes.append(note)
+    same = [one for one in notes if _means_what_it_says(one, own)]
+    return nothing_new(topic, text, same, draft.valid_from)
+
+
+def _means_what_it_says(note: CurrentNote, own: Sequence[str]) -> bool:
+    """Whether a note denies, asks and reports nothing, except what a new one says as well."""
+    return all(is_asserted(old) or any(entails(new, old) for new in own) for old in note.sentences)
+
+
+def reconsider(store: Store, write: Write, space: int, topic: str, actor: str) -> None:
+    """Let wait for review what was refused because of a topic, where no note says it now.
+
+    The actor is the author of the write in progress, which the change log does not name yet.
+    """
+    for refused in store.proposals.refused_for(space, topic):
+        if not _is_refused(store, space, refused, actor):
+            store.proposals.decide(write, refused.id, "waiting", None, SAID_NO_MORE)
+
+
+def _is_refused(store: Store, space: int, proposal: Proposal, actor: str) -> bool:
+    """Whether a refused note would be refused now as well, or waits already."""
+    fields = dict(proposal.fields)
+    topic, since = fields.pop("topic"), fields.pop("valid_from", None)
+    sure = proposal.confidence if proposal.confidence < 1 else None
+    began = None if since is None else parse_time(since, store.now())
+    draft = Draft(**fields, confidence=sure, valid_from=began)
+    notes = similar_notes(store, space, sentences_of(draft.content or ""))
+    authored = [note._replace(author=note.author or actor) for note in notes]
+    return (
+        bool(refusal(topic, draft, proposal.by, authored))
+        or store.proposals.waiting(space, proposal.kind, proposal.fields) is not None
+    )
+
+
 def nothing_new(
     topic: str, text: str, similar: Iterable[CurrentNote], valid_from: datetime | None = None
 ) -> str:
@@ -76,7 +133,7 @@ def nothing_new(
         if note is None:
             return ""
         said[note.id] = None
-    return f"{', '.join(said)} says it already" if said else ""
+    return f"{', '.join(said)} {SAID_ALREADY}" if said else ""
 
 
 def is_talk(text: str) -> bool:

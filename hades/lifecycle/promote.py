@@ -31,7 +31,8 @@ from hades.domain.topics import PROMOTION, State
 from hades.errors import InvalidInput, NotFound
 from hades.ingest.document import Block, pack_document
 from hades.ingest.phases import note_document, under
-from hades.lifecycle import facts, review
+from hades.lifecycle import facts, gate, review
+from hades.lifecycle.authority import is_told
 from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.synthesis import (
     SENTENCES_AT_MOST,
@@ -207,6 +208,7 @@ class Promoter:
             valid_from=self._at,
         )
         state, _ = store.topics.add(self.write, space, found.topic, draft)
+        gate.reconsider(store, self.write, space, found.topic, self.actor)
         outline = _outline(found, text, changed, whole=bool(by_model))
         store.chunks.outline(space, found.topic, state.version, outline)
         ended = {edge.id for edge in closed}
@@ -260,7 +262,8 @@ class Promoter:
         return closed, opened
 
     def _settle_conflicts(self, conflicts: list[Disagreement]) -> list[Edge]:
-        """End the edge that lost by a rule; what no rule decides waits for review."""
+        """End the edge that lost by a rule; what no rule decides, and a told edge that lost to one
+        that was read in a text, waits for review."""
         told = {f"edge {edge.id}": edge for edge in self.found.edges}
         closed = []
         for one in conflicts:
@@ -269,7 +272,9 @@ class Promoter:
                 self._leave_to_review(one, told.get(one.sides[1].source))
                 continue
             winner, loser = (told.get(one.sides[at].source) for at in (side, 1 - side))
-            if loser is not None and loser not in closed:
+            if winner and loser and is_told(loser) and not is_told(winner):
+                self._leave_to_review(one, loser)
+            elif loser is not None and loser not in closed:
                 later = winner is not None and winner.valid_from > loser.valid_from
                 ends_at = winner.valid_from if winner is not None and later else self._at
                 by = None if winner is None else winner.id

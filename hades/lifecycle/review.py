@@ -2,8 +2,8 @@
 
 A note that says a bug is fixed says nothing of what the bug blocked; a note that says the rent
 is 950 says nothing of the other note that says 900. Both are found, each with its reason, and
-proposed. Only what a pattern is sure of, and only edges of which one holds at a time, is written
-at once.
+proposed. Only what a pattern is sure of, and only of facts that the author may change
+(`authority`), is written at once.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from hades.domain.contradiction import contradiction, entails
 from hades.domain.extraction import PATTERNS, extraction_metadata
 from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.names import name_key
-from hades.domain.proposal import DEFAULT_THRESHOLD
+from hades.domain.proposal import DEFAULT_THRESHOLD, Proposal
 from hades.domain.settled import settled
 from hades.domain.times import NOW, from_micros, iso, to_micros
 from hades.domain.topics import State
 from hades.errors import InvalidInput
-from hades.lifecycle import facts
+from hades.lifecycle import facts, gate
+from hades.lifecycle.authority import may_change, said_by, told_by
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
 from hades.recall.periods import said_moment
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
@@ -38,6 +39,8 @@ BLOCKED |= {"rejected_because", "waiting_for", "waiting_on", "waits_for", "waits
 """Relations to something that is in the way until it is settled."""
 ENABLING = ("enabled_by", "viable_after_fix")
 """A relation with one of these for an inverse is also to something in the way."""
+ENDS_OF_EDGE = ("source", "relation", "target")
+"""The fields by which a proposal names an edge."""
 AFFECTED_AT_MOST = 10
 """Edges that a reason lists."""
 FINDINGS_AT_MOST, WAITING_AT_MOST = 16, 1_000
@@ -70,27 +73,41 @@ def review(
     threshold: float = DEFAULT_THRESHOLD,
 ) -> None:
     """Propose what a topic's new state may have ended or changed, each once; from `threshold`
-    on it is written at once."""
+    on what the actor may change is written at once. A change is as sure as the note at most.
+
+    Before, look again at what the gate refused because of the topic.
+    """
+    gate.reconsider(store, write, space, state.topic, actor)
     if state.valid_to is not None or state.valid_from > from_micros(write.at):
+        return
+    if store.topics.kind(space, state.topic) != "note":
         return
     found = [
         *_ends(store, space, state),
         *_changed_facts(store, space, state),
-        *_said_otherwise(state, similar),
+        *_said_otherwise(state, similar, actor),
     ]
     waiting = store.proposals.find(space, "waiting", 0, WAITING_AT_MOST) if found else ()
     for one in found[:FINDINGS_AT_MOST]:
-        ends = {name: one.fields[name] for name in ("source", "relation", "target")}
-        if any(old.kind == one.kind and ends.items() <= old.fields.items() for old in waiting):
+        sure = min(one.confidence, state.confidence)
+        if _waits(waiting, one.kind, one.fields, sure):
             continue
-        applied = one.confidence >= threshold and _written(store, write, space, one)
+        why = one.why + (against(store, space, state, actor, one.ends) if one.ends else "")
+        own = _may_write(store, space, one, actor)
+        applied = own and sure >= threshold and _written(store, write, space, one)
         store.proposals.add(
             *(write, space, actor, one.kind, one.fields),
-            confidence=one.confidence,
-            threshold=threshold,
-            why=one.why + _undo(one) * applied + _listed(affected(store, space, one.changed)),
+            confidence=sure,
+            threshold=threshold if own else 1.0,
+            why=why + _undo(one) * applied + _listed(affected(store, space, one.changed)),
             status="applied" if applied else "waiting",
         )
+
+
+def against(store: Store, space: int, state: State, author: str, edges: Iterable[Edge]) -> str:
+    """Both sides of a change, for the end of a reason: who says it, and who told the edges."""
+    told = (f"{edge} {told_by(store, space, edge)}" for edge in edges)
+    return f" {said_by(state, author)}, against {', '.join(told)}"
 
 
 def blocking(store: Store) -> set[str]:
@@ -111,6 +128,17 @@ def affected(store: Store, space: int, name: str) -> list[Edge]:
         return []
     found = store.edges.find(space, EdgeFilter(node=node, direction="in"), NOW)
     return [edge for edge in found if edge.relation not in (SUPERSEDES, SIMILAR_TO)]
+
+
+def _waits(
+    waiting: Iterable[Proposal], kind: str, fields: Mapping[str, Any], confidence: float
+) -> bool:
+    """Whether a change of an edge waits already, proposed with no less confidence."""
+    ends = {name: fields[name] for name in ENDS_OF_EDGE}
+    return any(
+        old.kind == kind and old.confidence >= confidence and ends.items() <= old.fields.items()
+        for old in waiting
+    )
 
 
 def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
@@ -158,11 +186,12 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
                 "valid_from": iso(begins),
                 "metadata": extraction_metadata(PATTERNS, state.id, fact.start, fact.end),
             }
-            why += f", not {held[0].target.name}"
             yield _Finding("relate", fields, fact.confidence, why, begins, fact.subject, held)
 
 
-def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_Finding]:
+def _said_otherwise(
+    state: State, similar: Iterable[CurrentNote], author: str
+) -> Iterator[_Finding]:
     """The other notes of which a sentence is said otherwise, each once."""
     own = sentences_of(state.content)
     # What is told of an earlier time supersedes nothing that was told of a later one.
@@ -181,7 +210,9 @@ def _said_otherwise(state: State, similar: Iterable[CurrentNote]) -> Iterator[_F
                 "metadata": {"says": new, "said": old},
                 "valid_from": iso(state.valid_from),
             }
-            why = f"{state.id} says “{new}”, {note.id} “{old}”: {found}"
+            began = f"{from_micros(note.valid_from):%Y-%m-%d}, confidence {note.confidence:g}"
+            why = f"{state.id} says “{new}” {said_by(state, author)}, "
+            why += f"{note.id} “{old}” ({note.author}, {began}): {found}"
             yield _Finding("relate", fields, OTHERWISE, why, state.valid_from, note.topic)
             break
 
@@ -198,7 +229,7 @@ def _end(edge: Edge, state: State, sure: float, why: str, changed: str = "") -> 
 
 def _undo(found: _Finding) -> str:
     """How to take back what was written at once, for a reason."""
-    new = shlex.join(str(found.fields[name]) for name in ("source", "relation", "target"))
+    new = shlex.join(str(found.fields[name]) for name in ENDS_OF_EDGE)
     steps = [f"`hades unrelate {new} --mistake`"] if found.kind == "relate" else []
     for edge in found.ends:
         since = ["--valid-from", iso(edge.valid_from)]
@@ -211,6 +242,19 @@ def _listed(edges: Sequence[Edge]) -> str:
     some = ", ".join(f"{edge} ({edge.id})" for edge in edges[:AFFECTED_AT_MOST])
     more = f" and {len(edges) - AFFECTED_AT_MOST} more" * (len(edges) > AFFECTED_AT_MOST)
     return f"; look also at {some}{more}" if edges else ""
+
+
+def _may_write(store: Store, space: int, found: _Finding, actor: str) -> bool:
+    """Whether the actor may change all that a finding would change."""
+    changed = list(found.ends)
+    if found.ends and found.kind == "relate":
+        source, target = (store.entities.node(space, found.fields[e]) for e in ("source", "target"))
+        draft = EdgeDraft(source or 0, found.fields["relation"], target or 0)
+        try:
+            changed += facts.changed_by(store, space, draft, found.at, exclusive=True)
+        except InvalidInput:  # it cannot be written, so it waits
+            return False
+    return may_change(store, space, actor, changed)
 
 
 def _written(store: Store, write: Write, space: int, found: _Finding) -> bool:

@@ -29,6 +29,8 @@ class CurrentNote(NamedTuple):
     topic: str
     version: int
     valid_from: int
+    confidence: float
+    author: str | None
     sentences: Sequence[str]
 
     @property

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.domain.extraction import (
+    EXTRACTED_FROM,
     FACTS_LISTED,
     PATTERNS,
     ExtractedFact,
@@ -18,14 +20,17 @@ from hades.domain.extraction import (
 from hades.domain.graph import Edge
 from hades.domain.names import name_key
 from hades.domain.rules import clean_name, clean_share
-from hades.domain.times import NOW
+from hades.domain.times import NOW, iso
 from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
+from hades.lifecycle import facts
+from hades.lifecycle.authority import is_told, may_change
+from hades.lifecycle.review import ENDS_OF_EDGE, against, ends_of
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import ModelName, TopicGlob
-from hades.operations.proposals import undone
+from hades.operations.proposals import apply_change, undone
 from hades.store.archive import LOST
-from hades.store.records import EdgeFilter, Progress
+from hades.store.records import EdgeDraft, EdgeFilter, Progress
 
 if TYPE_CHECKING:
     from hades.domain.prose_facts import ProseFact
@@ -54,11 +59,12 @@ def extract(
     """Read the facts that notes and documents tell in prose: Maya works at Acme since May.
 
     A fact that is sure enough becomes an edge; an exclusive one ends the old value, and one
-    that no longer holds is ended. The others wait for approval (`proposals`). Each says in
-    its metadata who found it and where, and its sentence is the evidence. Of a note every
-    version is read, in their order; of documents and conversations the current one. A state that
-    was read is not read again with the same arguments; a run that was stopped goes on. Code and
-    summaries are not read. With a `model`, that one reads; a `dry_run` then only tells its cost.
+    that no longer holds is ended, where a note of the same author said it. The others, and what
+    would end or change a told fact, wait for approval (`proposals`). Each says in its metadata
+    who found it and where, and its sentence is the evidence. Of a note every version is read, in
+    their order; of documents and conversations the current one. A state that was read is not
+    read again with the same arguments; a run that was stopped goes on. Code and summaries are
+    not read. With a `model`, that one reads; a `dry_run` then only tells its cost.
     """
     needed = clean_share(threshold, "threshold")
     if memory._store.in_transaction:
@@ -86,8 +92,13 @@ class _Run:
         self.outcomes: Counter[str] = Counter()
         self.states = self.failed = 0
         self.failures: list[str] = []
-        known = (one.fields for one in memory.proposals("all") if one.kind == "relate")
-        self.proposed = {_key(one["source"], one["relation"], one["target"]) for one in known}
+        self.undecided: set[tuple[str, ...]] = set()
+        """What waits for somebody, or was rejected, with the topic that says it."""
+        self.waiting: dict[tuple[str, ...], float] = {}
+        """By what waits, whoever says it, the greatest confidence with which it was proposed."""
+        for one in memory.proposals("all"):
+            if one.kind in ("relate", "unrelate") and one.status in ("waiting", "rejected"):
+                self._note_proposal(one.kind, one.fields, one.confidence, one.status)
 
     def read(self, topic: str | None, glob: str | None, told: Progress) -> Extraction:
         """Read the states that changed since the last run with these arguments."""
@@ -135,6 +146,18 @@ class _Run:
         if len(self.failures) < FACTS_LISTED:
             self.failures.append(why)
 
+    def _note_proposal(
+        self, kind: str, fields: Mapping[str, Any], confidence: float, status: str = "waiting"
+    ) -> None:
+        edge = _edge_key(kind, fields)
+        self.undecided.add((*edge, _read_in(fields)))
+        if status == "waiting":
+            self.waiting[edge] = max(confidence, self.waiting.get(edge, 0.0))
+
+    def _is_undecided(self, kind: str, fields: Mapping[str, Any]) -> bool:
+        """Whether a change that the same topic says waits for somebody, or was rejected."""
+        return (*_edge_key(kind, fields), _read_in(fields)) in self.undecided
+
     def _read(self, state: State) -> None:
         from hades.domain.prose_facts import facts_in
 
@@ -149,7 +172,7 @@ class _Run:
             for fact in (self._placed(one, state) for one in found):
                 try:
                     with self.memory.batch():
-                        outcome = self._store(fact)
+                        outcome = self._store(fact, state)
                 except (InvalidInput, Conflict, NotFound) as error:
                     outcome = "refused"
                     self._fail(f"{state.id}: {error}")
@@ -171,53 +194,110 @@ class _Run:
         begins = since or (_EARLIEST if until and not fact.negated else state.valid_from)
         return ExtractedFact(
             *(subject, fact.relation, fact.object, fact.exclusive, fact.negated),
-            *(0.0 if unread else fact.confidence, begins, until, state.id),
+            *(0.0 if unread else min(fact.confidence, state.confidence), begins, until, state.id),
             start=fact.start,
             end=fact.end,
             evidence=state.content[fact.start : fact.end],
             by=self.by,
         )
 
-    def _store(self, fact: ExtractedFact) -> str:
+    def _store(self, fact: ExtractedFact, state: State) -> str:
         """Apply or propose a fact; the word for what was done."""
-        from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE
-
-        memory = self.memory
         same = self._edges(fact, fact.relation)
         if fact.negated:
             holding = [one for one in same if one.valid_to is None]
             if not holding or fact.confidence < self.threshold:
                 return "nothing to end" if not holding else "unsure"
-            for edge in holding:
-                memory.unrelate(edge.id, at=fact.valid_to or fact.valid_from)
-            return "ended"
+            return self._end(holding, fact, state, fact.valid_to or fact.valid_from)
         if any(_covers(one, fact) for one in same):
             return "known"
-        sure = fact.confidence >= self.threshold
-        ends = fact.subject, fact.relation, fact.object
-        if not sure and _key(*ends) in self.proposed:
-            return "known"
-        named: dict[str, Any] = {
+        fields: dict[str, Any] = {
+            **dict(zip(ENDS_OF_EDGE, (fact.subject, fact.relation, fact.object), strict=True)),
             "evidence": fact.evidence,
-            "valid_from": fact.valid_from,
-            "valid_to": fact.valid_to,
+            "valid_from": iso(fact.valid_from),
+            "valid_to": None if fact.valid_to is None else iso(fact.valid_to),
             "exclusive": fact.exclusive and fact.valid_to is None,
             "metadata": extraction_metadata(fact.by, fact.source, fact.start, fact.end),
         }
-        if not sure:
-            memory.propose(*ends, confidence=fact.confidence, threshold=1.0, **named)
-            return "proposed"
-        memory.relate(*ends, **named)
+        fields = {name: value for name, value in fields.items() if value not in (None, False)}
+        if self._is_undecided("relate", fields):
+            return "known"
+        changed = self._changed_by(fact)
+        if fact.confidence < self.threshold or not self._may_change(state, changed):
+            return self._propose("relate", fields, fact, state, changed)
+        self.memory.relate(**fields)
+        self._end(self._ended_by(fact), fact, state, fact.valid_from)
+        return "applied"
+
+    def _end(self, edges: list[Edge], fact: ExtractedFact, state: State, at: datetime) -> str:
+        """End edges, or propose it of those that a note may not end; the word for it."""
+        outcome = "ended"
+        for edge in edges:
+            fields = {**ends_of(edge), "at": iso(at)}
+            if self._is_undecided("unrelate", fields) or not self._may_change(state, [edge]):
+                outcome = self._propose("unrelate", fields, fact, state, [edge])
+            else:
+                self.memory.unrelate(edge.id, at=at)
+        return outcome
+
+    def _propose(
+        self,
+        kind: str,
+        fields: dict[str, Any],
+        fact: ExtractedFact,
+        state: State,
+        changed: list[Edge],
+    ) -> str:
+        """Let a change wait for approval, unless it waits or was rejected; the word for it."""
+        memory, known = self.memory, self.memory._store.proposals
+        surest = self.waiting.get(_edge_key(kind, fields), -1.0)
+        if self._is_undecided(kind, fields) or surest >= fact.confidence:
+            return "known"
+        with undone(memory):
+            apply_change(memory, kind, fields, fact.confidence)
+        why = f"{state.id} says “{fact.evidence}”"
+        if changed:
+            author = self._author(state)
+            why += against(memory._store, memory._space_id, state, author, changed)
+        with memory._write("propose") as write:
+            known.add(
+                *(write, memory._space_id, memory._actor, kind, fields),
+                confidence=fact.confidence,
+                threshold=1.0,
+                why=why,
+            )
+        self._note_proposal(kind, fields, fact.confidence)
+        return "proposed"
+
+    def _author(self, state: State) -> str:
+        store, space = self.memory._store, self.memory._space_id
+        return store.topics.author(space, state.topic, state.version) or ""
+
+    def _may_change(self, state: State, edges: list[Edge]) -> bool:
+        store, space = self.memory._store, self.memory._space_id
+        return may_change(store, space, self._author(state), edges)
+
+    def _changed_by(self, fact: ExtractedFact) -> list[Edge]:
+        """The edges that a fact would end or change."""
+        store, space = self.memory._store, self.memory._space_id
+        source, target = (store.entities.node(space, one) for one in (fact.subject, fact.object))
+        if source is None:
+            return []
+        draft = EdgeDraft(source, fact.relation, target or 0, valid_to=fact.valid_to)
+        exclusive = fact.exclusive and fact.valid_to is None
+        return facts.changed_by(store, space, draft, fact.valid_from, exclusive=exclusive)
+
+    def _ended_by(self, fact: ExtractedFact) -> list[Edge]:
+        """The edges of other relations that no longer hold with a fact."""
+        from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE
+
         over = [
             one for relation in ENDS.get(fact.relation, ()) for one in self._edges(fact, relation)
         ]
         for relation in ENDS_ELSEWHERE.get(fact.relation, ()):
-            held = memory.edges(fact.subject, relation=relation, direction="out")
+            held = self.memory.edges(fact.subject, relation=relation, direction="out")
             over += [one for one in held if name_key(one.target.name) != name_key(fact.object)]
-        for edge in over:
-            if edge.valid_to is None and edge.valid_from < fact.valid_from:
-                memory.unrelate(edge.id, at=fact.valid_from)
-        return "applied"
+        return [one for one in over if one.valid_to is None and one.valid_from < fact.valid_from]
 
     def _edges(self, fact: ExtractedFact, relation: str) -> list[Edge]:
         """The edges of a relation between the two, whether or not they still hold."""
@@ -229,8 +309,15 @@ class _Run:
         return store.edges.find(space, wanted, NOW)
 
 
-def _key(source: str, relation: str, target: str) -> tuple[str, str, str]:
-    return name_key(source), relation, name_key(target)
+def _edge_key(kind: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """A proposed change, by its kind and its edge."""
+    source, relation, target = (str(fields[name]) for name in ENDS_OF_EDGE)
+    return kind, name_key(source), relation, name_key(target)
+
+
+def _read_in(fields: Mapping[str, Any]) -> str:
+    """The topic that a proposed edge was read in; empty where that is not said."""
+    return str((fields.get("metadata") or {}).get(EXTRACTED_FROM, "")).rpartition("@")[0]
 
 
 def _covers(edge: Edge, fact: ExtractedFact) -> bool:
@@ -240,8 +327,4 @@ def _covers(edge: Edge, fact: ExtractedFact) -> bool:
     """
     held = edge.valid_to is None or fact.valid_from < edge.valid_to
     ends = edge.valid_to is None or fact.valid_to is None or fact.valid_to <= edge.valid_to
-    return (
-        held
-        and ends
-        and (edge.valid_from <= fact.valid_from or "extracted_by" not in edge.metadata)
-    )
+    return held and ends and (edge.valid_from <= fact.valid_from or is_told(edge))

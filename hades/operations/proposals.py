@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any
 
+from hades.domain.extraction import APPROVED_BY, EXTRACTED_FROM
 from hades.domain.graph import SUPERSEDES
 from hades.domain.proposal import DEFAULT_THRESHOLD, PROPOSAL_STATUSES, Proposal
 from hades.domain.rules import (
@@ -170,7 +171,7 @@ def propose(
     why = f"confidence {sure:g} reaches {needed:g}" if enough else ""
     with memory.batch():
         with memory.batch() if enough else undone(memory):
-            _apply(memory, what, fields, sure)
+            apply_change(memory, what, fields, sure)
         number = known.waiting(space, what, fields)
         if number is not None and enough:
             return _decided(memory, number, "propose", "applied", why)
@@ -204,8 +205,10 @@ def approve(
 
     with memory.batch():
         waiting = _waiting(memory, proposal, "waiting", "refused")
-        fields = waiting.fields
-        _apply(memory, waiting.kind, fields, waiting.confidence)
+        fields = dict(waiting.fields)
+        if EXTRACTED_FROM in (fields.get("metadata") or {}):
+            fields["metadata"] = {**fields["metadata"], APPROVED_BY: memory._actor}
+        apply_change(memory, waiting.kind, fields, waiting.confidence)
         if close and waiting.kind in ("relate", "unrelate"):
             moment = memory._time(fields.get("at") or fields.get("valid_from"))
             changed = fields["target" if fields["relation"] == SUPERSEDES else "source"]
@@ -295,7 +298,8 @@ def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) 
     return known.get(memory._space_id, proposal)
 
 
-def _apply(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
+def apply_change(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
+    """Make a proposed change."""
     more = {"confidence": sure} if kind == "remember" else {}
     getattr(memory, _METHODS[kind][0])(**fields, **more)
 

@@ -170,7 +170,8 @@ def remember(
     ] = None,
     gate: Annotated[bool, Param("Refuse what says nothing new.", flag="--gate")] = False,
     apply_from: Annotated[
-        float, Param("So sure, a change is made without review.", flag="--apply-from", least=0)
+        float,
+        Param("So sure, what your own notes said changes at once.", flag="--apply-from", least=0),
     ] = DEFAULT_THRESHOLD,
 ) -> State:
     """Write what is known of a topic now: a new state, unless nothing changed.
@@ -181,9 +182,9 @@ def remember(
     of a `note` adds to it: what it does not say again still holds and is found. That of a
     `document` or a `conversation` replaces it. A topic is a note unless said. Where a note
     says that its topic is fixed, done or gone, what was blocked by it is put up for review
-    (`proposals`); so is what it says otherwise than an edge or another note. Of that, edges with
-    one target at a time change at once where it is as sure as `apply_from`. With `gate`, empty
-    talk and what current notes say already is Refused, and listed for review.
+    (`proposals`); so is what it says otherwise than an edge or another note. Facts that were read
+    in notes of the same author change at once where it is as sure as `apply_from`. With `gate`,
+    empty talk and what your current notes say already is Refused, and listed for review.
     """
     draft = Draft(
         content=clean_content(content),
@@ -205,7 +206,7 @@ def remember(
         state, appended = memory._store.topics.add(write, memory._space_id, topic, draft)
         changed = kind and memory._store.topics.set_kind(write, memory._space_id, topic, kind)
         write.cancelled = not appended and not changed
-        if appended:
+        if appended or changed:
             from hades.lifecycle import review
 
             review.review(
@@ -228,19 +229,13 @@ def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list
 
 
 def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[CurrentNote]) -> None:
-    """Refused when a text says nothing new. What is said of it (tags, since when) is news."""
-    from hades.lifecycle.gate import nothing_new
-    from hades.lifecycle.similar_notes import sentences_of
+    """Refused when a text says nothing new."""
+    from hades.lifecycle.gate import refusal
 
+    if not (why := refusal(topic, draft, memory._actor, similar)):
+        return
     names = ("tags", "metadata", "importance", "confidence", "valid_from")
     said = {name: getattr(draft, name) for name in names if getattr(draft, name) is not None}
-    same = [one for one in similar if one.topic == topic]
-    if any(one.sentences == sentences_of(draft.content or "") for one in same):
-        return  # the very same again makes no version anyway
-    if said:
-        similar = [one for one in similar if one.topic != topic]
-    if not (why := nothing_new(topic, draft.content or "", similar, draft.valid_from)):
-        return
     if draft.valid_from is not None:
         said["valid_from"] = iso(draft.valid_from)
     error = Refused(
@@ -259,7 +254,10 @@ def forget(memory: Memory, topic: TopicName) -> State:
     clean_name(topic)
     store, space = memory._store, memory._space_id
     with memory._write("forget") as write:
+        from hades.lifecycle.gate import reconsider
+
         state, _ = store.topics.add(write, space, topic, Draft(content=None))
+        reconsider(store, write, space, topic, memory._actor)
         for node in store.entities.own_nodes(space, topic):
             facts.end_edges_of(store, write, space, node, state.valid_from)
         return state

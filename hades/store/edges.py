@@ -63,6 +63,16 @@ class Edges:
 
     # Reading
 
+    def actor(self, space: int, edge: int) -> str | None:
+        """Who wrote what is believed now about an edge."""
+        found: str | None = self._database.value(
+            "SELECT a.name FROM edges e JOIN changes c ON c.number = e.change "
+            "JOIN actors a ON a.id = c.actor "
+            "WHERE e.id = ? AND +e.space = ? AND e.retired_at IS NULL",
+            *(edge, space),
+        )
+        return found
+
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """The edges wanted, as of a moment, in the order they were first written."""
         valid, known = self._database.moment(as_of)

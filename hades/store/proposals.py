@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -89,12 +90,26 @@ class Proposals:
         )
         return found
 
-    def decide(self, write: Write, proposal: int, status: str, by: str, why: str) -> None:
-        """Note what became of a proposal, who said so, and why; else its first reason stays."""
+    def refused_for(self, space: int, topic: str) -> list[Proposal]:
+        """What the write gate refused for a reason in which a version of a topic may stand."""
+        escaped = re.sub(r"([%_!])", r"!\1", topic)
+        rows = self._database.rows(
+            _SELECT + "WHERE p.space = ? AND p.status = 'refused' AND p.why LIKE ? ESCAPE '!' "
+            "ORDER BY p.id",
+            *(space, f"%{escaped}@%"),
+        )
+        return [_proposal(row) for row in rows]
+
+    def decide(self, write: Write, proposal: int, status: str, by: str | None, why: str) -> None:
+        """Note what became of a proposal, who said so, and why; else its first reason stays.
+
+        Without a name nobody decided: it waits again.
+        """
+        decided = (None, None) if by is None else (self._database.actor_id(by), write.at)
         self._database.run(
             "UPDATE proposals SET status = ?, decided_by = ?, decided_at = ?, "
             "why = COALESCE(?, why), change = ? WHERE id = ?",
-            *(status, self._database.actor_id(by), write.at, why or None, write.change, proposal),
+            *(status, *decided, why or None, write.change, proposal),
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.names import says
+from hades.domain.proposal import SAID_ALREADY, SAID_NO_MORE
 from hades.domain.summaries import KIND
 from hades.domain.times import NOW
 from hades.domain.topics import PROMOTION
@@ -20,6 +21,7 @@ from hades.store.archive import LOST
 from hades.store.database import Database
 from hades.store.entities import OTHER_NAME, Entities
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owe
+from hades.store.proposals import Proposals
 from hades.store.records import Write
 from hades.store.topics import Topics, json_or_none
 
@@ -47,7 +49,7 @@ def erase(
     Entities that were merged into it, or that it was merged into, bear names of their own.
     """
     nodes = entities.own_nodes(space, name)
-    gone = _erase_kept_texts(database, space, {name, *_names(database, nodes)})
+    gone = _erase_kept_texts(database, write, space, {name, *_names(database, nodes)})
     if not nodes and not gone:
         raise NotFound(f"There is no topic or entity {name!r} to purge.")
     topics = {node >> 3 for node in nodes if node & 7 == NodeKind.TOPIC}
@@ -79,14 +81,22 @@ def erase_space(database: Database, write: Write, space: int) -> None:
     owe(database, REWRITE, LOG, INDEXES, LEFTOVERS)
 
 
-def _erase_kept_texts(database: Database, space: int, names: set[str]) -> Counter[str]:
-    """Erase proposals and kept answers in which one of the names stands; how many of each."""
+def _erase_kept_texts(
+    database: Database, write: Write, space: int, names: set[str]
+) -> Counter[str]:
+    """Erase proposals and kept answers in which one of the names stands; how many of each.
+
+    A note that was refused because a purged topic said it already waits for review instead.
+    """
     gone: Counter[str] = Counter()
-    proposals = database.rows("SELECT id, fields, why FROM proposals WHERE space = ?", space)
-    for proposal, fields, why in proposals:
-        if _says((json.loads(fields), why), names):
-            database.run("DELETE FROM proposals WHERE id = ?", proposal)
+    known = Proposals(database)
+    for one in known.find(space):
+        said_by_it = one.status == "refused" and one.why.endswith(SAID_ALREADY)
+        if _says(dict(one.fields), names) or (_says(one.why, names) and not said_by_it):
+            database.run("DELETE FROM proposals WHERE id = ?", one.id)
             gone["proposals"] += 1
+        elif _says(one.why, names):
+            known.decide(write, one.id, "waiting", None, SAID_NO_MORE)
     kept = database.rows("SELECT actor, key_digest, answer FROM idempotency WHERE space = ?", space)
     for actor, key, answer in kept:
         if _says(json.loads(answer), names):

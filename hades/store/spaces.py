@@ -38,6 +38,10 @@ class Spaces:
             raise NotFound(f"There is no space {name!r}: create it with `hades spaces create`.")
         return int(found[0])
 
+    def name(self, space: int) -> str:
+        """What a space is called."""
+        return str(self._database.value("SELECT name FROM spaces WHERE id = ?", space))
+
     def create(self, write: Write, name: str) -> Space:
         """A new, empty space."""
         if self._database.row("SELECT 1 FROM spaces WHERE name = ?", name):

@@ -265,22 +265,24 @@ class Topics:
 
     def current_notes(
         self, space: int, chunks: Sequence[int], since: int, recent: int
-    ) -> dict[int, tuple[str, int, int]]:
-        """By state the topic, version and time of notes as they are now: those with one of these
-        chunks, and those among the `recent` last states that came after a change."""
+    ) -> dict[int, tuple[str, int, int, float, str | None]]:
+        """By state the topic, version, time, confidence and author of notes as they are now: those
+        with one of these chunks, and those among the `recent` last states that came after a
+        change."""
         found = self._database.rows(
             "SELECT state FROM placements WHERE chunk = ANY(?1) UNION SELECT id FROM "
             "(SELECT id, change FROM states ORDER BY id DESC LIMIT ?2) l WHERE l.change > ?3",
             *(chunks, recent, since),
         )
         rows = self._database.rows(
-            "SELECT s.id, t.name, s.version, s.valid_from "
+            "SELECT s.id, t.name, s.version, s.valid_from, s.confidence, a.name "
             "FROM states s JOIN topics t ON t.id = s.topic "
+            "LEFT JOIN changes c ON c.number = s.change LEFT JOIN actors a ON a.id = c.actor "
             "WHERE s.id = ANY(?1) AND t.latest = s.id AND +t.space = ?2 AND t.kind = 'note' "
             "AND t.planned = 0 AND s.level = 0 AND s.encoding IS NOT NULL ORDER BY s.id",
             *([state for (state,) in found], space),
         )
-        return {state: (topic, version, valid_from) for state, topic, version, valid_from in rows}
+        return {state: row for state, *row in rows}
 
     def written(self, space: int, changes: Iterable[int]) -> dict[int, tuple[str, int]]:
         """By change that wrote a state of its subject: the topic and the version."""
@@ -319,6 +321,16 @@ class Topics:
         """What a topic is: note, document, code …; None when there is none."""
         found: str | None = self._database.value(
             "SELECT kind FROM topics WHERE space = ? AND name = ?", space, topic
+        )
+        return found
+
+    def author(self, space: int, topic: str, version: int) -> str | None:
+        """Who wrote a version of a topic; None when nobody knows."""
+        found: str | None = self._database.value(
+            "SELECT a.name FROM topics t JOIN states s ON s.topic = t.id "
+            "JOIN changes c ON c.number = s.change JOIN actors a ON a.id = c.actor "
+            "WHERE t.space = ? AND t.name = ? AND s.version = ?",
+            *(space, topic, version),
         )
         return found
 
