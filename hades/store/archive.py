@@ -161,7 +161,7 @@ class Archive:
     def log_lost(self, error: HadesError) -> None:
         """Say once, not for each state, that contents are left out."""
         if not self._is_told:
-            said = "%d states lie in the archive, and those that cannot be read are left out: %s"
+            said = "Texts that cannot be read are left out (%d states lie in the archive): %s"
             _log.warning(said, self.states(), error)
             self._is_told = True
 
@@ -259,11 +259,16 @@ class Archive:
         return len(rows)
 
     def settle(self, what: str) -> bool:
-        """Remove what is owed to be removed, unless a state lies in it after all."""
+        """Remove what is owed to be removed, unless a state lies in it after all.
+
+        Only who sees all states can say that: for a role of single spaces it stays owed.
+        """
         start, database = what.removeprefix(ARCHIVE), self._database
         if not _NAME.fullmatch(start) and not _FOLDER.fullmatch(start):
             return True
         with database.transaction():  # nobody moves anything meanwhile
+            if not database.sees_all():
+                return False
             if not database.row("SELECT 1 FROM archived WHERE object LIKE ? LIMIT 1", f"{start}%"):
                 objects = self._objects()
                 if objects.get(self._marker()) is None:  # not mounted, or moved

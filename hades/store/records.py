@@ -26,6 +26,8 @@ Progress = Callable[[str, int, int], None]
 
 EMBEDDED = "embedded:"
 """With an encoder's name, the key under which it is noted how far its vectors go."""
+SECRET = "secret:"
+"""How keys of `meta` begin that only those read who see the whole memory."""
 
 
 class Phase(IntEnum):

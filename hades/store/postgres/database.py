@@ -47,6 +47,12 @@ _UNDONE = (
     "The connection to {place} broke before a write was committed: it is not stored; try again."
 )
 _FAILED = "An earlier statement of this write failed in {place}: nothing of it is stored."
+_SERVER_CLOCK = "SELECT CAST(floor(1000000 * extract(epoch FROM clock_timestamp())) AS bigint)"
+_SEES_ALL = (
+    "SELECT NOT row_security_active('archived') OR EXISTS (SELECT FROM pg_policy WHERE polrelid = "
+    "'archived'::regclass AND pg_get_expr(polqual, polrelid) = 'true' "
+    "AND EXISTS (SELECT FROM unnest(polroles) r WHERE pg_has_role(r, 'MEMBER')))"
+)
 TIMELINE = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
 """A number that is another one after a standby took over from the server that was written to."""
 _NUMBERED = {table: next(iter(columns)) for table, columns in COLUMNS.items()}
@@ -117,7 +123,9 @@ class PostgresDatabase(Database):
         self.address = address
         self.place = address.shown
         self._timeline = timeline
-        self.embedded = f"{EMBEDDED}@{address.sees}:" if address.sees else EMBEDDED
+        if address.sees:
+            self.embedded = f"{EMBEDDED}@{address.sees}:"
+            self.owes = f"@{address.sees.partition(':')[0]}"
         self._closed = False
         self._cursors = count()
         self._begin_process()
@@ -392,6 +400,15 @@ class PostgresDatabase(Database):
             self._local.within_s = before
 
     # The database
+
+    def write_clock(self) -> int:
+        """The clock; for a role of single spaces, no later than the server's own."""
+        now = self.clock()
+        return min(now, self.value(_SERVER_CLOCK)) if self.address.sees else now
+
+    def sees_all(self) -> bool:
+        """Whether row-level security hides nothing; asked anew, as grants may have changed."""
+        return bool(self.value(_SEES_ALL))
 
     @property
     def files(self) -> Path:

@@ -14,6 +14,7 @@ from hades.store.postgres.address import ServerAddress, read_server_address
 from hades.store.postgres.database import TIMELINE, PostgresDatabase, lock_number
 from hades.store.postgres.dialect import defined
 from hades.store.postgres.faults import translated
+from hades.store.postgres.grants import renew_grants
 from hades.store.schema import OLDEST, STEPS, statements
 
 
@@ -46,6 +47,8 @@ def open_server(
                     "`hades warm` does, which brings it up to date."
                 )
             migrate(connection, address, clock)
+        if not read_only and writable:
+            renew_grants(connection, address.schema)
         timeline = _timeline(connection)
         if version is not None:
             address = replace(address, sees=_sees(connection, address.schema))
