@@ -161,6 +161,23 @@ def test_no_row_takes_the_place_of_one_of_another_space(
         refused(ours, purged, _last_change(postgres)[0] + 1, row[0] << 3)
 
 
+def test_the_secret_of_shared_answers_is_not_seen(
+    postgres: str, tenants: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("redis", reason="the extra `redis` is not installed")
+    monkeypatch.setenv("HADES_REDIS_URL", "unix:///none.sock")
+    ours, secret = tenants["ours"], "SELECT value FROM meta WHERE starts_with(key, 'secret:')"
+    assert sql(postgres, secret)
+    assert not sql(ours, secret)
+    refused(ours, "INSERT INTO meta VALUES ('secret:answers', 'x') ON CONFLICT DO NOTHING")
+    for address, shares in ((postgres, True), (ours, False)):
+        with hades.open(address, space="ours") as memory:
+            assert (memory._engine.answers.shared is not None) == shares
+    sql(postgres, "DELETE FROM meta WHERE starts_with(key, 'secret:')")  # as an older HADES left it
+    hades.open(postgres).close()
+    assert sql(postgres, secret)
+
+
 def test_rights_of_an_older_form_are_renewed_when_the_owner_opens(
     postgres: str, tenants: dict[str, str]
 ) -> None:
@@ -232,8 +249,9 @@ ORPHANS = (
     "INSERT INTO presences (chunk, valid_from, recorded_at, change) "
     "SELECT max(id), 1, 1, 1 FROM chunks",
     "INSERT INTO mentions SELECT (SELECT max(id) FROM chunks), max(id), 0, NULL, 1 FROM entities",
-    "INSERT INTO embeddings SELECT c.id << 3 | 2, e.id, 1, decode(repeat('00', (2 * dims)::int), 'hex') "
-    "FROM chunks c, encoders e ON CONFLICT (node, encoder) DO UPDATE SET vector = excluded.vector",
+    "INSERT INTO embeddings SELECT c.id << 3 | 2, e.id, 1, "
+    "decode(repeat('00', (2 * dims)::int), 'hex') FROM chunks c, encoders e "
+    "ON CONFLICT (node, encoder) DO UPDATE SET vector = excluded.vector",
     "DELETE FROM chunks",
 )
 """What leaves rows behind that belong to nothing: in an index their place is that of another

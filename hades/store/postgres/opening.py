@@ -15,6 +15,7 @@ from hades.store.postgres.database import TIMELINE, PostgresDatabase, lock_numbe
 from hades.store.postgres.dialect import defined
 from hades.store.postgres.faults import translated
 from hades.store.postgres.grants import renew_grants
+from hades.store.records import ANSWERS_SECRET
 from hades.store.schema import OLDEST, STEPS, statements
 
 
@@ -126,7 +127,8 @@ def migrate(
                 "CREATE VIEW last_change AS "
                 "SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
             )
-            connection.execute("INSERT INTO meta VALUES ('generation', %s)", [secrets.token_hex(8)])
+            own = ["generation", secrets.token_hex(8), ANSWERS_SECRET, secrets.token_hex(32)]
+            connection.execute("INSERT INTO meta VALUES (%s, %s), (%s, %s)", own)
             connection.execute(
                 "INSERT INTO spaces (name, created_at) VALUES ('default', %s)", [clock()]
             )
