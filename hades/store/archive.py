@@ -18,6 +18,7 @@ import secrets
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.errors import Conflict, Corrupt, HadesError, InvalidInput, Unavailable
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
@@ -36,7 +37,8 @@ KEPT_BYTES_AT_MOST = 16 << 20
 """Contents of objects that were read, kept for the next question."""
 _PLACE, _ID = OWN_FACTS = ("archive", "archive_id")
 """What a memory notes about its archive; a copy has none."""
-_UNPACKED_AT_MOST = 256 << 20
+_UNPACKED_AT_MOST = CONTENT_BYTES_AT_MOST + (8 << 20)
+"""Of one object: the last text of a run may be as large as any."""
 _PRESET = 3
 """Of lzma: a dictionary of 4 MiB, so that all versions of an object share what they have."""
 _NAME = re.compile(r"[0-9a-f]{16}/[0-9]+/[0-9]+-[0-9]+-([0-9a-f]{32})\.xz")
@@ -152,6 +154,8 @@ class Archive:
             return _unpacked(data)
         except Unavailable as error:
             raise LostObject(str(error)) from error
+        except Corrupt as error:
+            raise DamagedObject(f"{error} Put back a copy, or restore a backup.") from error
         except (ValueError, TypeError, lzma.LZMAError, EOFError) as error:
             raise DamagedObject(
                 f"The object {name} of the archive {self.place()} is damaged ({error}): put back "

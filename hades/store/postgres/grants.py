@@ -232,10 +232,10 @@ AND coalesce(substring(p.polname, '^hades(\d+)_')::int, 1) < %s
 _WAIT_MS = 10_000
 
 
-def _written(table: str) -> list[str]:
+def _written(table: str) -> str:
     """The columns of a table that a role of single spaces fills itself."""
-    first, *others = COLUMNS[table]
-    return others if first in _GIVEN else [first, *others]
+    first, *others = (f'"{name}"' for name in COLUMNS[table])
+    return ", ".join(others if first.strip('"') in _GIVEN else [first, *others])
 
 
 def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:
@@ -367,8 +367,9 @@ class _Role:
                 if right == "write":
                     rows = using.replace("%s", mine), check.replace("%s", mine)
                     self._policy(table, name, name, *rows)
-                    columns = ", ".join(f'"{one}"' for one in _written(table))
-                    rights = _RIGHTS.get(name, name).format(columns=columns)
+                    rights = _RIGHTS.get(name, name)
+                    if name == _ALL:
+                        rights = rights.format(columns=_written(table))
                     self._run(f"GRANT {rights} ON {table} TO {{role}}")
                 elif using:
                     self._policy(table, name, "SELECT", using.replace("%s", mine), "")
