@@ -82,6 +82,7 @@ _OBJECT = "split_part(object, '/', 2) = x.topic::text"
 _OWED_WORK = "split_part(what, '@', 1) IN ('file', 'log', 'indexes', 'leftovers')"
 _OWED_OBJECTS = _seen("topics", f"substring(what, '^{ARCHIVE}[0-9a-f]+/([0-9]+)/')::bigint")
 _OWED = f"({_OWED_WORK} AND split_part(what, '@', 2) = md5(current_user)) OR {_OWED_OBJECTS}"
+_WEIGHT = "weight BETWEEN 0 AND 1e30"
 _VECTOR = (
     "EXISTS (SELECT FROM encoders x WHERE x.id = encoder AND octet_length(vector) > 0 "
     "AND octet_length(vector) % (2 * x.dims) = 0)"
@@ -143,12 +144,15 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     "edges": {
         _ALL: (
             _SPACE,
-            f"{_SPACE} AND {_BOTH_ENDS} AND {_known('relations', 'relation')} "
+            f"{_SPACE} AND {_BOTH_ENDS} AND {_known('relations', 'relation')} AND {_WEIGHT} "
             'AND (id IN (0, "row") OR is_edge_in(id, space))',
         )
     },
     "derived_edges": {
-        _ALL: (_CHUNK, f"{_CHUNK} AND {_BOTH_ENDS} AND {_known('relations', 'relation')}")
+        _ALL: (
+            _CHUNK,
+            f"{_CHUNK} AND {_BOTH_ENDS} AND {_known('relations', 'relation')} AND {_WEIGHT}",
+        )
     },
     "embeddings": {_ALL: (_node("node", *NodeKind), f"{_node('node', *NodeKind)} AND {_VECTOR}")},
     # An erased number may be one that somebody else's open transaction was given.
