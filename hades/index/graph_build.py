@@ -292,7 +292,7 @@ def _roots(tables: Tables, entities: Ints, moment: GraphMoment) -> Ints:
         entities, two, merges["target"][held]
     )
     roots[one[there]] = two[there]
-    for _ in range(len(held)):
+    for _ in range(len(held).bit_length()):  # each step doubles how far one looks
         further = roots[roots]
         if (further == roots).all():
             break

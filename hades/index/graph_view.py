@@ -174,6 +174,11 @@ class GraphView:
         return NodeKind.TOPIC.node(number - self.first_topic)
 
 
+def are_known(ids: Ints, wanted: Ints) -> Flags:
+    """Whether each wanted id is among sorted ids."""
+    return is_at(ids, np.searchsorted(ids, wanted), wanted)
+
+
 def is_at(ids: Ints, at: Ints, wanted: Ints) -> Flags:
     """Whether each wanted id stands where it was looked for."""
     if not len(ids):

@@ -24,6 +24,7 @@ from hades.domain.times import FOREVER, AsOf, to_micros
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
+from hades.index.graph_view import are_known
 from hades.index.space_words import SpaceWords
 from hades.index.vectors import Vectors
 from hades.index.words import Words
@@ -107,13 +108,21 @@ class Indexes(Derived):
         if new >= SAVED_AFTER_ROWS:
             self._save()
 
+    def _owned(self, name: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        if name != "presences":
+            return rows
+        known = are_known(self.chunks["id"], np.array([row[1] for row in rows], np.int64))
+        return [row for row, is_known in zip(rows, known, strict=True) if is_known]
+
     def _new_vectors(self, kind: NodeKind) -> Iterator[tuple[Ints, npt.NDArray[np.float16]]]:
         for rows in self.store.changefeed.vectors(self._encoder, self.change, _VECTORS_BATCH):
             kept = [row for row in rows if kind.has(row[0])]
             ids = np.array([row_of(node) for node, _ in kept], np.int64)
             size = 2 * self.vectors.dims  # what follows are the sentences of a note
             flat = np.frombuffer(b"".join(vector[:size] for _, vector in kept), np.float16)
-            yield ids, flat.reshape(len(kept), self.vectors.dims)
+            made = flat.reshape(len(kept), self.vectors.dims)
+            known = are_known(self.chunks["id"], ids) if kind == NodeKind.CHUNK else slice(None)
+            yield ids[known], made[known]
 
     def _drop_purged(self) -> None:
         nodes = self._purged()

@@ -17,7 +17,7 @@ from hades.domain.graph import NodeKind, row_of
 from hades.graph.arrays import Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
-from hades.index.graph_view import COUNTS, counted, is_at
+from hades.index.graph_view import COUNTS, are_known, counted, is_at
 from hades.index.terms import ChunkTerms
 from hades.index.words import searched_texts, stems
 from hades.store.records import Progress
@@ -174,6 +174,10 @@ class Tables(Derived):
     ) -> TableChanges:
         chunks = np.array([row[0] for row in rows], np.int64)
         entities = np.array([row[1] for row in rows], np.int64)
+        known = are_known(ids, chunks) & are_known(self["entities"]["id"], entities)
+        if not known.all():  # others belong to nothing
+            rows = [row for row, is_known in zip(rows, known, strict=True) if is_known]
+            chunks, entities = chunks[known], entities[known]
         counts = np.array([len(row[3] or b"") // 4 for row in rows], np.int32)
         places = np.frombuffer(b"".join(row[3] or b"" for row in rows), np.uint32)
         of = np.repeat(np.arange(len(rows)), counts)

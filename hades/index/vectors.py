@@ -36,8 +36,10 @@ Codes = npt.NDArray[np.int8]
 
 
 def quantise(vectors: Floats32) -> tuple[Codes, Floats32]:
-    """int8 codes and the scale that gives each vector back."""
+    """int8 codes and the scale that gives each vector back; one that is no vector is all zeros."""
     top = np.abs(vectors).max(axis=1, keepdims=True)
+    if not (is_finite := np.isfinite(top)).all():
+        vectors, top = np.where(is_finite, vectors, 0), np.where(is_finite, top, 0)
     scales = np.where(top > 0, top / 127, 1).astype(np.float32)
     return np.rint(vectors / scales).astype(np.int8), scales[:, 0]
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
+from hmac import compare_digest
 from typing import Any
 
 from hades import __version__
@@ -27,6 +28,7 @@ from hades.domain.rebuild import rebuild
 from hades.errors import HadesError
 from hades.settings import load_settings
 from hades.store.byte_cache import ByteCache
+from hades.store.records import ANSWERS_SECRET
 from hades.store.store import Store
 
 KEPT_S = 3600
@@ -129,13 +131,14 @@ class AnswerCache:
 class SharedAnswers:
     """Answers in Redis, for several processes; without it everything goes on.
 
-    What comes back from there may be anybody's: it is signed with the memory's own number,
-    which only those know who can read the memory, and read as JSON.
+    What comes back from there may be anybody's: it is signed with a secret of the memory, which
+    only those know who can read all of it, and read as JSON.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, secret: str) -> None:
         import redis
 
+        self._secret = secret.encode()
         self._failed = (redis.RedisError, OSError)
         self._redis: Any = redis.Redis.from_url(
             url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S
@@ -148,7 +151,7 @@ class SharedAnswers:
         value = self._call(lambda: self._redis.getrange(name, 0, BYTES_AT_MOST + 32))
         if not isinstance(value, bytes) or not value:
             return None
-        if value[:32] == _signed(generation, name, value[32:]):
+        if compare_digest(value[:32], self._signed(name, value[32:])):
             return value[32:]
         self._call(lambda: self._redis.delete(name))
         return None
@@ -156,7 +159,7 @@ class SharedAnswers:
     def put(self, generation: str, key: str, value: bytes) -> None:
         """Keep a value for a while."""
         name = _prefix(generation) + key
-        signed = _signed(generation, name, value) + value
+        signed = self._signed(name, value) + value
         self._call(lambda: self._redis.set(name, signed, ex=KEPT_S))
 
     def forget(self, generation: str) -> bool:
@@ -170,6 +173,11 @@ class SharedAnswers:
 
         return bool(self._call(delete))
 
+    def _signed(self, name: str, value: bytes) -> bytes:
+        hashed = blake2b(f"{name}\0".encode(), key=self._secret, digest_size=32)
+        hashed.update(value)
+        return hashed.digest()
+
     def _call(self, call: Callable[[], Any]) -> Any:
         if time.monotonic() < self._off_until:
             return None
@@ -181,12 +189,16 @@ class SharedAnswers:
             return None
 
 
-def open_shared(url: str | None) -> SharedAnswers | None:
-    """The answers in Redis; None: there is none, or its package is not installed."""
-    if url is None:
-        return None
+def open_shared(url: str | None, store: Store) -> SharedAnswers | None:
+    """The answers in Redis; None: there is none, its package is not installed, or this is a role
+    of single spaces, which does not see the secret and keeps answers in its process alone."""
+    secret = store.meta(ANSWERS_SECRET) if url is not None else None
+    return None if url is None or secret is None else _opened(url, secret)
+
+
+def _opened(url: str, secret: str) -> SharedAnswers | None:
     try:
-        return SharedAnswers(url)
+        return SharedAnswers(url, secret)
     except (ImportError, ValueError) as error:
         _log.warning("redis_url cannot be used (%s): install the extra `redis`, or mend it", error)
         return None
@@ -194,15 +206,10 @@ def open_shared(url: str | None) -> SharedAnswers | None:
 
 def forget_shared(store: Store) -> bool:
     """Delete what Redis keeps of a memory, where there is one; whether that could be done."""
-    shared = open_shared(load_settings().redis_url)
+    url = load_settings().redis_url
+    shared = None if url is None else _opened(url, "")  # to delete takes no secret
     return shared is None or shared.forget(store.changefeed.stand()[0])
 
 
 def _prefix(generation: str) -> str:
     return f"hades:{blake2b(generation.encode(), digest_size=8).hexdigest()}:"
-
-
-def _signed(generation: str, name: str, value: bytes) -> bytes:
-    hashed = blake2b(f"{name}\0".encode(), key=generation.encode(), digest_size=32)
-    hashed.update(value)
-    return hashed.digest()

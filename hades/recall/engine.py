@@ -70,7 +70,7 @@ class RecallEngine:
         self._turns: tuple[tuple[str, int], Ints] = ("", 0), np.zeros(0, np.int64)
         """By memory and change: the moments to come at which something begins or ends."""
         settings = load_settings()
-        shared = open_shared(settings.redis_url)
+        shared = open_shared(settings.redis_url, store)
         self.answers = AnswerCache(store, settings.answer_cache_mb << 20, shared)
 
     def recall(

@@ -202,8 +202,16 @@ class Jobs:
         return job
 
     def of_space(self, space: str) -> list[Job]:
-        """The jobs of a space, newest first."""
+        """All jobs of a space, newest first."""
         return [job for job in reversed(self._jobs.values()) if job.space == space]
+
+    def seen_by(self, caller: Caller, space: str) -> list[Job]:
+        """The jobs of a space that a caller may see and cancel: their own; an admin's are all.
+
+        What a job tells has names in it: of files, of sources, of who began it.
+        """
+        found = self.of_space(space)
+        return [job for job in found if job.by == caller.name or caller.role >= Role.ADMIN]
 
     def forget(self, space: str) -> None:
         """Forget the jobs of a space that is gone, and stop those that run."""
@@ -216,12 +224,14 @@ class Jobs:
         theirs = (job for job in self.of_space(space) if job.by == caller.name)
         return None if key is None else next((job for job in theirs if job.key == key), None)
 
-    def get(self, space: str, id: str) -> Job:
-        """One job of a space."""
-        job = self._jobs.get(id)
-        if job is None or job.space != space:
-            raise NotFound(f"There is no job {id!r}: it ended long ago, or before the last start.")
-        return job
+    def get(self, caller: Caller, space: str, id: str) -> Job:
+        """One job of a space; NotFound also where it is somebody else's."""
+        for job in self.seen_by(caller, space):
+            if job.id == id:
+                return job
+        raise NotFound(
+            f"There is no job {id!r} of yours: it ended long ago, or before the last start."
+        )
 
     def cancel(self, job: Job) -> None:
         """Let a job stop at its next step; one that ended stays as it is."""

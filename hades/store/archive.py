@@ -18,6 +18,7 @@ import secrets
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.errors import Conflict, Corrupt, HadesError, InvalidInput, Unavailable
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
@@ -36,7 +37,8 @@ KEPT_BYTES_AT_MOST = 16 << 20
 """Contents of objects that were read, kept for the next question."""
 _PLACE, _ID = OWN_FACTS = ("archive", "archive_id")
 """What a memory notes about its archive; a copy has none."""
-_UNPACKED_AT_MOST = 256 << 20
+_UNPACKED_AT_MOST = CONTENT_BYTES_AT_MOST + (8 << 20)
+"""Of one object: the last text of a run may be as large as any."""
 _PRESET = 3
 """Of lzma: a dictionary of 4 MiB, so that all versions of an object share what they have."""
 _NAME = re.compile(r"[0-9a-f]{16}/[0-9]+/[0-9]+-[0-9]+-([0-9a-f]{32})\.xz")
@@ -152,6 +154,8 @@ class Archive:
             return _unpacked(data)
         except Unavailable as error:
             raise LostObject(str(error)) from error
+        except Corrupt as error:
+            raise DamagedObject(f"{error} Put back a copy, or restore a backup.") from error
         except (ValueError, TypeError, lzma.LZMAError, EOFError) as error:
             raise DamagedObject(
                 f"The object {name} of the archive {self.place()} is damaged ({error}): put back "
@@ -161,7 +165,7 @@ class Archive:
     def log_lost(self, error: HadesError) -> None:
         """Say once, not for each state, that contents are left out."""
         if not self._is_told:
-            said = "%d states lie in the archive, and those that cannot be read are left out: %s"
+            said = "Texts that cannot be read are left out (%d states lie in the archive): %s"
             _log.warning(said, self.states(), error)
             self._is_told = True
 
@@ -259,11 +263,16 @@ class Archive:
         return len(rows)
 
     def settle(self, what: str) -> bool:
-        """Remove what is owed to be removed, unless a state lies in it after all."""
+        """Remove what is owed to be removed, unless a state lies in it after all.
+
+        Only who sees all states can say that: for a role of single spaces it stays owed.
+        """
         start, database = what.removeprefix(ARCHIVE), self._database
         if not _NAME.fullmatch(start) and not _FOLDER.fullmatch(start):
             return True
         with database.transaction():  # nobody moves anything meanwhile
+            if not database.sees_all():
+                return False
             if not database.row("SELECT 1 FROM archived WHERE object LIKE ? LIMIT 1", f"{start}%"):
                 objects = self._objects()
                 if objects.get(self._marker()) is None:  # not mounted, or moved

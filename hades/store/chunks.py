@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
@@ -288,7 +289,8 @@ class Chunks:
         return {row[0]: _placed_chunk(row, "") for row in rows}
 
     def texts(self, chunks: Sequence[int], *, lost_ok: bool = False) -> dict[int, str]:
-        """The texts of chunks, whenever they were there; `lost_ok`: but what the archive lost."""
+        """The texts of chunks, whenever they were there; `lost_ok`: but for what cannot be
+        read."""
         rows = self._placed(chunks, FOREVER, FOREVER)
         found = self._with_contents(rows, 1, lost_ok=lost_ok)
         return {row[0]: text[row[3] : row[4]] for row, text in found}
@@ -367,7 +369,8 @@ class Chunks:
         )
         found: dict[int, set[str]] = {}
         for chunk, tags in rows:
-            found.setdefault(chunk, set()).update(json.loads(tags))
+            with suppress(ValueError, TypeError):  # damaged, as `check` tells: no words of it
+                found.setdefault(chunk, set()).update(map(str, json.loads(tags)))
         return {chunk: " ".join(sorted(tags)) for chunk, tags in found.items()}
 
     # Vectors

@@ -20,13 +20,14 @@ from hades.errors import Conflict, Corrupt, InvalidInput, Unavailable
 from hades.store.archive import OWN_FACTS, Archive
 from hades.store.database import NO_LIMIT, Database
 from hades.store.opening import UNFINISHED, open_database
-from hades.store.records import Progress
+from hades.store.records import ANSWERS_SECRET, Progress
 from hades.store.schema import COLUMNS, COUNTED
 
 _TABLES = [table for table in COLUMNS if table not in ("migrations", "owed", "archived")]
 """What is copied: how its tables came about and what it owes is each place's own matter. What
 lies in the archive comes along as if it were in the store."""
-_BUT_ITS_OWN = f"WHERE key NOT IN {('generation', 'schema', UNFINISHED, *OWN_FACTS)}"
+_ITS_OWN = ("generation", "schema", UNFINISHED, ANSWERS_SECRET, *OWN_FACTS)
+_BUT_ITS_OWN = f"WHERE key NOT IN {_ITS_OWN}"
 _AT_ONCE = 1_000
 _WAIT_S = 10.0
 _Tell = Callable[[str, int], None]

@@ -77,6 +77,9 @@ class Database(ABC):
     embedded = EMBEDDED
     """Where it is noted up to which row vectors were made; who sees less keeps notes of its own."""
 
+    owes = ""
+    """What names the work it owes as its own; the same holds."""
+
     def __init__(self, *, read_only: bool, busy_timeout_s: float, clock: Clock) -> None:
         self.read_only = read_only
         self.busy_timeout_s = busy_timeout_s
@@ -244,7 +247,7 @@ class Database(ABC):
         try:
             with self.transaction():
                 last = self.once(_LAST_CHANGE)
-                write = Write(1, self.clock(), space)
+                write = Write(1, self.write_clock(), space)
                 if last:
                     if has_jumped(write.at, last[1]):
                         raise Unavailable(f"{jump(write.at, last[1])}: {SET_THE_CLOCK}.")
@@ -294,6 +297,10 @@ class Database(ABC):
 
     # Time
 
+    def write_clock(self) -> int:
+        """What the clock says to a write; a server may hold those it trusts less to its own."""
+        return self.clock()
+
     def within(self, seconds: float | None) -> AbstractContextManager[None]:
         """Inside, a statement of this thread's snapshot runs no longer; None: as long as any.
 
@@ -302,6 +309,10 @@ class Database(ABC):
         return nullcontext()
 
     # Facts about the memory
+
+    def sees_all(self) -> bool:
+        """Whether no row of the memory is hidden from who is asking, now."""
+        return True
 
     def change(self) -> int:
         """The number of the last committed write."""

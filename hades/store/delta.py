@@ -11,6 +11,8 @@ from __future__ import annotations
 import zlib
 from difflib import SequenceMatcher
 
+from hades.domain.rules import CONTENT_BYTES_AT_MOST
+
 WHOLE, WHOLE_ZIPPED, DELTA, DELTA_ZIPPED = range(4)
 """How a body is stored."""
 
@@ -35,7 +37,7 @@ def pack(new: bytes, old: bytes | None) -> tuple[int, bytes]:
 def unpack(encoding: int, body: bytes, old: bytes | None) -> bytes:
     """The version itself; `old` is its parent, needed for a delta only."""
     if encoding in (WHOLE_ZIPPED, DELTA_ZIPPED):
-        body = zlib.decompress(body)
+        body = _unzip(body)
     if encoding in (WHOLE, WHOLE_ZIPPED):
         return body
     if old is None:
@@ -59,7 +61,7 @@ def make_delta(old: bytes, new: bytes) -> bytes:
 def apply_delta(old: bytes, delta: bytes) -> bytes:
     """Undo `make_delta`: the new version, from the old one and the delta."""
     parts = []
-    at = 0
+    at = total = 0
     while at < len(delta):
         inserted, at = _varint(delta, at)
         if at + inserted > len(delta):
@@ -71,6 +73,9 @@ def apply_delta(old: bytes, delta: bytes) -> bytes:
         if start + size > len(old):
             raise ValueError("the delta copies from beyond its parent")
         parts.append(old[start : start + size])
+        total += inserted + size
+        if total > CONTENT_BYTES_AT_MOST:
+            raise ValueError("it is larger than a text may be")
     return b"".join(parts)
 
 
@@ -136,6 +141,15 @@ def _zip(encoding: int, body: bytes) -> tuple[int, bytes]:
         if len(zipped) < len(body) * 3 // 4:
             return encoding + 1, zipped
     return encoding, body
+
+
+def _unzip(body: bytes) -> bytes:
+    """The bytes that were zipped; ValueError when they are more than a text may have."""
+    reader = zlib.decompressobj()
+    whole = reader.decompress(body, CONTENT_BYTES_AT_MOST + 1)
+    if not reader.eof:
+        raise ValueError("it ends too early, or is larger than a text may be")
+    return whole
 
 
 def _put_varint(out: bytearray, number: int) -> None:

@@ -25,7 +25,7 @@ from hades.store.clocks import KNOWN_TIMES, VALID_TIMES
 from hades.store.database import Database, Glob
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.faults import digest_of, intact
-from hades.store.records import EMBEDDED, Write
+from hades.store.records import EMBEDDED, SECRET, Write
 from hades.store.schema import COLUMNS, COUNTED
 from hades.store.topics import WHOLE_EVERY, Topics, unpacked
 
@@ -45,7 +45,8 @@ _TABLES = {
     "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
     "inverses": _in_order("inverses", "relation"),
     "meta": f"SELECT key, value FROM meta WHERE key NOT IN {('generation', 'schema', *OWN_FACTS)} "
-    f"AND substr(key, 1, {len(EMBEDDED)}) <> '{EMBEDDED}' ORDER BY key",
+    f"AND substr(key, 1, {len(EMBEDDED)}) <> '{EMBEDDED}' "
+    f"AND substr(key, 1, {len(SECRET)}) <> '{SECRET}' ORDER BY key",
     "entities": _in_order("entities", "id"),
     "names": _in_order("names", "id"),
     "topics": "SELECT id, space, name, entity, kind, title FROM topics ORDER BY id",
@@ -334,7 +335,7 @@ class Loader:
             not self._fresh
             or key in ("generation", *OWN_FACTS)
             or "://" in value
-            or key.startswith(EMBEDDED)
+            or key.startswith((EMBEDDED, SECRET))
         ):
             return
         self._database.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", key, value)

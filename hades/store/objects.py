@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -16,10 +17,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from hades.errors import InvalidInput, Unavailable
+from hades.domain.rules import CONTENT_BYTES_AT_MOST
+from hades.errors import Corrupt, InvalidInput, Unavailable
 from hades.store.drafts import draft_of, sync_folder
 
 BUCKETS = ("s3", "gs", "az")
+BYTES_AT_MOST = CONTENT_BYTES_AT_MOST + (16 << 20)
+"""Of one object: room for the largest text there may be, not compressed, and others beside it."""
 _ANSWER_S, _CONNECT_S, _RETRIED_S = 20, 5, 30
 """How long an object store may take to answer, to be reached, and with all that is tried again."""
 
@@ -56,9 +60,19 @@ class _Folder:
                 sync_folder(folder)
 
     def get(self, name: str) -> bytes | None:
-        """An object; None when there is none of this name. Unavailable: nobody can say."""
+        """An object; None when there is none of this name. Unavailable: nobody can say. Corrupt:
+        what is there cannot be one, and is not read."""
         with self._reached(), suppress(FileNotFoundError, NotADirectoryError):
-            return (self._root / name).read_bytes()
+            # Not blocking: to open a named pipe would wait for somebody who writes into it.
+            descriptor = os.open(self._root / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                found = os.fstat(descriptor)
+                if not stat.S_ISREG(found.st_mode):
+                    raise Corrupt(f"{name} in the archive {self.place} is no plain file.")
+                with open(descriptor, "rb", closefd=False) as file:
+                    return file.read(_accepted(self.place, name, found.st_size))
+            finally:
+                os.close(descriptor)
         return None
 
     def remove(self, start: str) -> None:
@@ -109,7 +123,9 @@ class _Bucket:
 
     def get(self, name: str) -> bytes | None:
         with self._reached(), suppress(self._missing):
-            return bytes(self._obstore.get(self._store, name).bytes())
+            found = self._obstore.get(self._store, name)  # its head; the body comes when asked for
+            _accepted(self.place, name, found.meta["size"])
+            return bytes(found.bytes())
         return None
 
     def remove(self, start: str) -> None:
@@ -134,6 +150,16 @@ class _Bucket:
         except (self._failed, OSError, ValueError) as error:
             said = str(error).partition("\n")[0]
             raise Unavailable(f"The archive {self.place} cannot be used: {said}.") from error
+
+
+def _accepted(place: str, name: str, size: int) -> int:
+    """The size of an object, before it is read; Corrupt where no such object was ever put."""
+    if size > BYTES_AT_MOST:
+        raise Corrupt(
+            f"{name} in the archive {place} has {size >> 20} MB, more than an object can have "
+            f"({BYTES_AT_MOST >> 20} MB)."
+        )
+    return size
 
 
 Objects = _Folder | _Bucket

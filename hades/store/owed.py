@@ -21,30 +21,48 @@ _log = logging.getLogger(__name__)
 
 
 def owe(database: Database, *what: str) -> None:
-    """Note what is to be done once the transaction under way is committed."""
+    """Note what is to be done once the transaction under way is committed.
+
+    What a role of single spaces owes is noted with its name, so that it sees its own alone.
+    """
     for one in what:
-        database.upsert("owed", ("what",), what=one, mark=secrets.token_hex(4))
+        named = one if one.startswith(ARCHIVE) else one + database.owes
+        database.upsert("owed", ("what",), what=named, mark=secrets.token_hex(4))
 
 
 def owed(database: Database) -> list[str]:
     """What is still to be done."""
-    return database.column("SELECT what FROM owed ORDER BY what")
+    return sorted(_rows(database))
 
 
 def finish(
     database: Database, drop_indexes: Callable[[], object], settle: Callable[[str], object]
 ) -> None:
     """Do what is owed; what cannot be done now stays owed, and the log says why."""
-    marks = dict(database.rows("SELECT what, mark FROM owed"))
+    rows = _rows(database)
     ways = {**database.maintain(), INDEXES: drop_indexes}
-    ways |= {one: partial(settle, one) for one in marks if one.startswith(ARCHIVE)}
-    for what in (one for one in ways if one in marks):
+    ways |= {one: partial(settle, one) for one in rows if one.startswith(ARCHIVE)}
+    for what in (one for one in ways if one in rows):
         try:
             if ways[what]():
                 with database.transaction():  # unless it came to be owed once more
-                    database.run("DELETE FROM owed WHERE what = ? AND mark = ?", what, marks[what])
+                    for row in rows[what]:
+                        database.run("DELETE FROM owed WHERE what = ? AND mark = ?", *row)
                 continue
             why = "somebody still reads, or only the owner may do it, who then does"
         except (HadesError, OSError) as error:
             why = str(error)
         _log.warning("Erased text may still be in %s (%s): %s", database.place, what, why)
+
+
+def _rows(database: Database) -> dict[str, list[tuple[str, str]]]:
+    """By what is to be done here, the rows that say so.
+
+    Files beside the memory are each role's own. Tables are written anew for all roles.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for named, mark in database.rows("SELECT what, mark FROM owed"):
+        what, _, role = named.partition("@")
+        if what == REWRITE or what.startswith(ARCHIVE) or role == database.owes[1:]:
+            found.setdefault(what, []).append((named, mark))
+    return found

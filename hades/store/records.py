@@ -26,6 +26,10 @@ Progress = Callable[[str, int, int], None]
 
 EMBEDDED = "embedded:"
 """With an encoder's name, the key under which it is noted how far its vectors go."""
+SECRET = "secret:"
+"""How keys of `meta` begin that only those read who see the whole memory."""
+ANSWERS_SECRET = f"{SECRET}answers"
+"""The key under which lies what answers that are kept elsewhere are signed with."""
 
 
 class Phase(IntEnum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import secrets
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -27,7 +28,7 @@ from hades.store.links import Links
 from hades.store.mentions import Mentions
 from hades.store.opening import open_database
 from hades.store.proposals import Proposals
-from hades.store.records import Problem, Progress, Write
+from hades.store.records import ANSWERS_SECRET, Problem, Progress, Write
 from hades.store.sources import Sources
 from hades.store.sqlite import copying
 from hades.store.sqlite.database import SqliteDatabase
@@ -133,6 +134,12 @@ class Store:
         self.chunks.kept.clear()
         self.topics.archive.kept.clear()
         return purge.erase(self.database, self.entities, write, space, name)
+
+    def have_secret(self) -> None:
+        """Give a memory that was made without one a secret of those who see all of it."""
+        if self.meta(ANSWERS_SECRET) is None and self.database.sees_all():
+            with self.database.transaction():
+                self.set_meta(ANSWERS_SECRET, secrets.token_hex(32))
 
     def owed(self) -> list[str]:
         """What is still to be done after something was erased or restored."""

@@ -16,7 +16,7 @@ from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE, PROMOTION, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
-from hades.store.archive import LOST, Archive
+from hades.store.archive import Archive, LostObject
 from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.faults import digest_of, intact
@@ -246,7 +246,8 @@ class Topics:
     def contents(self, states: Iterable[int], *, lost_ok: bool = False) -> dict[int, str]:
         """The contents of states by their rows; NotFound when one of them is gone.
 
-        With `lost_ok`, what the archive lost is left out, and the log says so once.
+        With `lost_ok`, what the archive lost or what is damaged is left out, and the log says so
+        once: indexes are of all spaces, and a text of one must not keep the others from theirs.
         """
         found, wanted = {}, set(states)
         for topic, *values in self._database.rows(_BY_ID, sorted(wanted)):
@@ -254,8 +255,9 @@ class Topics:
             wanted.remove(row.id)
             try:
                 content = b"" if row.encoding is None else self._content(topic, row)
-                found[row.id] = content.decode()
-            except LOST as error:
+                with intact(f"The state {topic}@{row.version}"):
+                    found[row.id] = content.decode()
+            except (LostObject, Corrupt) as error:
                 if not lost_ok:
                     raise
                 self.archive.log_lost(error)

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +214,11 @@ def test_what_comes_from_redis_is_not_believed(shared: Any, path: Path, clock: H
         memory.recall(QUESTION)
         [key] = shared.keys()
         good = shared.get(key)
-        for bad in (b"", b"x" * 10, good[:-1] + b"!", b"\0" * 32 + good[32:], b"y" * 5_000_000):
+        generation = memory._store.meta("generation") or ""
+        forged = blake2b(key + b"\0" + good[32:], key=generation.encode(), digest_size=32)
+        by_hand = forged.digest() + good[32:]  # by who reads what all roles of a database read
+        bad_ones = (b"", b"x" * 10, good[:-1] + b"!", b"\0" * 32 + good[32:], b"y" * 5_000_000)
+        for bad in (*bad_ones, by_hand):
             shared.set(key, bad)
             memory._engine.answers.kept.clear()
             assert "Mira" in memory.recall(QUESTION).context

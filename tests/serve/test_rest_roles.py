@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 from making import remember_story
-from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, WithCaller, asking
+from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, S, WithCaller, asking
 
 import hades
 from hades.serve.app import build
@@ -154,3 +155,36 @@ def test_an_admin_of_one_space_makes_no_other(path: Path) -> None:
     with asking(path) as ask:
         assert ask.post("/v1/spaces", {"name": "other"}, caller=one).status_code == 403
         assert ask.post("/v1/admin/check", caller=LOCAL).status_code == 200
+
+
+def test_jobs_are_seen_and_cancelled_by_who_began_them_and_by_admins(
+    ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, told = threading.Event(), threading.Event()
+
+    def resolve(_memory: Any, *, dry_run: bool = False, on_progress: Any) -> Any:
+        while not go.wait(0.02):
+            on_progress("comparing names", 1, 2)
+            told.set()
+        on_progress("comparing names", 2, 2)
+
+    monkeypatch.setattr(hades.Memory, "resolve", resolve)
+    other = Caller("key:wilma", Role.WRITER, frozenset({"default"}))
+    job = ask.post(f"{S}/resolve", {}, caller=WRITER).json()
+    assert told.wait(60)
+    for stranger in (other, READER):
+        assert job["id"] not in ask.get(f"{S}/jobs", caller=stranger).text
+        for path in (f"{S}/jobs/{job['id']}", f"{S}/jobs/{job['id']}/events"):
+            assert ask.get(path, caller=stranger).status_code == 404
+    assert ask.delete(f"{S}/jobs/{job['id']}", caller=other).status_code == 404
+    for owner in (WRITER, ADMIN):
+        assert [one["id"] for one in ask.get(f"{S}/jobs", caller=owner).json()["items"]] == [
+            job["id"]
+        ]
+        assert ask.get(f"{S}/jobs/{job['id']}", caller=owner).json()["status"] == "running"
+    second = ask.post(f"{S}/resolve", {}, caller=WRITER).json()
+    for owner, begun in ((ADMIN, job), (WRITER, second)):
+        assert ask.delete(f"{S}/jobs/{begun['id']}", caller=owner).status_code == 200
+        events = ask.get(f"{S}/jobs/{begun['id']}/events", caller=owner).text
+        assert "event: cancelled" in events
+    go.set()

@@ -398,7 +398,7 @@ def test_all_tiers_are_listed_and_a_place_that_was_noted(grown: hades.Memory, pa
     assert list(before) == [
         *("answers", "shared answers", "graphs", "texts", "store", "archived texts", "archive")
     ]
-    assert before["shared answers"] == "no redis_url, or nothing asked yet"
+    assert before["shared answers"] == "no redis_url, nothing asked yet, or a role of single spaces"
     assert before["archive"] == "nothing archived"
     place = str(path.with_name("old"))
     assert grown.archive(older_than="2y", to=place)["in_archive"] == 0
@@ -419,7 +419,7 @@ def test_a_lost_archive_is_logged_once(
     with hades.open(path, clock=clock) as memory:
         memory.search("plan")
     (said,) = [one.message for one in caplog.records if "archive" in one.message]
-    assert said.startswith("29 states lie in the archive, and those that cannot be read are")
+    assert said.startswith("Texts that cannot be read are left out (29 states lie in the archive)")
 
 
 def test_the_command_says_what_it_did(grown: hades.Memory, path: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import pytest
+from roles_making import QUESTION, attacker, refused, role_name, roles, sql
 
 import hades
 from hades.store.postgres.address import read_server_address
@@ -17,59 +17,16 @@ from hades.store.schema import COLUMNS
 
 psycopg = pytest.importorskip("psycopg")
 
-QUESTION = "Why was the bridge closed?"
-
-
-@pytest.fixture
-def server(postgres: str) -> Iterator[Callable[[str], str]]:
-    """A memory with two spaces; called with the name of a role, makes it and gives its address."""
-    with hades.open(postgres, actor="owner") as memory:
-        for space in ("ours", "theirs"):
-            memory.create_space(space)
-            inside = memory.in_space(space, actor=f"{space}_person")
-            inside.remember("bridge", f"The bridge was closed because of {space} rust.")
-            inside.relate("bridge", f"closed_by_{space}", f"{space} Office")
-            inside.recall(QUESTION)
-            inside.propose("bridge", content=f"{space}: open again")
-            inside.once("key", "request", f"{space} answer".upper)
-            inside.remember("secret", f"{space} secret")
-            inside.purge("secret")
-    made = []
-    with psycopg.connect(read_server_address(postgres).conninfo, autocommit=True) as admin:
-
-        def role(name: str) -> str:
-            name = f"{read_server_address(postgres).schema}_{name}"
-            admin.execute(f"CREATE ROLE {name} LOGIN")
-            made.append(name)
-            parts = urlsplit(postgres)
-            return urlunsplit(parts._replace(netloc=parts.netloc.replace("postgres:", f"{name}:")))
-
-        yield role
-        for name in made:
-            admin.execute(f"DROP OWNED BY {name}")
-            admin.execute(f"DROP ROLE {name}")
-
-
-def _name(address: str) -> str:
-    return urlsplit(address).username or ""
-
-
-def _sql(address: str, sql: str, *values: Any) -> list[Any]:
-    """What an attacker gets who talks to the server himself."""
-    found = read_server_address(address)
-    with psycopg.connect(found.conninfo) as connection:
-        connection.execute(f"SET search_path TO {found.schema}")
-        cursor = connection.execute(sql, values)
-        return list(cursor.fetchall()) if cursor.description else [cursor.rowcount]
+__all__ = ["attacker", "roles"]
 
 
 def test_a_role_that_may_read_is_enough_for_reading(
-    postgres: str, server: Callable[[str], str]
+    postgres: str, roles: Callable[[str], str]
 ) -> None:
-    reader = server("reader")
+    reader = roles("reader")
     with pytest.raises(hades.Denied):
         hades.open(reader)
-    grant(read_server_address(postgres), _name(reader), "read", None)
+    grant(read_server_address(postgres), role_name(reader), "read", None)
     with hades.open(reader, space="ours") as memory:
         assert memory.get("bridge").content == "The bridge was closed because of ours rust."
         assert [topic.name for topic in memory.topics()] == ["bridge"]
@@ -81,17 +38,17 @@ def test_a_role_that_may_read_is_enough_for_reading(
         with pytest.raises(hades.Denied, match="reading only"):
             memory.remember("bridge", "mine now")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        _sql(reader, "DELETE FROM topics")
+        sql(reader, "DELETE FROM topics")
 
 
 def test_a_role_that_may_write_needs_nothing_else(
-    postgres: str, server: Callable[[str], str]
+    postgres: str, roles: Callable[[str], str]
 ) -> None:
-    writer = server("writer")
-    grant(read_server_address(postgres), _name(writer), "write", None)
+    writer = roles("writer")
+    grant(read_server_address(postgres), role_name(writer), "write", None)
     for separated in (False, True):  # roles of single spaces change nothing for it
         if separated:
-            grant(read_server_address(postgres), _name(server("other")), "write", "ours")
+            grant(read_server_address(postgres), role_name(roles("other")), "write", "ours")
         with hades.open(writer) as memory:
             memory.create_space(f"new{separated}")
             memory.remember("a note", "written by the writer")
@@ -100,16 +57,16 @@ def test_a_role_that_may_write_needs_nothing_else(
             assert memory.purge("a note")["wiped"] == 0  # the owner writes the tables anew
     with hades.open(postgres) as memory:
         assert not memory._store.owed()
-    grant(read_server_address(postgres), _name(writer), "none", None)
+    grant(read_server_address(postgres), role_name(writer), "none", None)
     with pytest.raises(hades.Denied):
         hades.open(writer)
 
 
 def test_hades_works_within_the_spaces_of_a_role(
-    postgres: str, server: Callable[[str], str]
+    postgres: str, roles: Callable[[str], str]
 ) -> None:
-    ours = server("ours")
-    assert grant(read_server_address(postgres), _name(ours), "write", "ours") == ["ours"]
+    ours = roles("ours")
+    assert grant(read_server_address(postgres), role_name(ours), "write", "ours") == ["ours"]
     with hades.open(ours, space="ours", actor="theirs_person") as memory:
         assert [space.name for space in memory.spaces()] == ["ours"]
         memory.remember("ferry", "The ferry runs since the bridge was closed.")
@@ -134,7 +91,7 @@ def test_hades_works_within_the_spaces_of_a_role(
         left = (
             "SELECT node FROM embeddings WHERE node & 7 = 2 AND node >> 3 NOT IN (SELECT id FROM "
         )
-        assert not _sql(postgres, left + "chunks)")
+        assert not sql(postgres, left + "chunks)")
         for refused in (
             lambda: memory.create_space("mine"),
             lambda: memory.drop_space("ours"),
@@ -148,7 +105,7 @@ def test_hades_works_within_the_spaces_of_a_role(
     with hades.open(postgres, space="theirs") as memory:
         assert "theirs rust" in str(memory.ask(QUESTION))
     # One space more.
-    assert grant(read_server_address(postgres), _name(ours), "write", "theirs") == [
+    assert grant(read_server_address(postgres), role_name(ours), "write", "theirs") == [
         "ours",
         "theirs",
     ]
@@ -165,59 +122,18 @@ POINTS |= {"summary"}
 """Columns by which a row belongs to another one."""
 
 
-@pytest.fixture
-def attacker(postgres: str, server: Callable[[str], str]) -> str:
-    """The address of a role that may write the space `ours`; every table has rows of both."""
-    with hades.open(postgres) as memory:
-        for space in ("ours", "theirs"):
-            inside = memory.in_space(space)
-            for number in range(3):
-                inside.remember("long", f"{space} Water Works (WW{space[0]})\n" * 99 + str(number))
-            inside.relate("long", f"seen_by_{space}", f"{space} Clerk")
-            inside.merge(f"{space} Clerk", f"{space} Office")
-            inside.recall(QUESTION)
-            inside.remember("waits", f"{space} waits to be indexed")
-            with inside._write("test") as write:
-                number, topic = inside._space_id, inside._named_node("long")
-                chunk = memory._store.database.value(
-                    "SELECT id FROM chunks WHERE topic = ? LIMIT 1", topic >> 3
-                )
-                memory._store.derived_edges.add(
-                    *(write, chunk, topic, f"derived_{space}", topic),
-                    weight=1,
-                    evidence=space,
-                    components={},
-                )
-                memory._store.sources.put(number, "long", space, space.encode(), "note", "")
-                memory._store.set_meta(f"history:{number}:x", space)
-                (state,) = memory._store.database.column(
-                    "SELECT max(id) FROM states WHERE topic = ?", topic >> 3
-                )
-                memory._store.database.insert("uses", state=state, count=1, last_used=1)
-                memory._store.database.insert("originals", summary=state, state=state)
-                memory._store.database.insert("archived", state=state, object=space)
-    address = server("attacker")
-    grant(read_server_address(postgres), _name(address), "write", "ours")
-    return address
-
-
 def _foreign(postgres: str, attacker: str, table: str) -> list[Any]:
-    seen = _sql(attacker, f"SELECT * FROM {table}")
-    return [row for row in _sql(postgres, f"SELECT * FROM {table}") if row not in seen]
-
-
-def _refused(address: str, sql: str, *values: Any) -> None:
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        _sql(address, sql, *values)
+    seen = sql(attacker, f"SELECT * FROM {table}")
+    return [row for row in sql(postgres, f"SELECT * FROM {table}") if row not in seen]
 
 
 def test_no_row_of_another_space_is_read_changed_or_deleted(postgres: str, attacker: str) -> None:
     assert set(_POLICIES) == {*COLUMNS, "commits"}
-    before = {table: _sql(postgres, f"SELECT * FROM {table}") for table in COLUMNS}
+    before = {table: sql(postgres, f"SELECT * FROM {table}") for table in COLUMNS}
     for table, columns in COLUMNS.items():
         foreign = _foreign(postgres, attacker, table)
         assert bool(foreign) != (table in OF_ALL), table
-        assert "theirs" not in str(_sql(attacker, f"SELECT * FROM {table}")).lower(), table
+        assert "theirs" not in str(sql(attacker, f"SELECT * FROM {table}")).lower(), table
         first = next(iter(columns))
         for attack in (
             f'UPDATE {table} SET "{first}" = "{first}"',
@@ -227,10 +143,10 @@ def test_no_row_of_another_space_is_read_changed_or_deleted(postgres: str, attac
             f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY",
         ):
             with suppress(psycopg.errors.InsufficientPrivilege):
-                _sql(attacker, attack)
-        assert not [row for row in foreign if row not in _sql(postgres, f"SELECT * FROM {table}")]
+                sql(attacker, attack)
+        assert not [row for row in foreign if row not in sql(postgres, f"SELECT * FROM {table}")]
     for table in OF_ALL - {"owed"}:
-        assert _sql(postgres, f"SELECT * FROM {table}") == before[table]
+        assert sql(postgres, f"SELECT * FROM {table}") == before[table]
 
 
 def test_no_row_of_ones_own_points_at_another_space(postgres: str, attacker: str) -> None:
@@ -240,18 +156,18 @@ def test_no_row_of_ones_own_points_at_another_space(postgres: str, attacker: str
         less = {"matched": {"chunk"}}.get(table, set())  # how far, not which
         for column in (columns.keys() & POINTS | more) - less:
             index = list(columns).index(column)
-            own = [row for row in _sql(attacker, f"SELECT * FROM {table}") if row[index]]
+            own = [row for row in sql(attacker, f"SELECT * FROM {table}") if row[index]]
             theirs = [row[index] for row in _foreign(postgres, attacker, table) if row[index]]
             theirs = [one for one in theirs if one not in {row[index] for row in own}]
             if not own or not theirs:
                 continue
             tried.add((table, column))
             if table != "changes":
-                _refused(attacker, f"UPDATE {table} SET {column} = %s", theirs[0])
+                refused(attacker, f"UPDATE {table} SET {column} = %s", theirs[0])
             values = [theirs[0] if at == index else value for at, value in enumerate(own[0])]
             kept = [at for at, name in enumerate(columns) if at or name not in ("id", "row")]
             names = ", ".join(f'"{list(columns)[at]}"' for at in kept)
-            _refused(
+            refused(
                 attacker,
                 f"INSERT INTO {table} ({names}) VALUES ({', '.join(['%s'] * len(kept))})",
                 *(values[at] for at in kept),
@@ -261,13 +177,13 @@ def test_no_row_of_ones_own_points_at_another_space(postgres: str, attacker: str
 
 def test_what_all_spaces_share_cannot_be_spoilt(postgres: str, attacker: str) -> None:
     ours, theirs = (
-        _sql(postgres, "SELECT id FROM spaces WHERE name = %s", name)[0][0]
+        sql(postgres, "SELECT id FROM spaces WHERE name = %s", name)[0][0]
         for name in ("ours", "theirs")
     )
-    number, at = _sql(attacker, "SELECT * FROM last_change")[0]
+    number, at = sql(attacker, "SELECT * FROM last_change")[0]
     person = "SELECT id FROM actors WHERE name = %s"
-    me, other = (_sql(postgres, person, f"{one}_person")[0][0] for one in ("ours", "theirs"))
-    topic = _sql(postgres, "SELECT id FROM topics WHERE space = %s", theirs)[0][0]
+    me, other = (sql(postgres, person, f"{one}_person")[0][0] for one in ("ours", "theirs"))
+    topic = sql(postgres, "SELECT id FROM topics WHERE space = %s", theirs)[0][0]
     log = "INSERT INTO changes VALUES (%s, %s, %s, 'x', %s, %s)"
     for wrong in (
         (number + 1, at + 1, other, ours, None),  # to learn the name of a number
@@ -277,18 +193,18 @@ def test_what_all_spaces_share_cannot_be_spoilt(postgres: str, attacker: str) ->
         (number + 1, at - 1, me, ours, None),
         (number + 9, at + 1, me, ours, None),
     ):
-        _refused(attacker, log, *wrong)
-    assert _sql(attacker, log, number + 1, at + 1, me, ours, None) == [1]
+        refused(attacker, log, *wrong)
+    assert sql(attacker, log, number + 1, at + 1, me, ours, None) == [1]
     for node in (topic << 3, 1 << 40):  # indexes would drop it, or what comes to be there
-        _refused(attacker, "INSERT INTO purged VALUES (%s, %s)", number + 2, node)
+        refused(attacker, "INSERT INTO purged VALUES (%s, %s)", number + 2, node)
     for key in ("encoder", "generation", "embedded:minilm", f"history:{theirs}:y"):
-        _refused(attacker, "INSERT INTO meta VALUES (%s, 'x')", key)
-    _sql(attacker, "UPDATE meta SET value = 'x'")
-    assert "x" not in dict(_sql(postgres, "SELECT key, value FROM meta WHERE key = 'generation'"))
-    _sql(postgres, "INSERT INTO owed VALUES ('file', 'm') ON CONFLICT DO NOTHING")
-    _sql(attacker, "DELETE FROM owed")
-    _refused(attacker, "UPDATE owed SET what = 'log'")
-    assert _sql(postgres, "SELECT what FROM owed") == [("file",)]
+        refused(attacker, "INSERT INTO meta VALUES (%s, 'x')", key)
+    sql(attacker, "UPDATE meta SET value = 'x'")
+    assert "x" not in dict(sql(postgres, "SELECT key, value FROM meta WHERE key = 'generation'"))
+    sql(postgres, "INSERT INTO owed VALUES ('file', 'm') ON CONFLICT DO NOTHING")
+    sql(attacker, "DELETE FROM owed")
+    refused(attacker, "UPDATE owed SET what = 'log'")
+    assert sql(postgres, "SELECT what FROM owed") == [("file",)]
     for attack in (
         "INSERT INTO spaces (name, created_at) VALUES ('x', 1)",
         "INSERT INTO actors (name) VALUES ('x')",
@@ -300,13 +216,13 @@ def test_what_all_spaces_share_cannot_be_spoilt(postgres: str, attacker: str) ->
         "SET row_security TO off; SELECT * FROM topics",
         "SET ROLE postgres",
     ):
-        _refused(attacker, attack)
-    _sql(postgres, "ANALYZE")
-    assert not _sql(attacker, "SELECT * FROM pg_stats WHERE tablename = 'topics'")
+        refused(attacker, attack)
+    sql(postgres, "ANALYZE")
+    assert not sql(attacker, "SELECT * FROM pg_stats WHERE tablename = 'topics'")
 
 
-def test_rights_are_given_one_way_only(postgres: str, server: Callable[[str], str]) -> None:
-    address, role = read_server_address(postgres), _name(server("one"))
+def test_rights_are_given_one_way_only(postgres: str, roles: Callable[[str], str]) -> None:
+    address, role = read_server_address(postgres), role_name(roles("one"))
     for wrong, kind in (
         (("postgres", "read", "ours"), hades.InvalidInput),  # it passes by row-level security
         (("nobody", "read", None), hades.NotFound),
@@ -316,14 +232,14 @@ def test_rights_are_given_one_way_only(postgres: str, server: Callable[[str], st
             grant(address, *wrong)
     grant(address, role, "write", None)
     assert grant(address, role, "read", "ours") == ["ours"]  # no longer the whole memory
-    reader = server("two")
-    grant(address, _name(reader), "read", "ours")
+    reader = roles("two")
+    grant(address, role_name(reader), "read", "ours")
     with hades.open(reader, space="ours") as memory:
         assert "ours rust" in str(memory.ask(QUESTION))
         assert "closed_by_ours" in str(memory.edges())
     for attack in ("SELECT number_of_actors('x')", "UPDATE topics SET name = 'x'"):
-        _refused(reader, attack)
-    assert _sql(reader, "SELECT count(*) FROM topics WHERE name = 'bridge'") == [(1,)]
+        refused(reader, attack)
+    assert sql(reader, "SELECT count(*) FROM topics WHERE name = 'bridge'") == [(1,)]
     with pytest.raises(hades.Conflict, match="read only"):
         grant(address, role, "write", "theirs")
     with pytest.raises(hades.Conflict, match="single spaces"):
@@ -333,7 +249,7 @@ def test_rights_are_given_one_way_only(postgres: str, server: Callable[[str], st
 
 
 def test_a_role_of_one_space_ages_its_own_and_sees_nothing_of_others(
-    postgres: str, server: Callable[[str], str], tmp_path: Path
+    postgres: str, roles: Callable[[str], str], tmp_path: Path
 ) -> None:
     with hades.open(postgres) as memory:
         for space in ("ours", "theirs"):
@@ -345,12 +261,12 @@ def test_a_role_of_one_space_ages_its_own_and_sees_nothing_of_others(
             inside.index()
             inside.archive(older_than="2030-01-01", keep_versions=1, to=str(tmp_path / "old"))
             inside.recall("Where does Maya work?")
-    role = server("ours")
-    grant(read_server_address(postgres), _name(role), "write", "ours")
+    role = roles("ours")
+    grant(read_server_address(postgres), role_name(role), "write", "ours")
     with hades.open(role, space="ours") as memory:
         for table in ("uses", "originals", "archived"):
-            seen = _sql(role, f"SELECT count(*) FROM {table}")[0][0]
-            there = _sql(postgres, f"SELECT count(*) FROM {table}")[0][0]
+            seen = sql(role, f"SELECT count(*) FROM {table}")[0][0]
+            there = sql(postgres, f"SELECT count(*) FROM {table}")[0][0]
             assert 0 < seen < there
         assert memory.get("job", 1).content == "Maya works at oursfirm1."
         memory.remember("job", "Maya works at oursfirm9.")

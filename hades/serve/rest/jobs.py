@@ -157,24 +157,27 @@ for _operation in OPERATIONS.values():
 
 @router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])
 async def listed(asked: InSpace, jobs: TheJobs) -> Response:
-    """The jobs of this space that the server still knows, newest first."""
+    """The jobs of this space that you began and the server still knows, newest first.
+
+    The role admin sees those of all callers.
+    """
     await asked.require(Role.READER)
-    shown = [job.shown() for job in jobs.of_space(asked.space)]
+    shown = [job.shown() for job in jobs.seen_by(asked.caller, asked.space)]
     return json_response(to_json(whole(shown)))
 
 
 @router.get("/jobs/{id}", summary="Read a job", response_model=JobStatus)
 async def read(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
-    """How a job stands: its progress and its result."""
+    """How a job of yours stands: its progress and its result; for the role admin, any job."""
     await asked.require(Role.READER)
-    return json_response(to_json(jobs.get(asked.space, id).shown()))
+    return json_response(to_json(jobs.get(asked.caller, asked.space, id).shown()))
 
 
 @router.delete("/jobs/{id}", summary="Cancel a job", response_model=JobStatus)
 async def cancel(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
-    """Stop a job at its next step; what it wrote until then stays."""
+    """Stop a job of yours at its next step, or as admin any job; what it wrote stays."""
     await asked.require(Role.WRITER)
-    job = jobs.get(asked.space, id)
+    job = jobs.get(asked.caller, asked.space, id)
     jobs.cancel(job)
     return json_response(to_json(job.shown()))
 
@@ -199,9 +202,9 @@ async def events(
         Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="Go on after it."),
     ] = "0",
 ) -> Response:
-    """Where a job stands as server-sent events: at once, and whenever that is news."""
+    """Where a job of yours stands as server-sent events: at once, and whenever that is news."""
     await asked.require(Role.READER)
-    job = jobs.get(asked.space, id)
+    job = jobs.get(asked.caller, asked.space, id)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(
         jobs.watch(job, int(last), asked.caller.name), headers=headers, media_type=EVENTS

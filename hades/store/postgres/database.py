@@ -56,6 +56,12 @@ MARKS_KEPT_S = 3600
 _DROPPED_EVERY = 1_000
 """One write of so many drops the marks that are older."""
 _DROP_MARKS = f"DELETE FROM commits WHERE at < now() - interval '{MARKS_KEPT_S} s'; "
+_SERVER_CLOCK = "SELECT CAST(floor(1000000 * extract(epoch FROM clock_timestamp())) AS bigint)"
+_SEES_ALL = (
+    "SELECT NOT row_security_active('archived') OR EXISTS (SELECT FROM pg_policy WHERE polrelid = "
+    "'archived'::regclass AND pg_get_expr(polqual, polrelid) = 'true' "
+    "AND EXISTS (SELECT FROM unnest(polroles) r WHERE pg_has_role(r, 'MEMBER')))"
+)
 _NUMBERED = {table: next(iter(columns)) for table, columns in COLUMNS.items()}
 """By table: its first column, which is `id` or `row` where the server gives it out."""
 _KEYS = ("id", "row")
@@ -115,7 +121,9 @@ class PostgresDatabase(Database):
         super().__init__(read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock)
         self.address = address
         self.place = address.shown
-        self.embedded = f"{EMBEDDED}@{address.sees}:" if address.sees else EMBEDDED
+        if address.sees:
+            self.embedded = f"{EMBEDDED}@{address.sees}:"
+            self.owes = f"@{address.sees.partition(':')[0]}"
         self._closed = False
         self._cursors = count()
         self._begin_process()
@@ -384,6 +392,15 @@ class PostgresDatabase(Database):
             self._local.within_s = before
 
     # The database
+
+    def write_clock(self) -> int:
+        """The clock; for a role of single spaces, no later than the server's own."""
+        now = self.clock()
+        return min(now, self.value(_SERVER_CLOCK)) if self.address.sees else now
+
+    def sees_all(self) -> bool:
+        """Whether row-level security hides nothing; asked anew, as grants may have changed."""
+        return bool(self.value(_SEES_ALL))
 
     @property
     def files(self) -> Path:

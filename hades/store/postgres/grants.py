@@ -6,6 +6,11 @@ other rows by the row they belong to, which it must see. It sees of other spaces
 that of the last change, and those of erased nodes. All rows it writes belong to what is its
 own, so that nobody else meets them.
 
+Some rows make HADES do something later, and some are read together with those of all spaces.
+Of these a role writes only what cannot harm another space (docs/postgres.md has the table):
+numbers of rows are given out by the server, changes are dated by its clock, and numbers and
+bytes that indexes take in have the size that the indexes expect.
+
 Actors and relations are known by numbers that all spaces share. A role sees those of its own
 rows, and writes no row with a number it does not see, unless it said the name first
 (`number_of_…`): else it could learn the names of others by trying numbers.
@@ -13,6 +18,7 @@ rows, and writes no row with a number it does not see, unless it said the name f
 
 from __future__ import annotations
 
+import logging
 from hashlib import md5
 from typing import Any
 
@@ -21,11 +27,15 @@ from psycopg import Connection, sql
 
 from hades.domain.graph import NodeKind
 from hades.errors import Conflict, InvalidInput, NotFound
+from hades.models.encoder import load_encoder
+from hades.store.owed import ARCHIVE
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.database import MARKS_KEPT_S, TURN
 from hades.store.postgres.faults import translated
-from hades.store.records import EMBEDDED
+from hades.store.records import EMBEDDED, SECRET
+from hades.store.schema import COLUMNS
 
+_log = logging.getLogger(__name__)
 _NODES = {
     NodeKind.TOPIC: ("topics", "id"),
     NodeKind.ENTITY: ("entities", "id"),
@@ -45,6 +55,11 @@ def _node(column: str, *kinds: NodeKind) -> str:
     return f"CASE {column} & 7 {' '.join(cases)} ELSE FALSE END"
 
 
+def _within(column: str, bits: int) -> str:
+    """Whether a number fits where indexes keep it."""
+    return f"{column} BETWEEN 0 AND {(1 << bits) - 1}"
+
+
 def _known(table: str, column: str) -> str:
     """Whether the number of a name is one the role has, or got by saying the name."""
     return f"(are_{table}_of({column}, %s) OR said_{table}({column}))"
@@ -56,16 +71,31 @@ _TOPIC, _CHUNK = _seen("topics", "topic"), _seen("chunks", "chunk")
 _STATE, _ENTITY = _seen("states", "state"), _seen("entities", "entity")
 _SPACE = "space = ANY(%s)"
 _NEXT = "= (SELECT coalesce(max(number), 0) + 1 FROM last_change)"
-_TOMORROW = "1000000 * (86400 + extract(epoch FROM now()))"
+_LAST = "(SELECT coalesce(max(at), 0) FROM last_change)"
+_LATEST = f"greatest({_LAST} + 1, 1000000 * extract(epoch FROM clock_timestamp()))"
+"""The server's time, or right behind the last change: all later changes are dated after it."""
 _MARK = f"starts_with(key, '{EMBEDDED}@' || md5(current_user) || ':')"
 _HISTORY = r"substring(key, '^history:(\d+):')::bigint = ANY(%s)"
-_SHARED = f"NOT starts_with(key, 'history:') AND NOT starts_with(key, '{EMBEDDED}')"
+_HIDDEN = ("history:", EMBEDDED, SECRET)
+_SHARED = " AND ".join(f"NOT starts_with(key, '{start}')" for start in _HIDDEN)
+_OBJECT = "split_part(object, '/', 2) = x.topic::text"
+_OWED_WORK = "split_part(what, '@', 1) IN ('file', 'log', 'indexes', 'leftovers')"
+_OWED_OBJECTS = _seen("topics", f"substring(what, '^{ARCHIVE}[0-9a-f]+/([0-9]+)/')::bigint")
+_OWED = f"({_OWED_WORK} AND split_part(what, '@', 2) = md5(current_user)) OR {_OWED_OBJECTS}"
+_WEIGHT = "weight BETWEEN 0 AND 1e30"
+_VECTOR = (
+    "EXISTS (SELECT FROM encoders x WHERE x.id = encoder AND octet_length(vector) > 0 "
+    "AND octet_length(vector) % (2 * x.dims) = 0)"
+)
 _ALL = "ALL"
+FORM = 2
+"""Part of the name of a policy. It grows whenever what is granted changes: then the next opening
+by the owner grants anew."""
 
 _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     "migrations": {"SELECT": ("TRUE", "")},
     "inverses": {"SELECT": ("TRUE", "")},
-    "encoders": {"SELECT": ("TRUE", ""), "INSERT": ("", "TRUE")},
+    "encoders": {"SELECT": ("TRUE", "")},
     "spaces": {"SELECT": ("id = ANY(%s)", "")},
     "meta": {"SELECT": (_SHARED, ""), _ALL: (f"{_HISTORY} OR {_MARK}", "")},
     "actors": {"SELECT": ("are_actors_of(id, %s)", "")},
@@ -74,8 +104,8 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
         "SELECT": (_SPACE, ""),
         "INSERT": (
             "",
-            f"{_SPACE} AND number {_NEXT} AND at > (SELECT coalesce(max(at), 0) FROM last_change) "
-            f"AND at < {_TOMORROW} AND {_known('actors', 'actor')} "
+            f"{_SPACE} AND number {_NEXT} AND at > {_LAST} AND at <= {_LATEST} "
+            f"AND {_known('actors', 'actor')} "
             f"AND (subject IS NULL OR {_node('subject', *NodeKind)} OR is_erased(subject))",
         ),
     },
@@ -92,30 +122,43 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     "pending": {_ALL: (_STATE, "")},
     "uses": {_ALL: (_STATE, "")},
     "originals": {_ALL: (f"{_STATE} AND {_seen('states', 'summary')}", "")},
-    "archived": {_ALL: (_STATE, "")},
+    # An object is of the topic in its name: the state must be of that topic.
+    "archived": {_ALL: (_STATE, f"EXISTS (SELECT FROM states x WHERE x.id = state AND {_OBJECT})")},
     "chunks": {_ALL: (_TOPIC, "")},
-    "placements": {_ALL: (f"{_STATE} AND {_CHUNK}", "")},
+    "placements": {
+        _ALL: (f"{_STATE} AND {_CHUNK}", f"{_STATE} AND {_CHUNK} AND {_within('ordinal', 31)}")
+    },
     "presences": {_ALL: (_CHUNK, "")},
-    "entities": {_ALL: (_SPACE, "")},
+    "entities": {_ALL: (_SPACE, f"{_SPACE} AND {_within('origin', 7)}")},
     "names": {_ALL: (_ENTITY, "")},
     "merges": {_ALL: (_SPACE, f"{_SPACE} AND {_ENTITY} AND {_seen('entities', 'merges.target')}")},
-    "mentions": {_ALL: (f"{_CHUNK} AND {_ENTITY}", "")},
+    "mentions": {
+        _ALL: (
+            f"{_CHUNK} AND {_ENTITY}",
+            f"{_CHUNK} AND {_ENTITY} AND {_within('coalesce(introduces, 0)', 7)} "
+            "AND coalesce(octet_length(positions), 0) % 4 = 0",
+        )
+    },
     "matched": {_ALL: (_SPACE, "")},
     # The beliefs of an edge share its id, which is the row of the first.
     "edges": {
         _ALL: (
             _SPACE,
-            f"{_SPACE} AND {_BOTH_ENDS} AND {_known('relations', 'relation')} "
+            f"{_SPACE} AND {_BOTH_ENDS} AND {_known('relations', 'relation')} AND {_WEIGHT} "
             'AND (id IN (0, "row") OR is_edge_in(id, space))',
         )
     },
     "derived_edges": {
-        _ALL: (_CHUNK, f"{_CHUNK} AND {_BOTH_ENDS} AND {_known('relations', 'relation')}")
+        _ALL: (
+            _CHUNK,
+            f"{_CHUNK} AND {_BOTH_ENDS} AND {_known('relations', 'relation')} AND {_WEIGHT}",
+        )
     },
-    "embeddings": {_ALL: (_node("node", *NodeKind), "")},
+    "embeddings": {_ALL: (_node("node", *NodeKind), f"{_node('node', *NodeKind)} AND {_VECTOR}")},
+    # An erased number may be one that somebody else's open transaction was given.
     "purged": {
         "SELECT": ("TRUE", ""),
-        "INSERT": ("", f"change {_NEXT} AND ({_node('node', *NodeKind)} OR is_erased(node))"),
+        "INSERT": ("", f"change {_NEXT} AND {_node('node', *NodeKind)}"),
     },
     "proposals": {_ALL: (_SPACE, "")},
     "idempotency": {_ALL: (_SPACE, "")},
@@ -127,10 +170,10 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     },
     # That tables are to be written anew is taken back by who may do that.
     "owed": {
-        "SELECT": ("TRUE", ""),
-        "INSERT": ("", "TRUE"),
-        "UPDATE": ("TRUE", ""),
-        "DELETE": ("what <> 'file'", ""),
+        "SELECT": (_OWED, ""),
+        "INSERT": ("", _OWED),
+        "UPDATE": (_OWED, ""),
+        "DELETE": (f"({_OWED}) AND NOT starts_with(what, 'file')", ""),
     },
 }
 """By table and command: which rows a role of some spaces reads, and which it may write (the
@@ -172,8 +215,14 @@ _INDEXES = {
     "changes_space_actor": "changes (space, actor)",
     "edges_space_relation": "edges (space, relation)",
 }
-_RIGHTS = {"ALL": "SELECT, INSERT, UPDATE, DELETE", "UPDATE": "UPDATE (mark)"}
+_RIGHTS = {
+    "ALL": "SELECT, DELETE, INSERT ({columns}), UPDATE ({columns})",
+    "UPDATE": "UPDATE (mark)",
+}
 """By command of a policy; the other ones are called like their privileges."""
+_GIVEN = ("id", "row")
+"""Columns of numbers that the server gives out: a number chosen by a role is one that it would
+give to somebody else, or that was somebody else's."""
 _MAY_PASS = """
 SELECT r.rolname FROM pg_roles r WHERE pg_has_role(%s, r.oid, 'MEMBER') AND (r.rolsuper
 OR r.rolbypassrls OR r.oid = (SELECT relowner FROM pg_class WHERE oid = 'topics'::regclass))
@@ -182,9 +231,21 @@ _HELD = """
 SELECT c.relname, p.polname, p.polcmd = '*', pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p
 JOIN pg_class c ON c.oid = p.polrelid JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
 WHERE c.relnamespace = current_schema::text::regnamespace AND r.rolname = %s
-AND starts_with(p.polname::text, 'hades_')
+AND p.polname ~ '^hades[0-9]*_'
+"""
+_OUTDATED = r"""
+SELECT r.rolname FROM pg_policy p JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
+JOIN pg_class c ON c.oid = p.polrelid WHERE c.oid = %s::regclass
+AND pg_has_role(c.relowner, 'USAGE') AND p.polname ~ '^hades\d*_'
+AND coalesce(substring(p.polname, '^hades(\d+)_')::int, 1) < %s
 """
 _WAIT_MS = 10_000
+
+
+def _written(table: str) -> str:
+    """The columns of a table that a role of single spaces fills itself."""
+    first, *others = (f'"{name}"' for name in COLUMNS[table])
+    return ", ".join(others if first.strip('"') in _GIVEN else [first, *others])
 
 
 def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:
@@ -195,6 +256,17 @@ def grant(address: ServerAddress, role: str, right: str, space: str | None) -> l
     """
     with translated(address.shown), psycopg.connect(address.conninfo) as connection:
         return _Role(connection, address.schema, role).grant(right, space)
+
+
+def renew_grants(connection: Connection[Any], schema: str) -> None:
+    """Where the owner opens a memory, give roles that an older HADES granted what they had, as it
+    is granted now."""
+    for (role,) in connection.execute(_OUTDATED, [f'"{schema}".topics', FORM]).fetchall():
+        try:
+            with connection.transaction():
+                _Role(connection, schema, role).renew()
+        except psycopg.errors.LockNotAvailable:
+            _log.warning("The rights of %s are of an older HADES: grant them again", role)
 
 
 class _Role:
@@ -212,7 +284,7 @@ class _Role:
         rows = self._connection.execute
         if not rows("SELECT 1 FROM pg_roles WHERE rolname = %s", [self._role]).fetchone():
             raise NotFound(f"There is no role {self._role!r}: make it with CREATE ROLE.")
-        held = rows(_HELD, [self._role]).fetchall()
+        held = self._held()
         if space is None and right != "none" and any(which != "true" for *_, which in held):
             raise Conflict(
                 f"{self._role!r} has single spaces: take them back with --none before it gets all."
@@ -222,6 +294,7 @@ class _Role:
         if right != "none" and space is None:
             self._give_all(right)
         elif right != "none":
+            self._number_encoder()
             self._give(right, spaces)
         found = rows(
             "SELECT name FROM spaces WHERE id = ANY(%s) OR %s ORDER BY name",
@@ -240,17 +313,33 @@ class _Role:
         found = rows("SELECT id FROM spaces WHERE name = %s", [space]).fetchone()
         if found is None:
             raise NotFound(f"There is no space {space!r}: create it with `hades spaces create`.")
-        spaces = {found[0]}
         for table, _, writes, which in held:
-            if table == "topics" and which != "true":
-                if writes != (right == "write"):
-                    raise Conflict(
-                        f"{self._role!r} has spaces to {'write' if writes else 'read'} only: take "
-                        "them back with --none first, or use another role."
-                    )
-                mine = f"SELECT id FROM (SELECT id, id AS space FROM spaces) s WHERE {which}"
-                spaces |= {number for (number,) in rows(mine.encode())}
-        return sorted(spaces)
+            if table == "topics" and which != "true" and writes != (right == "write"):
+                raise Conflict(
+                    f"{self._role!r} has spaces to {'write' if writes else 'read'} only: take "
+                    "them back with --none first, or use another role."
+                )
+        return sorted({found[0], *self._held_spaces(held)})
+
+    def renew(self) -> None:
+        """Give the role what it was given before, as it is given today."""
+        held = self._held()
+        (writes, which), *_ = [row[2:] for row in held if row[0] == "topics"]
+        right = "write" if writes else "read"
+        self._take_back(held)
+        if which == "true":
+            self._give_all(right)
+        else:
+            self._give(right, self._held_spaces(held))
+
+    def _held(self) -> list[Any]:
+        return self._connection.execute(_HELD, [self._role]).fetchall()
+
+    def _held_spaces(self, held: list[Any]) -> list[int]:
+        """The single spaces the role was given, by its policy for topics."""
+        mine = "SELECT id FROM (SELECT id, id AS space FROM spaces) s WHERE "
+        single = [which for table, _, _, which in held if table == "topics" and which != "true"]
+        return [number for one in single for (number,) in self._connection.execute(mine + one)]
 
     def _take_back(self, held: list[Any]) -> None:
         for table, name, _, _ in held:
@@ -288,7 +377,10 @@ class _Role:
                 if right == "write":
                     rows = using.replace("%s", mine), check.replace("%s", mine)
                     self._policy(table, name, name, *rows)
-                    self._run(f"GRANT {_RIGHTS.get(name, name)} ON {table} TO {{role}}")
+                    rights = _RIGHTS.get(name, name)
+                    if name == _ALL:
+                        rights = rights.format(columns=_written(table))
+                    self._run(f"GRANT {rights} ON {table} TO {{role}}")
                 elif using:
                     self._policy(table, name, "SELECT", using.replace("%s", mine), "")
             self._run(f"GRANT SELECT ON {table} TO {{role}}")
@@ -306,9 +398,19 @@ class _Role:
         for table in _POLICIES:
             self._run(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
 
+    def _number_encoder(self) -> None:
+        """Note the encoder of the memory and the size of its vectors, which all spaces share: a
+        role of single spaces might note another size."""
+        rows = self._connection.execute
+        found = rows("SELECT value FROM meta WHERE key = 'encoder'").fetchone()
+        encoder = load_encoder(found[0]) if found else load_encoder()
+        if not rows("SELECT 1 FROM encoders WHERE name = %s", [encoder.model]).fetchone():
+            values = [encoder.model, encoder.dims]
+            rows("INSERT INTO encoders (name, dims) VALUES (%s, %s)", values)
+
     def _policy(self, table: str, name: str, command: str, using: str, check: str) -> None:
         rows = (f"USING ({using})" if using else "") + (f" WITH CHECK ({check})" if check else "")
-        name = f"hades_{name}_{md5(self._role.encode()).hexdigest()}".lower()
+        name = f"hades{FORM}_{name}_{md5(self._role.encode()).hexdigest()}".lower()
         self._run(f"CREATE POLICY {name} ON {table} FOR {command} TO {{role}} {rows}")
 
     def _run(self, text: str, **names: str) -> None:

@@ -14,6 +14,8 @@ from hades.store.postgres.address import ServerAddress, read_server_address
 from hades.store.postgres.database import TURN, PostgresDatabase
 from hades.store.postgres.dialect import defined
 from hades.store.postgres.faults import translated
+from hades.store.postgres.grants import renew_grants
+from hades.store.records import ANSWERS_SECRET
 from hades.store.schema import OLDEST, STEPS, statements
 
 _COMMITS = """
@@ -60,6 +62,8 @@ def open_server(
                     "`hades warm` does, which brings it up to date."
                 )
             migrate(connection, address, clock)
+        if not read_only and writable:
+            renew_grants(connection, address.schema)
         if version is not None:
             address = replace(address, sees=_sees(connection, address.schema))
     return PostgresDatabase(
@@ -132,7 +136,8 @@ def _migrate(connection: Connection[tuple[object, ...]], schema: str, clock: Clo
         connection.execute(
             "CREATE VIEW last_change AS SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
         )
-        connection.execute("INSERT INTO meta VALUES ('generation', %s)", [secrets.token_hex(8)])
+        own = ["generation", secrets.token_hex(8), ANSWERS_SECRET, secrets.token_hex(32)]
+        connection.execute("INSERT INTO meta VALUES (%s, %s), (%s, %s)", own)
         connection.execute(
             "INSERT INTO spaces (name, created_at) VALUES ('default', %s)", [clock()]
         )

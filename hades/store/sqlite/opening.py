@@ -11,6 +11,7 @@ from pathlib import Path
 from hades.domain.times import Clock
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
 from hades.store.drafts import draft_of, remove_path, sync_folder
+from hades.store.records import ANSWERS_SECRET
 from hades.store.schema import OLDEST, STEPS, statements
 from hades.store.sqlite.database import OPENING, SqliteDatabase, add_functions, is_registered
 from hades.store.sqlite.faults import translated
@@ -87,8 +88,8 @@ def _make_file(path: Path, clock: Clock) -> None:
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             connection.execute("BEGIN IMMEDIATE")
             _apply(connection, clock)
-            generation = secrets.token_hex(8)
-            connection.execute("INSERT INTO meta VALUES ('generation', ?)", (generation,))
+            own = ("generation", secrets.token_hex(8), ANSWERS_SECRET, secrets.token_hex(32))
+            connection.execute("INSERT INTO meta VALUES (?, ?), (?, ?)", own)
             connection.execute(
                 "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (clock(),)
             )
