@@ -27,6 +27,7 @@ from hades.store.records import EdgeFilter, Phase, Progress, Write
 from hades.store.store import Store
 
 if TYPE_CHECKING:
+    from hades.ingest.phases import Phases
     from hades.recall.engine import RecallEngine
     from hades.recall.search import Finder, Where
 
@@ -266,46 +267,79 @@ class View:
             self._index_pending(on_progress)
 
     def _is_behind(self) -> bool:
-        """Whether something was written that a question indexes first."""
-        waiting, vectors = self.pending, self._vectors_missing()
-        if waiting > self._store.chunks.pending_count(self._space_id, Phase.EMBEDDINGS):
-            return True
-        return bool(waiting or vectors) and vectors <= EMBEDDED_AT_ONCE
+        """Whether a question waits for something: small notes and a few facts of this space."""
+        from hades.ingest.sharing import few_facts, small_share
+
+        store, space = self._store, self._space_id
+        return bool(small_share(store, space)) or few_facts(
+            store, space, self._finder.encoder.model
+        )
 
     def _vectors_missing(self) -> int:
-        """How many passages of this space and facts have no vector, counted as far as matters."""
-        chunks, model = self._store.chunks, self._finder.encoder.model
-        few = chunks.unembedded(model, chunks.embedded(model), EMBEDDED_AT_ONCE + 1, self._space_id)
-        return len(few) + self._store.edges.waiting(model)
+        """How many passages and facts of this space have no vector, counted as far as matters."""
+        store, model, most = self._store, self._finder.encoder.model, EMBEDDED_AT_ONCE + 1
+        passages = store.chunks.unembedded(
+            model, store.chunks.embedded(model), most, self._space_id
+        )
+        return len(passages) + len(store.edges.unembedded(model, most, self._space_id))
+
+    def _phases(self, space: int, on_progress: Progress | None) -> Phases:
+        from hades.ingest.phases import Phases
+
+        finder = self._finder
+        return Phases(
+            self._store, space, "hades", on_progress, lambda names: finder.saying(space, names)
+        )
+
+    def _index_share(self) -> None:
+        """Index what a question waits for, and leave the rest to `_index_in_turns`."""
+        from hades.ingest.sharing import index_share
+
+        if not self._store.read_only and self._is_behind():
+            phases, finder = self._phases(self._space_id, None), self._finder
+            index_share(self._store, self._space_id, phases, finder.encoder, finder.indexing)
+
+    def _index_in_turns(self, on_progress: Progress) -> None:
+        """Index what waits in all spaces, in turns by space and actor."""
+        from hades.ingest.sharing import Background
+
+        finder = self._finder
+        Background(
+            self._store,
+            self._space_id,
+            lambda space: self._phases(space, on_progress),
+            finder.encoder,
+            finder.indexing,
+            on_progress,
+        ).run()
 
     def _index_pending(self, on_progress: Progress | None, *, for_question: bool = True) -> None:
         """Cut, link and embed what was remembered since, where this may be written.
 
         A question makes a few vectors only. What it leaves is told with its answer.
         """
-        if self._store.read_only or (for_question and not self._is_behind()):
+        if self._store.read_only:
             return
-        from hades.ingest.pipeline import Pipeline
-        from hades.ingest.summary import Summary
-
-        finder, space = self._finder, self._space_id
-        pipeline = Pipeline(
-            self._store,
-            space,
-            "hades",
-            lambda: finder.encoder,
-            on_progress,
-            lambda names: finder.saying(space, names),
-        )
+        finder, phases = self._finder, self._phases(self._space_id, on_progress)
+        vectors, count = self._vectors_missing(), self._store.chunks.pending_count
+        uncut = self.pending - count(self._space_id, Phase.EMBEDDINGS)
+        if for_question and not (self.pending or vectors):
+            return
+        if for_question and not uncut and vectors > EMBEDDED_AT_ONCE:
+            self._index_share()
+            return
         with finder.indexing:
             for _ in range(INDEXED_AGAIN_AT_MOST):
                 with suppress(NotFound):  # a state was purged while it was read: look again
-                    pipeline.index(Summary(), ("chunks", "edges"))
+                    phases.cut()
+                    phases.link()
                     if for_question and self._vectors_missing() <= EMBEDDED_AT_ONCE:
-                        pipeline.index(Summary(), ("embeddings",), for_question=True)
+                        phases.embed(finder.encoder, for_question=True)
                     break
         if not for_question:
-            pipeline.index(Summary(), ("embeddings",))
+            phases.embed(finder.encoder)
+        elif self._vectors_missing() > EMBEDDED_AT_ONCE:
+            self._index_share()
 
 
 class Memory(View):

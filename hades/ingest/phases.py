@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, tee
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hades.domain.graph import SIMILAR_TO, NodeKind
+from hades.domain.graph import NodeKind
 from hades.domain.names import fact_words, spoken, words
 from hades.domain.sentences import note_sentences
 from hades.index.indexes import usable
@@ -38,7 +38,7 @@ from hades.ingest.turn import turn
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.models.names_extractor import WORDS_AT_MOST, is_name
-from hades.store.records import ChunkDraft, Mention, Pending, Phase, Progress
+from hades.store.records import BEFORE_NAMES, ChunkDraft, Mention, Pending, Phase, Progress
 from hades.store.store import Store
 
 BATCH_STATES = 200
@@ -47,6 +47,10 @@ ENCODED_TEXTS = 64
 """Written together, so that whoever stops it loses no more: a second or two of two cores."""
 EMBEDDED_MEANWHILE = 16
 """So few chunks a question embeds itself while another process embeds many."""
+CHUNKS_WITH_SENTENCES = 32
+"""Of a note so many chunks, its first 20,000 characters, have a vector for each sentence as
+well. A note of a megabyte has 14,000 sentences, which take ten times as long as its 1,500
+chunks; the notes of the everyday sets have at most this many chunks."""
 BATCH_CHUNKS = 2_000
 PART_STATES = 20
 """So many states are cut together by one worker."""
@@ -60,9 +64,7 @@ NAMES_LOOKED_UP_CHUNKS = 20
 NEW_NAMES_LOOKED_UP = 500
 """More new names than this are found sooner by reading everything."""
 
-_BEFORE_NAMES = 2
-"""The phase in which states waited for vectors while those came before names."""
-
+Item = TypeVar("Item")
 Saying = Callable[[Sequence[str]], Collection[int]]
 """Which chunks say one of these names' words in a row."""
 
@@ -88,11 +90,11 @@ class Phases:
 
     # Chunks
 
-    def cut(self) -> int:
-        """ChunkDraft states into chunks; how many states."""
+    def cut(self, states: Sequence[Pending] | None = None) -> int:
+        """Cut states into chunks, all that wait or these; how many states."""
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         passages = self._store.chunks
-        for waiting in self._waiting(Phase.CHUNKS):
+        for waiting in self._waiting(Phase.CHUNKS) if states is None else (states,):
             uncut = map(self._uncut, waiting)
             parts = batches(uncut, lambda state: len(state.content or ""), PART_STATES)
             cut = chain.from_iterable(self._spread(_cut_all, parts))
@@ -128,16 +130,37 @@ class Phases:
             count = self._store.chunks.unembedded_count
             if not is_ours and count(encoder.model, space) > EMBEDDED_MEANWHILE:
                 return 0
-            done = self._embed_chunks(encoder, space)
-            self._embed_facts(encoder)
+            total = count(encoder.model, space)
+            done = self._embed_chunks(encoder, self._unembedded(encoder.model, space), total)
+            while self.embed_facts(encoder, space):
+                pass
             with self._store.transaction():
                 self._store.chunks.set_embedded(encoder.model)
-            self._finish(encoder)
+            for batch in self._embedded():
+                self._finish(encoder, batch)
         return done
 
-    def _embed_chunks(self, encoder: Encoder, space: int | None) -> int:
-        done, total = 0, self._store.chunks.unembedded_count(encoder.model, space)
-        texts = map(self._embedded_texts, self._unembedded(encoder.model, space))
+    def embed_states(self, encoder: Encoder, states: Sequence[Pending], at_most: int) -> int:
+        """Give so many chunks of these states a vector, in their order; how many got one.
+
+        States whose chunks all have one are done.
+        """
+        chunks: dict[int, None] = {}
+        whole = []
+        for pending in states:
+            room = at_most - len(chunks)
+            lacking = self._store.waiting.lacking(encoder.model, pending.state, room + 1)
+            chunks |= dict.fromkeys(lacking[:room])
+            if len(lacking) > room:
+                break
+            whole.append(pending)
+        done = self._embed_chunks(encoder, _parts([*chunks], ENCODED_TEXTS), len(chunks))
+        self._finish(encoder, whole)
+        return done
+
+    def _embed_chunks(self, encoder: Encoder, parts: Iterable[Sequence[int]], total: int) -> int:
+        done = 0
+        texts = map(self._embedded_texts, parts)
         for rows in self._vectors(encoder, texts, "embedding", 0, total):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
@@ -152,44 +175,43 @@ class Phases:
             yield batch
             last = batch[-1]
 
-    def _finish(self, encoder: Encoder) -> None:
-        """States whose chunks have vectors now are done: their links get their weights."""
-        introducer, last = Introducer(self._store, self._space), 0
-        passages = self._store.chunks
-        while batch := passages.pending(Phase.EMBEDDINGS, self._space, BATCH_STATES, last):
-            # Every commit waits for the disk, and most often there is one note to index.
-            with self._store.transaction():
-                for pending in filter(passages.is_pending, batch):
-                    if pending.outline is not None:
-                        chunks = passages.placed(pending.state)
-                        stated = unpack_introductions(pending.outline)
-                        if (near := introducer.nearness(stated, chunks, encoder)) is None:
-                            continue
-                        with self._store.write(self._actor, "link", self._space) as write:
-                            introducer.links(write, stated, chunks, near)
-                    passages.advance(pending.state, None)
+    def _embedded(self) -> Iterator[list[Pending]]:
+        """The states that wait for vectors when all chunks have one."""
+        last = 0
+        while batch := self._store.chunks.pending(
+            Phase.EMBEDDINGS, self._space, BATCH_STATES, last
+        ):
+            yield batch
             last = batch[-1].state
 
-    def _embed_facts(self, encoder: Encoder) -> None:
-        """Give what was told by edges its vectors; nobody told what is only alike."""
+    def _finish(self, encoder: Encoder, states: Sequence[Pending]) -> None:
+        """States whose chunks have vectors now are done: their links get their weights."""
+        introducer, passages = Introducer(self._store, self._space), self._store.chunks
+        if not states:
+            return
+        # Every commit waits for the disk, and most often there is one note to index.
+        with self._store.transaction():
+            for pending in filter(passages.is_pending, states):
+                if pending.outline is not None:
+                    chunks = passages.placed(pending.state)
+                    stated = unpack_introductions(pending.outline)
+                    if (near := introducer.nearness(stated, chunks, encoder)) is None:
+                        continue
+                    with self._store.write(self._actor, "link", self._space) as write:
+                        introducer.links(write, stated, chunks, near)
+                passages.advance(pending.state, None)
+
+    def embed_facts(self, encoder: Encoder, space: int | None) -> int:
+        """Give a batch of the facts that were told a vector, of one space or of all; how many."""
         edges = self._store.edges
-        done, total = 0, edges.waiting(encoder.model)
-        while batch := edges.unembedded(encoder.model, BATCH_TEXTS):
-            texts = {
-                NodeKind.EDGE.node(row[1]): [fact_words(*row[2:])]
-                for row in batch
-                if row[3] != SIMILAR_TO
-            }
-            if not texts:
-                with self._store.transaction():
-                    edges.set_embedded(encoder.model, batch[-1][0])
-                continue
-            [rows] = self._vectors(encoder, [texts], "embedding facts", done, total)
+        batch = edges.unembedded(encoder.model, BATCH_TEXTS, space)
+        texts = {NodeKind.EDGE.node(edge): [fact_words(*names)] for edge, *names in batch}
+        for rows in self._vectors(encoder, [texts] if texts else [], "embedding facts", 0, 0):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
-                edges.set_embedded(encoder.model, batch[-1][0])
-            done += len(batch)
-            self._told("embedding facts", done, total)
+        with self._store.transaction():
+            edges.set_embedded(encoder.model)
+        return len(batch)
 
     def _vectors(
         self,
@@ -216,10 +238,10 @@ class Phases:
             yield rows
 
     def _embedded_texts(self, chunks: Sequence[int]) -> dict[int, list[str]]:
-        """What is embedded of each chunk: all of it, and of a note each sentence as well."""
+        """What is embedded of each chunk: all of it, and first in a note each sentence as well."""
         texts = self._store.chunks.texts(chunks)
         headings = self._store.chunks.headings(chunks)
-        notes = self._store.chunks.notes(chunks)
+        notes = self._store.chunks.first_of_notes(chunks, CHUNKS_WITH_SENTENCES)
         embedded = {}
         for one in chunks:
             whole = texts.get(one, "")
@@ -231,10 +253,17 @@ class Phases:
     # Edges
 
     def link(self) -> int:
-        """Find names and links in the texts; how many states."""
+        """Find names and links in the texts, and where they stand; how many states."""
+        done = self.introduce(chain(self._waiting(BEFORE_NAMES), self._waiting(Phase.EDGES)))
+        # Also when nothing waits: a killed run may have stopped before it matched.
+        self.match()
+        return done
+
+    def introduce(self, waiting: Iterable[Sequence[Pending]]) -> int:
+        """Find the names and links that states bring in; how many states."""
         introducer = Introducer(self._store, self._space)
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.EDGES)
-        for batch in chain(self._waiting(_BEFORE_NAMES), self._waiting(Phase.EDGES)):
+        for batch in waiting:
             chunks = [self._store.chunks.placed(pending.state) for pending in batch]
             texts = [self._texts(placed) for placed in chunks]
             found = self._found(texts)
@@ -249,8 +278,6 @@ class Phases:
                         self._store.chunks.advance(pending.state, Phase.EMBEDDINGS, kept)
             done += len(batch)
             self._told("reading names", done, total)
-        # Also when nothing waits: a killed run may have stopped before it matched.
-        self._match()
         return done
 
     def _texts(self, chunks: Sequence[int]) -> list[str]:
@@ -264,7 +291,7 @@ class Phases:
         names = chain.from_iterable(self._spread(find, parts))
         return [[next(names) for _ in of_state] for of_state in texts]
 
-    def _match(self) -> None:
+    def match(self) -> None:
         """Match new chunks with all names, and old chunks with new names."""
         links = self._store.mentions
         chunk_mark, name_mark = links.matched(self._space)
@@ -402,8 +429,8 @@ def under(name: str, heading: str) -> str:
     return " > ".join(part for part in (name, heading) if part)
 
 
-def _parts(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (texts[at : at + size] for at in range(0, len(texts), size))
+def _parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    return (items[at : at + size] for at in range(0, len(items), size))
 
 
 def _cut_all(states: Sequence[_Uncut]) -> list[_Cut]:

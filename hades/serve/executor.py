@@ -84,7 +84,7 @@ class Executor:
             "index": Pool("index", 1, waiting),
             "embed": Pool("embed", 1, waiting),
         }
-        self._embedding: Future[int] | None = None
+        self._embedding: Future[None] | None = None
         self.leaving = False
         """Set when the server was told to stop: long work ends, and so should long answers."""
         self.on_recall: Callable[[Recall, str], object] | None = None
@@ -219,16 +219,18 @@ class Executor:
         return self.pools["work"].submit(caller.name, run)
 
     def _refuse_behind(self, memory: Memory) -> None:
-        """_NotIndexed when a question waits for what is indexed first.
-
-        Where only vectors are missing, and many, they are made beside the questions.
-        """
+        """_NotIndexed when a question waits for what is indexed first."""
         if memory._is_behind():
             raise _NotIndexed
-        if memory._vectors_missing() and (self._embedding is None or self._embedding.done()):
+        self._index_in_turns(memory)
+
+    def _index_in_turns(self, memory: Memory) -> None:
+        """Let the rest be indexed beside the questions, where something of this space waits."""
+        idle = self._embedding is None or self._embedding.done()
+        if idle and (memory.pending or memory._vectors_missing()):
             writing, told = self._written(), self._stopping(lambda *_: None)
             self._embedding = self.pools["embed"].submit(
-                memory.space, lambda: writing.in_space(memory.space).index(told)
+                memory.space, lambda: writing.in_space(memory.space)._index_in_turns(told)
             )
 
     def index_now(self, space: str) -> None:
@@ -239,9 +241,13 @@ class Executor:
 
     def _index(self, space: str) -> Future[None]:
         writing = self._written()
-        return self.pools["index"].submit(
-            space, lambda: writing.in_space(space)._index_pending(None)
-        )
+
+        def index() -> None:
+            memory = writing.in_space(space)
+            memory._index_share()
+            self._index_in_turns(memory)
+
+        return self.pools["index"].submit(space, index)
 
     def consolidate(self) -> int:
         """Make the summaries of every space; how many were made.

@@ -20,7 +20,7 @@ from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
 from hades.errors import Conflict, NotFound
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
-from hades.store.records import ChunkDraft, Pending, PlacedChunk, Write
+from hades.store.records import ChunkDraft, Pending, Phase, PlacedChunk, Write
 from hades.store.topics import NEXT, Topics
 
 _DIGEST_BYTES = 16
@@ -62,6 +62,8 @@ FROM (
 """
 """Of the states known then that have a chunk, the one that began last."""
 
+_PHASE = f"CASE p.phase WHEN {Phase.LARGE} THEN {Phase.CHUNKS} ELSE p.phase END"
+"""What a state waits for, large or small."""
 _UNEMBEDDED = """
 FROM chunks c JOIN topics t ON t.id = c.topic WHERE c.id > ?1 AND (t.space = ?4 OR ?4 IS NULL)
   AND NOT EXISTS (SELECT 1 FROM embeddings v JOIN encoders e ON e.id = v.encoder
@@ -85,7 +87,7 @@ class Chunks:
         rows = self._database.rows(
             "SELECT p.state, t.space, t.name, s.version, p.phase, p.outline FROM pending p "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
-            "WHERE p.phase = ?1 AND (t.space = ?2 OR ?2 IS NULL) AND p.state > ?4 "
+            f"WHERE {_PHASE} = ?1 AND (t.space = ?2 OR ?2 IS NULL) AND p.state > ?4 "
             "ORDER BY p.state LIMIT ?3",
             *(phase, space, limit, after),
         )
@@ -96,7 +98,7 @@ class Chunks:
         count: int = self._database.value(
             "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
             "JOIN topics t ON t.id = s.topic "
-            "WHERE (t.space = ?1 OR ?1 IS NULL) AND (p.phase = ?2 OR ?2 IS NULL)",
+            f"WHERE (t.space = ?1 OR ?1 IS NULL) AND ({_PHASE} = ?2 OR ?2 IS NULL)",
             *(space, phase),
         )
         return count
@@ -118,7 +120,8 @@ class Chunks:
         self._database.run(
             "INSERT INTO pending SELECT s.id, 1, ? FROM states s "
             "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ? "
-            "ON CONFLICT (state) DO UPDATE SET phase = 1, outline = excluded.outline",
+            "ON CONFLICT (state) DO UPDATE SET outline = excluded.outline, "
+            f"phase = CASE pending.phase WHEN {Phase.LARGE} THEN {Phase.LARGE} ELSE 1 END",
             *(outline, space, topic, version),
         )
 
@@ -350,13 +353,14 @@ class Chunks:
         )
         return {chunk: (topic, kind, heading) for chunk, topic, kind, heading in rows}
 
-    def notes(self, chunks: Sequence[int]) -> set[int]:
-        """Those of the chunks that are parts of notes."""
+    def first_of_notes(self, chunks: Sequence[int], at_most: int) -> set[int]:
+        """Those of the chunks that stand among the first of a version of a note."""
         return set(
             self._database.column(
                 "SELECT c.id FROM chunks c JOIN topics t ON t.id = c.topic "
-                "WHERE t.kind = 'note' AND c.id = ANY(?)",
-                list(chunks),
+                "JOIN placements p ON p.chunk = c.id AND p.ordinal < ?1 "
+                "WHERE t.kind = 'note' AND c.id = ANY(?2)",
+                *(at_most, list(chunks)),
             )
         )
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hades.domain.graph import Belief, Edge, Node
+from hades.domain.graph import SIMILAR_TO, Belief, Edge, Node, NodeKind
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.errors import NotFound
 from hades.store.database import Database, believed, holds
@@ -46,6 +46,14 @@ _SELECT = (
     f"SELECT {', '.join('e.' + name for name in _EdgeRow._fields)}, r.name "
     "FROM edges e JOIN relations r ON r.id = e.relation"
 )
+
+
+_LACKING = f"""
+e.row > :mark AND r.name <> :alike AND NOT EXISTS (
+  SELECT 1 FROM embeddings v WHERE v.node = e.id << 3 | {NodeKind.EDGE}
+    AND v.encoder = (SELECT id FROM encoders WHERE name = :encoder))
+"""
+"""That an edge was told, and has no vector."""
 
 
 def touching(row: str, direction: Direction) -> str:
@@ -149,27 +157,42 @@ class Edges:
         )
         return self._edges(space, rows, NOW)
 
-    def unembedded(self, encoder: str, limit: int) -> list[tuple[int, int, str, str, str]]:
-        """Told facts without a vector: row, id, source, relation, target, oldest first."""
+    def unembedded(
+        self, encoder: str, limit: int, space: int | None = None
+    ) -> list[tuple[int, str, str, str]]:
+        """Told facts without a vector, oldest first: id, source, relation, target.
+
+        Nobody told what is only alike.
+        """
+        of_space = "" if space is None else "AND e.space = :space"
         rows = self._database.rows(
-            "SELECT e.row, e.id, e.source, r.name, e.target FROM edges e "
-            "JOIN relations r ON r.id = e.relation WHERE e.row > ? ORDER BY e.row LIMIT ?",
-            *(self._embedded(encoder), limit),
+            "SELECT e.id, e.source, r.name, e.target FROM edges e "
+            f"JOIN relations r ON r.id = e.relation WHERE {_LACKING} {of_space} "
+            "ORDER BY e.row LIMIT :limit",
+            encoder=encoder,
+            mark=self._embedded(encoder),
+            alike=SIMILAR_TO,
+            space=space,
+            limit=limit,
         )
-        called = self._entities.described({end for row in rows for end in (row[2], row[4])})
+        called = self._entities.described({end for row in rows for end in (row[1], row[3])})
         return [
-            (row, id_, called[source].name, relation, called[target].name)
-            for row, id_, source, relation, target in rows
+            (id_, called[source].name, relation, called[target].name)
+            for id_, source, relation, target in rows
         ]
 
-    def waiting(self, encoder: str) -> int:
-        """How many rows of edges are not looked at yet for vectors."""
-        last = self._database.value("SELECT coalesce(max(row), 0) FROM edges")
-        return max(0, int(last) - self._embedded(encoder))
-
-    def set_embedded(self, encoder: str, row: int) -> None:
-        """Note that all edges up to a row have their vectors."""
-        self._database.set_meta(f"{self._database.embedded}edges:{encoder}", str(row))
+    def set_embedded(self, encoder: str) -> None:
+        """Note up to which row all edges have their vectors; inside a transaction."""
+        mark = self._embedded(encoder)
+        up_to: int | None = self._database.value(
+            "SELECT coalesce((SELECT e.row - 1 FROM edges e JOIN relations r ON r.id = e.relation "
+            f"WHERE {_LACKING} ORDER BY e.row LIMIT 1), (SELECT max(row) FROM edges))",
+            encoder=encoder,
+            mark=mark,
+            alike=SIMILAR_TO,
+        )
+        if up_to is not None and up_to > mark:
+            self._database.set_meta(f"{self._database.embedded}edges:{encoder}", str(up_to))
 
     def _embedded(self, encoder: str) -> int:
         return int(self._database.meta(f"{self._database.embedded}edges:{encoder}") or 0)

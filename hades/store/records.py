@@ -33,14 +33,27 @@ ANSWERS_SECRET = f"{SECRET}answers"
 
 
 class Phase(IntEnum):
-    """What a state waits for, in this order. The numbers are stored.
-
-    2 was to wait for vectors before names: such a state still waits for names.
-    """
+    """What a state waits for, in this order. The numbers are stored."""
 
     CHUNKS = 1
     EDGES = 3
     EMBEDDINGS = 4
+    LARGE = 5
+    """It waits for chunks as well, and is long: no question waits for it."""
+
+
+BEFORE_NAMES = 2
+"""The phase of states that waited for vectors while those came before names: they still wait
+for names."""
+
+
+class Rank(IntEnum):
+    """What comes first of the states of one actor in one space that wait."""
+
+    SMALL_WORDS = 0
+    SMALL_VECTORS = 1
+    LARGE_WORDS = 2
+    LARGE_VECTORS = 3
 
 
 @dataclass(slots=True)
@@ -158,6 +171,8 @@ class Pending:
     version: int
     phase: int
     outline: bytes | None
+    actor: int = 0
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,12 +331,20 @@ CREATE TABLE archived (state INTEGER PRIMARY KEY REFERENCES states, object TEXT 
 CREATE INDEX archived_object ON archived (object)
 """
 
+_BOTH_ENDS = """
+-- Whether a fact is known is asked before each one is written: without the target here that
+-- read all edges of a hub.
+DROP INDEX edges_source;
+CREATE INDEX edges_source ON edges (source, relation, target)
+"""
+
 STEPS: list[tuple[str, str]] = [
     ("the first release", _TABLES),
     ("owed work", _OWED),
     ("a checksum in every row", ""),
     ("uses, summaries and the archive", _AGEING),
     ("marks of commits", ""),
+    ("edges by both their ends", _BOTH_ENDS),
 ]
 """Name and script of each step; their numbers count from OLDEST. An empty one is for one engine
 alone, which has its code: `sqlite/guards.py`, and the table `commits` in `postgres/opening.py`."""

@@ -35,6 +35,7 @@ from hades.store.sqlite.database import SqliteDatabase
 from hades.store.summaries import Summaries
 from hades.store.topics import Topics
 from hades.store.uses import CLOSING_WAITS_S, Uses
+from hades.store.waiting import Waiting
 
 if TYPE_CHECKING:
     from hades.store.postgres.pgvector import PgVector
@@ -63,6 +64,7 @@ class Store:
         self.entities = Entities(database)
         self.edges = Edges(database, self.entities)
         self.chunks = Chunks(database, self.topics)
+        self.waiting = Waiting(database)
         self.mentions = Mentions(database, self.entities)
         self.derived_edges = DerivedEdges(database, self.entities, self.chunks)
         self.sources = Sources(database, self.topics)

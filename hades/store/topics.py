@@ -20,8 +20,11 @@ from hades.store.archive import Archive, LostObject
 from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
 from hades.store.faults import digest_of, intact
-from hades.store.records import Draft, TopicFilter, Write
+from hades.store.records import Draft, Phase, TopicFilter, Write
 
+SMALL_CHARACTERS = 40_000
+"""A longer text is large: no question waits until it is cut and its names are found, which
+takes 3 s a megabyte (two ARM cores)."""
 WHOLE_EVERY = 64
 """At most so many deltas lie between a version and a whole copy of one."""
 
@@ -403,7 +406,9 @@ class Topics:
         values = dict(zip(_StateRow._fields[:14], row, strict=False))
         state_id = self._database.insert("states", **values, change=write.change)
         if not draft.level:  # a summary is found by its time, and never among its originals
-            self._database.run("INSERT INTO pending VALUES (?, 1, NULL)", state_id)
+            large = draft.content is not None and len(draft.content) > SMALL_CHARACTERS
+            phase = Phase.LARGE if large else Phase.CHUNKS
+            self._database.run("INSERT INTO pending VALUES (?, ?, NULL)", state_id, int(phase))
         write.subject = topic_id << 3 | NodeKind.TOPIC
         if is_latest:
             had_head = latest is not None and latest.head is not None

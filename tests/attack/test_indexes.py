@@ -199,7 +199,8 @@ def test_check_finds_every_damaged_file(built: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "phase"), [("pending", Phase.CHUNKS), ("notes", None), ("pending", Phase.EDGES)]
+    ("step", "phase"),
+    [("pending", Phase.CHUNKS), ("first_of_notes", None), ("pending", Phase.EDGES)],
 )
 def test_what_is_purged_while_it_is_indexed_leaves_nothing(
     path: Path, monkeypatch: pytest.MonkeyPatch, step: str, phase: Phase | None

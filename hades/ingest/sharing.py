@@ -1,0 +1,149 @@
+"""Sharing: what waits is indexed in turns, so that nobody waits for the giants of another.
+
+A question waits for the small states of its space alone, and for those of callers who wrote
+few. A server does the rest in the background: each space and actor has a queue, and the queue
+that took the least time so far is the next.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Lock
+
+from hades.errors import NotFound
+from hades.index.indexes import usable
+from hades.ingest.phases import BATCH_STATES, BATCH_TEXTS, ENCODED_TEXTS, Phases
+from hades.ingest.turn import turn
+from hades.models.encoder import Encoder
+from hades.store.records import Pending, Phase, Progress, Rank
+from hades.store.store import Store
+
+WORDS_AT_ONCE = 1_000
+"""A question waits for the words and names of so many small states of one actor."""
+VECTORS_AT_ONCE = 64
+"""A question waits for the vectors of so many small states of one actor, and makes so many."""
+
+_Queue = tuple[int, int]
+"""A space and an actor."""
+_FACTS: _Queue = (0, 0)
+"""The queue of all facts that were told."""
+
+
+def small_share(store: Store, space: int) -> list[Pending]:
+    """The states of a space that a question indexes first, in turns by actor."""
+    if store.waiting.are_many(space):
+        return []
+    small = [p for p in store.waiting.in_turn(space, WORDS_AT_ONCE + 1) if p.rank in _SMALL]
+    few = set()
+    for (_, actor), queue in _queues(small).items():
+        words = sum(pending.rank == Rank.SMALL_WORDS for pending in queue)
+        if words <= WORDS_AT_ONCE:
+            few.add((actor, Rank.SMALL_WORDS))
+        if len(queue) <= VECTORS_AT_ONCE:
+            few.add((actor, Rank.SMALL_VECTORS))
+    return [pending for pending in small if (pending.actor, pending.rank) in few]
+
+
+def few_facts(store: Store, space: int, model: str) -> bool:
+    """Whether facts of a space have no vector, and a question makes them all."""
+    waiting = len(store.edges.unembedded(model, BATCH_TEXTS + 1, space))
+    return 0 < waiting <= BATCH_TEXTS
+
+
+def index_share(store: Store, space: int, phases: Phases, encoder: Encoder, lock: Lock) -> None:
+    """Index what a question of a space waits for, and no more."""
+    share = small_share(store, space)
+    _find_words(store, phases, [p for p in share if p.rank == Rank.SMALL_WORDS][:BATCH_STATES])
+    # Who matches many names in the same space matches these as well.
+    if lock.acquire(blocking=False):
+        try:
+            phases.match()
+        finally:
+            lock.release()
+    share = [p for p in small_share(store, space) if p.rank == Rank.SMALL_VECTORS]
+    phases.embed_states(encoder, share, VECTORS_AT_ONCE)
+    if few_facts(store, space, encoder.model):
+        phases.embed_facts(encoder, space)
+
+
+class Background:
+    """Indexes what waits in all spaces, in turns."""
+
+    def __init__(
+        self,
+        store: Store,
+        space: int,
+        phases: Callable[[int], Phases],
+        encoder: Encoder,
+        lock: Lock,
+        told: Progress,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._space = space
+        self._phases = phases
+        self._encoder = encoder
+        self._lock = lock
+        self._told = told
+        self._clock = clock
+        self._spent_s: dict[_Queue, float] = {}
+
+    def run(self) -> None:
+        """Index until nothing waits."""
+        while self.turn():
+            pass
+        self._phases(self._space).embed(
+            self._encoder
+        )  # what waits without a state, as after an import
+
+    def turn(self) -> bool:
+        """Give the queue that took the least time a turn; whether anything waited."""
+        queues = _queues(self._store.waiting.in_turn(None, BATCH_STATES))
+        if self._store.edges.unembedded(self._encoder.model, 1):
+            queues[_FACTS] = []
+        if not queues:
+            return False
+        known = [self._spent_s[queue] for queue in queues if queue in self._spent_s]
+        self._spent_s = {q: self._spent_s.get(q, min(known, default=0.0)) for q in queues}
+        chosen = min(queues, key=lambda queue: (self._spent_s[queue], queue))
+        begun = self._clock()
+        with suppress(NotFound):  # a state was purged while it was read: the next turn looks again
+            self._index(chosen, queues[chosen])
+        self._spent_s[chosen] += self._clock() - begun
+        return True
+
+    def _index(self, queue: _Queue, states: Sequence[Pending]) -> None:
+        phases = self._phases(queue[0] or self._space)
+        self._told("indexing", 0, 0)
+        if queue != _FACTS and states[0].rank in _WORDS:
+            is_large = states[0].rank == Rank.LARGE_WORDS
+            same = [pending for pending in states if pending.rank == states[0].rank]
+            _find_words(self._store, phases, same[:1] if is_large else same)
+            with self._lock:
+                phases.match()
+            return
+        with turn(usable(self._store.index_folder), "embedding", self._told):
+            if queue == _FACTS:
+                phases.embed_facts(self._encoder, None)
+            else:
+                phases.embed_states(self._encoder, states, ENCODED_TEXTS)
+
+
+_SMALL = (Rank.SMALL_WORDS, Rank.SMALL_VECTORS)
+_WORDS = (Rank.SMALL_WORDS, Rank.LARGE_WORDS)
+
+
+def _queues(states: Sequence[Pending]) -> dict[_Queue, list[Pending]]:
+    """States by their queue, each in its order."""
+    queues: dict[_Queue, list[Pending]] = {}
+    for pending in states:
+        queues.setdefault((pending.space, pending.actor), []).append(pending)
+    return queues
+
+
+def _find_words(store: Store, phases: Phases, states: Sequence[Pending]) -> None:
+    """Cut states and find the names they bring in."""
+    phases.cut([pending for pending in states if pending.phase in (Phase.CHUNKS, Phase.LARGE)])
+    phases.introduce([store.waiting.cut(states)])
