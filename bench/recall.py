@@ -214,7 +214,7 @@ def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
                     *(
                         f"{size:,}",
                         f"{len(where.chunks):,}",
-                        f"{len(where.graph.adjacency.arcs()[0]):,}",
+                        f"{len(where.adjacency.arcs()[0]):,}",
                     ),
                     *costs[1:],
                     *(f"{np.percentile(values, 50):.1f}" for values in stages.values()),

@@ -94,6 +94,17 @@ def postgres_server() -> Iterator[str]:
     server.cleanup()
 
 
+@pytest.fixture(scope="module")
+def server_folder() -> Iterator[Path]:
+    """A folder for a PostgreSQL server, which never runs as root.
+
+    Pytest closes its own folders to other users whenever another run begins.
+    """
+    made = tempfile.TemporaryDirectory(prefix="hades-postgres-", ignore_cleanup_errors=True)
+    with made as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(scope="session")
 def _llama() -> Iterator[str]:
     sys.path.append(str(Path(__file__).parent / "models"))

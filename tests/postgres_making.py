@@ -48,10 +48,15 @@ class OwnServer:
 
     def configure(self, **values: str) -> None:
         """Set settings of the whole server, and have them read."""
+        before = self.run("SELECT pg_conf_load_time()")
         for name, value in values.items():
             self.run(f"ALTER SYSTEM SET {name} = '{value}'")
         self._control("reload")
-        time.sleep(0.3)
+        for _ in range(600):
+            if self.run("SELECT pg_conf_load_time()") != before:
+                break
+            time.sleep(0.1)
+        time.sleep(0.3)  # its other processes read them after the first
 
     def promote(self) -> None:
         """Let a standby take over."""

@@ -59,13 +59,13 @@ class Server:
         self._server = Told(config)
         self._thread = threading.Thread(target=asyncio.run, args=(self._server.serve(),))
         self._thread.start()
-        assert up.wait(10), "the server did not start"
+        assert up.wait(60), "the server did not start"
 
     def stop(self) -> None:
         """Stop listening, and close every connection."""
         if self._server is not None and self._thread is not None:
             self._server.should_exit = self._server.force_exit = True
-            self._thread.join(10)
+            self._thread.join(60)
             self._server = self._thread = None
 
     @contextmanager

@@ -7,6 +7,7 @@ from the environment alone, and stand in no message.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hades.context.tokens import count
 from hades.domain.answer import Usage as Usage
 from hades.errors import Denied, HadesError, InvalidInput, Unavailable
+from hades.models.event_loop import run_async
 
 if TYPE_CHECKING:
     import openai
@@ -183,6 +185,7 @@ class _Endpoint:
         for at, text in enumerate(texts):
             messages.append({"role": roles[at % 2], "content": _encodable(text)})
         body = {"model": self._setting.model, "messages": messages}
+        limits = {"max_tokens": max_tokens, "temperature": 0}
         begun = time.monotonic()
         try:
             import openai
@@ -190,16 +193,24 @@ class _Endpoint:
             raise Unavailable(
                 "Language models need the extra `llm`: pip install 'hades-memory[llm]'."
             ) from None
-        try:
-            with self._client() as client:
-                send: Any = client.chat.completions.create
+        client = self._client()
+        send: Any = client.chat.completions.create
+
+        async def answer() -> Any:
+            async with asyncio.timeout(self._setting.timeout_s), client:
                 try:
-                    done = send(**body, **more, max_tokens=max_tokens, temperature=0)
+                    return await send(**body, **more, **limits)
                 except (openai.BadRequestError, openai.UnprocessableEntityError):
                     if more:
                         raise
                     # Models that think take neither.
-                    done = send(**body, max_completion_tokens=max_tokens)
+                    return await send(**body, max_completion_tokens=max_tokens)
+
+        try:
+            done = run_async(answer)
+        except TimeoutError:
+            within = f"within {self._setting.timeout_s:g} seconds"
+            raise Unavailable(f"{self._address} did not answer {within}.") from None
         # Errors of the client quote what a server sent, and servers quote keys.
         except openai.APIStatusError as error:
             raise self._refused(error) from None
@@ -247,17 +258,17 @@ class _Endpoint:
     def _address(self) -> str:
         return f"The model {self._setting.name} at {self._setting.url}"
 
-    def _client(self) -> openai.OpenAI:
+    def _client(self) -> openai.AsyncOpenAI:
         import openai
 
         from hades.models.bounded_http import bounded_client
 
-        client = openai.OpenAI(
+        client = openai.AsyncOpenAI(
             api_key=self._key or "none",
             base_url=self._setting.url,
-            timeout=self._setting.timeout_s,
+            timeout=None,  # The deadline of the whole call is enough.
             max_retries=self._setting.retries,
-            http_client=bounded_client(self._setting.timeout_s, REPLY_BYTES_AT_MOST),
+            http_client=bounded_client(REPLY_BYTES_AT_MOST),
         )
         # These are read from the environment, and meant for another server.
         client.organization = client.project = None

@@ -6,9 +6,10 @@ with the settings.
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,19 @@ import httpx
 import numpy as np
 
 from hades.errors import Denied, InvalidInput, Unavailable
+from hades.models.event_loop import run_async
 
 if TYPE_CHECKING:
     from hades.models.encoder import Vectors
 
 KEY_VARIABLE = "HADES_EMBEDDINGS_KEY"
 BATCH_TEXTS = 64
-TIMEOUT_SECONDS = 60.0
+STALLED_SECONDS = 60.0
+"""Without a byte from the server for so long, the attempt is given up."""
+DEADLINE_SECONDS = 120.0
+"""For all attempts at one batch together."""
+REPLY_BYTES_AT_MOST = 64 * 2**20
+"""A batch of vectors with 4,096 dimensions takes about 6 MB."""
 ATTEMPTS = 5
 FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 30.0
@@ -35,7 +42,7 @@ class OpenAIEncoder:
     """Vectors from POST {url}/embeddings; waits and tries again when the server is busy."""
 
     def __init__(
-        self, url: str, model: str, *, sleep: Callable[[float], None] = time.sleep
+        self, url: str, model: str, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     ) -> None:
         self._url = url.rstrip("/") + "/embeddings"
         self._name = model
@@ -45,42 +52,57 @@ class OpenAIEncoder:
 
     @cached_property
     def dims(self) -> int:
-        with self._client() as client:
-            return int(self._ask(client, ["dimensions"]).shape[1])
+        return int(self._encode(["dimensions"]).shape[1])
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """A unit vector per text, in order."""
         if not texts:
             return np.empty((0, self.dims), np.float32)
-        batches = []
-        with self._client() as client:
-            for start in range(0, len(texts), BATCH_TEXTS):
-                batches.append(self._ask(client, texts[start : start + BATCH_TEXTS]))
-        vectors = np.concatenate(batches)
+        vectors = self._encode(texts)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Vectors = vectors / np.maximum(norms, 1e-12)
         return unit
 
-    def _client(self) -> httpx.Client:
+    def _encode(self, texts: Sequence[str]) -> Vectors:
         key = os.environ.get(KEY_VARIABLE)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return httpx.Client(headers=headers, timeout=TIMEOUT_SECONDS)
+        # A compressed reply could grow without bound when it is unpacked.
+        headers = {"Accept-Encoding": "identity"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
 
-    def _ask(self, client: httpx.Client, texts: Sequence[str]) -> Vectors:
+        async def batches() -> list[Vectors]:
+            async with httpx.AsyncClient(headers=headers, timeout=STALLED_SECONDS) as client:
+                starts = range(0, len(texts), BATCH_TEXTS)
+                return [await self._ask(client, texts[at : at + BATCH_TEXTS]) for at in starts]
+
+        return np.concatenate(run_async(batches))
+
+    async def _ask(self, client: httpx.AsyncClient, texts: Sequence[str]) -> Vectors:
         # An empty text is refused by OpenAI; a blank one is not.
         inputs = [text.encode("utf-8", "replace").decode("utf-8") or " " for text in texts]
         body = {"model": self._name, "input": inputs, "encoding_format": "float"}
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                return self._read(await self._answer(client, body), len(texts))
+        except TimeoutError:
+            within = f"within {DEADLINE_SECONDS:g} seconds"
+            raise Unavailable(f"{self._url} did not answer {within}.") from None
+
+    async def _answer(self, client: httpx.AsyncClient, body: dict[str, Any]) -> bytes:
+        """Return the body of the first reply that is a success."""
         trouble = ""
         for attempt in range(ATTEMPTS):
             wait = min(FIRST_WAIT_SECONDS * 2**attempt, LONGEST_WAIT_SECONDS)
             try:
-                response = client.post(self._url, json=body)
+                async with client.stream("POST", self._url, json=body) as response:
+                    content = await self._content(response)
             except httpx.TransportError as error:
                 trouble = str(error) or type(error).__name__
             else:
                 if response.is_success:
-                    return self._read(response, len(texts))
-                trouble = f"{response.status_code} {response.text[:QUOTED_CHARACTERS]}".strip()
+                    return content
+                said = content.decode("utf-8", "replace")[:QUOTED_CHARACTERS]
+                trouble = f"{response.status_code} {said}".strip()
                 if response.status_code in (401, 403):
                     raise Denied(f"{self._url} refused the key in {KEY_VARIABLE}: {trouble}")
                 if response.status_code != 429 and response.status_code < 500:
@@ -88,12 +110,20 @@ class OpenAIEncoder:
                     raise InvalidInput(f"{self._url} {said}")
                 wait = _asked_wait(response) or wait
             if attempt + 1 < ATTEMPTS:
-                self._sleep(wait)
+                await self._sleep(wait)
         raise Unavailable(f"{self._url} did not answer in {ATTEMPTS} attempts: {trouble}")
 
-    def _read(self, response: httpx.Response, expected: int) -> Vectors:
+    async def _content(self, response: httpx.Response) -> bytes:
+        content = bytearray()
+        async for part in response.aiter_raw():
+            content += part
+            if len(content) > REPLY_BYTES_AT_MOST:
+                raise InvalidInput(f"{self._url} answered more than {REPLY_BYTES_AT_MOST} bytes.")
+        return bytes(content)
+
+    def _read(self, content: bytes, expected: int) -> Vectors:
         try:
-            items: list[dict[str, Any]] = response.json()["data"]
+            items: list[dict[str, Any]] = json.loads(content)["data"]
             ordered = sorted(items, key=lambda item: int(item["index"]))
             vectors: Vectors = np.array([item["embedding"] for item in ordered], np.float32)
         except (ValueError, KeyError, TypeError) as error:

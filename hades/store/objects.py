@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -24,8 +25,13 @@ from hades.store.drafts import draft_of, sync_folder
 BUCKETS = ("s3", "gs", "az")
 BYTES_AT_MOST = CONTENT_BYTES_AT_MOST + (16 << 20)
 """Of one object: room for the largest text there may be, not compressed, and others beside it."""
-_ANSWER_S, _CONNECT_S, _RETRIED_S = 20, 5, 30
-"""How long an object store may take to answer, to be reached, and with all that is tried again."""
+_ANSWER_S = 20
+"""How long one request may take, from connecting to the last byte of the answer."""
+_CONNECT_S = 5
+_RETRIED_S = 30
+"""After so long a request that failed is not tried again."""
+_LISTED_S = 120
+"""How long a listing may take, with all its pages: a store could send pages without end."""
 
 
 def open_objects(place: str) -> Objects:
@@ -110,7 +116,10 @@ class _Bucket:
                 f"The archive {place} needs obstore: pip install 'hades-memory[archive]'."
             ) from error
         self._obstore, self._missing, self._failed = obstore, NotFoundError, BaseError
-        limits: Any = {"timeout": f"{_ANSWER_S}s", "connect_timeout": f"{_CONNECT_S}s"}
+        limits: Any = {
+            "timeout": timedelta(seconds=_ANSWER_S),
+            "connect_timeout": timedelta(seconds=_CONNECT_S),
+        }
         if os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true":
             limits["allow_http"] = True
         retries: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=_RETRIED_S)}
@@ -133,13 +142,19 @@ class _Bucket:
             if not start.endswith("/"):
                 self._obstore.delete(self._store, start)
                 return
-            for page in self._obstore.list(self._store, prefix=start):
+            for page in self._pages(start):
                 self._obstore.delete(self._store, [one["path"] for one in page])
 
     def size(self, start: str) -> int:
         with self._reached():
-            pages = self._obstore.list(self._store, prefix=start)
-            return sum(one["size"] for page in pages for one in page)
+            return sum(one["size"] for page in self._pages(start) for one in page)
+
+    def _pages(self, start: str) -> Iterator[Any]:
+        until = time.monotonic() + _LISTED_S
+        for page in self._obstore.list(self._store, prefix=start):
+            if time.monotonic() > until:
+                raise TimeoutError(f"its list takes longer than {_LISTED_S} seconds")
+            yield page
 
     @contextmanager
     def _reached(self) -> Iterator[None]:

@@ -399,11 +399,11 @@ def test_a_write_that_took_too_long_is_asked_about_with_its_own_key(
     @functools.wraps(propose)
     def slow(*args: Any, **kwargs: Any) -> Any:
         tries.append(1)
-        time.sleep(0.5)
+        time.sleep(1.5)
         return propose(*args, **kwargs)
 
     monkeypatch.setitem(vars(operation), "function", slow)
-    with server.serving(path, timeout_s=0.1), hades.open(server.address) as client:
+    with server.serving(path, timeout_s=1), hades.open(server.address) as client:
         made = client.propose("ann", relation="knows", target="bob", confidence=0.3)
         assert [one.id for one in client.proposals()] == [made.id]
     assert tries == [1]

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -128,17 +129,32 @@ def endless(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(b" " * 65_536)
 
 
-def drip(stop: threading.Event) -> Callable[[BaseHTTPRequestHandler], None]:
-    """A reply of which a byte comes now and then."""
+def drip(stop: threading.Event, begun: bytes) -> Callable[[BaseHTTPRequestHandler], None]:
+    """A reply that begins so, and of which a byte comes now and then for ever."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Type", "application/json")
-        handler.end_headers()
+        handler.wfile.write(begun)
         while not stop.wait(0.05):
             handler.wfile.write(b" ")
 
     return answer
+
+
+def silent(stop: threading.Event) -> Callable[[BaseHTTPRequestHandler], None]:
+    """No reply at all."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        stop.wait()
+
+    return answer
+
+
+SLOW: dict[str, Callable[[threading.Event], Callable[[BaseHTTPRequestHandler], None]]] = {
+    "head": partial(drip, begun=b"HTTP/1.1 200 OK\r\nX-Slow: "),
+    "body": partial(drip, begun=b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"),
+    "silent": silent,
+}
+"""Servers that keep a caller waiting, by what they are slow with."""
 
 
 def half(handler: BaseHTTPRequestHandler) -> None:

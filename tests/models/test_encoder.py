@@ -4,7 +4,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,8 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chat_making import SLOW, endless, scripted
+from hang_guard import within_a_minute
 
 import hades
+from hades.models import openai_encoder
 from hades.models.encoder import MINILM_FOLDER, MiniLM, count_tokens, load_encoder
 from hades.models.openai_encoder import KEY_VARIABLE, OpenAIEncoder
 
@@ -239,6 +243,16 @@ def endpoint() -> Iterator[Endpoint]:
         server.shutdown()
 
 
+def noted_waits() -> tuple[list[float], Callable[[float], Awaitable[None]]]:
+    """A list of pauses, and a sleep that writes them there and does not wait."""
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    return waits, sleep
+
+
 def test_an_endpoint_is_an_encoder(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "secret")
     encoder = load_encoder(f"openai:{endpoint.url}#mini")
@@ -255,9 +269,9 @@ def test_an_endpoint_is_an_encoder(endpoint: Endpoint, monkeypatch: pytest.Monke
 
 
 def test_a_busy_endpoint_is_asked_again(endpoint: Endpoint) -> None:
-    waits: list[float] = []
+    waits, sleep = noted_waits()
     endpoint.failures = [(429, {"retry-after": "7"}), (503, {})]
-    encoder = OpenAIEncoder(endpoint.url, "mini", sleep=waits.append)
+    encoder = OpenAIEncoder(endpoint.url, "mini", sleep=sleep)
     assert encoder.encode(["hello"]).shape == (1, 2)
     assert waits == [7.0, 1.0]
 
@@ -278,11 +292,32 @@ def test_a_wrong_key_is_said_so(endpoint: Endpoint) -> None:
 
 
 def test_an_endpoint_that_stays_away_is_given_up() -> None:
-    waits: list[float] = []
-    encoder = OpenAIEncoder("http://127.0.0.1:9/v1", "mini", sleep=waits.append)
+    waits, sleep = noted_waits()
+    encoder = OpenAIEncoder("http://127.0.0.1:9/v1", "mini", sleep=sleep)
     with pytest.raises(hades.Unavailable, match="did not answer in 5 attempts"):
         encoder.encode(["hello"])
     assert waits == [0.5, 1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("slow", SLOW, ids=SLOW)
+def test_an_endpoint_that_is_slow_is_given_up(monkeypatch: pytest.MonkeyPatch, slow: str) -> None:
+    """One deadline holds for the head, the body and all attempts."""
+    monkeypatch.setattr(openai_encoder, "DEADLINE_SECONDS", 0.3)
+    stop = threading.Event()
+    with scripted(SLOW[slow](stop)) as server:
+        encoder = OpenAIEncoder(server.url, "mini")
+        said = within_a_minute(lambda: encoder.encode(["hello"]))
+        stop.set()
+    assert isinstance(said, hades.Unavailable)
+    assert "did not answer within 0.3 seconds" in str(said)
+
+
+def test_an_endpoint_that_never_ends_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai_encoder, "REPLY_BYTES_AT_MOST", 1_000_000)
+    with scripted(endless) as server:
+        said = within_a_minute(lambda: OpenAIEncoder(server.url, "mini").encode(["hello"]))
+    assert isinstance(said, hades.InvalidInput)
+    assert "more than 1000000 bytes" in str(said)
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:

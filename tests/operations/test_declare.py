@@ -107,7 +107,7 @@ def test_it_is_a_route_and_a_method(
             told.whisper("a/b", "TWO")
         assert told.shout("a/b") == ["TWO"]
         socket = httpx.HTTPTransport(uds=address.removeprefix("unix://"))
-        with httpx.Client(transport=socket, base_url="http://hades") as http:
+        with httpx.Client(transport=socket, base_url="http://hades", timeout=60) as http:
             found = http.get("/v1/spaces/default/shout/a%2Fb", params={"times": 2})
             assert found.json() == {"items": ["TWO", "TWO"], "next": None}
             schema = http.get("/openapi.json").json()

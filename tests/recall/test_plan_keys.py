@@ -9,6 +9,7 @@ import pytest
 from making import UNHURRIED
 from pydantic import BaseModel
 from test_limits import JumpingClock
+from word_encoder import write_word_encoder
 
 import hades
 from hades.recall.plan import Plan, _merged
@@ -17,6 +18,8 @@ FIRST = ("Ada", "Bela", "Cleo", "Dora", "Emil", "Fritz", "Gerda", "Hugo")
 LAST = ("North", "Winter", "Holm", "Lind", "Berg")
 TOWNS = ("Port Vale", "Old Hythe", "Marl Bay")
 QUESTION = "Which town did Ada North and her teacher Bela Winter leave?"
+WAYS = "How is Mill Lane connected with the Salt House?"
+"""Two ways lead there, so less than half of the flow goes along either."""
 TOLD = "Who was the head of the Harbour Board in March 2023?"
 
 CHANGES: dict[str, tuple[Any, str]] = {
@@ -32,11 +35,11 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "graph.widen": (2, QUESTION),
     "graph.hops": (0, QUESTION),
     "graph.fanout": (1, QUESTION),
-    "graph.beam": (4, QUESTION),
+    "graph.beam": (1, QUESTION),
     "graph.damping": (0.9, QUESTION),
     "graph.score": ("decay", QUESTION),
     "graph.decay_rate": (0.1, QUESTION),
-    "graph.pruning_threshold": (0.9, QUESTION),
+    "graph.pruning_threshold": (0.9, WAYS),
     "graph.timeout_ms": (1, QUESTION),
     "reranker.on": (False, QUESTION),
     "reranker.tiers": ((1.0, 0.0, 0.0), QUESTION),
@@ -56,20 +59,27 @@ CHANGES: dict[str, tuple[Any, str]] = {
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
-    """Forty documents of people who name each other, two of them written twice, and a fact."""
+    """Forty documents of people who name each other, two of them written twice, and facts."""
     names = [f"{first} {last}" for last in LAST for first in FIRST]
-    with hades.open(tmp_path_factory.mktemp("plan") / "m.hades") as memory:
+    folder = tmp_path_factory.mktemp("plan")
+    words = write_word_encoder(folder / "words")
+    with hades.open(folder / "m.hades", encoder=f"folder:{words}") as memory:
         for turn in ("came to", "left"):
             for at, name in enumerate(names if turn == "left" else names[:2]):
                 town, other = TOWNS[at % 3], names[(at * 7 + 9) % len(names)]
                 text = f"# {name}\n\n{name}, a teacher of {other}, {turn} the town of {town}."
                 since = "2020-01-01" if turn == "came to" else None
-                weight = 0.9 if at == 8 else None
+                weight = 0.9 if at in (0, 8) else None
                 memory.remember(
                     f"people/{at}", text, kind="document", valid_from=since, importance=weight
                 )
         memory.relate("Harbour Board", "has_head", "Cleo North", valid_from="2023", valid_to="2024")
         memory.relate("Harbour Board", "has_head", "Dora North", valid_from="2024")
+        for street in ("Quay Street", "Dock Road"):
+            memory.relate("Mill Lane", "leads_to", street)
+            memory.relate(street, "leads_to", "Salt House")
+        for place in ("Mill Lane", "Salt House"):
+            memory.remember(place, f"# {place}\n\n{place} is in the north.", kind="document")
         memory.consolidate(at_least=1)
         memory._bring_up_to_date(None)
         yield memory
@@ -102,6 +112,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "retriever.k": BEAM_ALONE,
     "retriever.mmr": BEAM_ALONE,
     "graph.beam": BEAM_ALONE,
+    "graph.pruning_threshold": {"paths": 20},
     "reranker.tiers": {"reranker": {"on": False}},
 }
 """What else a plan says, for keys that act where other things are off."""

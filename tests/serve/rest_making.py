@@ -100,11 +100,11 @@ def serving(executor: Executor, app: Any = None) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        assert ready.wait(20)
+        assert ready.wait(60)
         port = server.servers[0].sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}"
     finally:
         executor.leave()
         server.should_exit = True
-        thread.join(20)
+        thread.join(60)
         executor.close()

@@ -22,6 +22,8 @@ from hades.serve.executor import Executor
 from hades.serve.running import Server
 
 STATES = "/v1/spaces/default/states"
+PATIENCE_S = 60.0
+"""How long a machine busy with other tests may take."""
 
 
 @dataclass
@@ -38,9 +40,11 @@ class Served:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         place = self.listening[listener].where
         if listener == "http":
-            return httpx.Client(base_url=place, headers=headers)
+            return httpx.Client(base_url=place, headers=headers, timeout=PATIENCE_S)
         transport = httpx.HTTPTransport(uds=place)
-        return httpx.Client(transport=transport, base_url="http://hades", headers=headers)
+        return httpx.Client(
+            transport=transport, base_url="http://hades", headers=headers, timeout=PATIENCE_S
+        )
 
     def key(self, role: Role, spaces: list[str] | None = None) -> str:
         """A new key."""
@@ -70,7 +74,7 @@ def running(
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        assert ready.wait(30)
+        assert ready.wait(PATIENCE_S)
         yield Served(executor, keys, audit, listening)
     finally:
         executor.leave()

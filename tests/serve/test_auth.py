@@ -132,7 +132,7 @@ def test_too_much_is_refused_whether_its_length_is_told_or_not(serving: Serving)
 
 def _connected(served: Served, listener: str = "rw") -> socket.socket:
     raw = socket.socket(socket.AF_UNIX)
-    raw.settimeout(20)
+    raw.settimeout(60)
     raw.connect(served.listening[listener].where)
     return raw
 
@@ -198,13 +198,14 @@ def _logged(served: Served, request: str) -> dict[str, Any]:
 
 
 def test_a_head_that_drips_is_hung_up_on_and_others_are_served(serving: Serving) -> None:
-    with serving(head_s=0.2) as served:
-        silent, slow, second = (_connected(served) for _ in range(3))
-        slow.sendall(b"GET /v1 HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+    with serving(head_s=1) as served:
         # The second request of a connection has the same limit.
+        second = _connected(served)
         second.sendall(b"GET /v1 HTTP/1.1\r\nHost: x\r\n\r\n")
         assert second.recv(4096).startswith(b"HTTP/1.1 200 ")
         second.sendall(b"GET /v1 HTTP/1.1\r\nHost: ")
+        silent, slow = (_connected(served) for _ in range(2))
+        slow.sendall(b"GET /v1 HTTP/1.1\r\nHost: x\r\nX-Slow: ")
         with served.by("rw") as client:
             assert client.get("/v1").status_code == 200
         for raw in (silent, slow, second):
@@ -216,11 +217,11 @@ def test_a_head_that_drips_is_hung_up_on_and_others_are_served(serving: Serving)
 
 def test_an_answer_may_take_longer_than_a_head(serving: Serving) -> None:
     async def late(_request: Any) -> PlainTextResponse:
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.6)
         return PlainTextResponse("late")
 
     app = Starlette(routes=[Route("/late", late)])
-    with serving(app=app, head_s=0.1) as served, served.by("ro") as client:
+    with serving(app=app, head_s=0.5) as served, served.by("ro") as client:
         assert [client.get("/late").text for _ in range(2)] == ["late", "late"]
 
 

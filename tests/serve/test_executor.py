@@ -68,7 +68,7 @@ def test_one_too_many_is_refused_at_once_and_writers_are_not_kept_out(executor: 
 
 
 def test_a_slow_call_is_given_up_on_but_counts_until_it_is_done(path: Path) -> None:
-    executor = Executor.open(path, readers=1, waiting=2, timeout_s=0.1)
+    executor = Executor.open(path, readers=1, waiting=2, timeout_s=0.5)
     go_on = threading.Event()
 
     def slow(memory: hades.Memory) -> None:

@@ -186,14 +186,14 @@ def test_an_address_can_ask_for_fewer_tools(running: Running) -> None:
 
 
 def test_requests_stand_alone(running: Running) -> None:
-    with httpx.Client(headers=BOTH | {"authorization": "Bearer ann"}) as http:
+    with httpx.Client(headers=BOTH | {"authorization": "Bearer ann"}, timeout=PATIENCE_S) as http:
         listed = http.post(running.url, json=LISTING)
         assert listed.status_code == 200
         assert "mcp-session-id" not in listed.headers
         assert http.get(running.url).status_code == 405
         assert http.delete(running.url).status_code == 405
         assert http.post(running.url, content=b"x" * (16 * 2**20 + 1)).status_code == 413
-    unknown = httpx.post(running.url, json=LISTING, headers=BOTH)
+    unknown = httpx.post(running.url, json=LISTING, headers=BOTH, timeout=PATIENCE_S)
     assert unknown.status_code == 403
 
 

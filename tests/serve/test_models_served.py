@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,11 @@ from served_making import Served
 
 sys.path.append(str(Path(__file__).parents[1] / "models"))
 
-from chat_making import Scripted, scripted, use
+from chat_making import SLOW, Scripted, scripted, use
 
 import hades
 from hades.serve.auth.caller import Role
+from hades.serve.executor import MODEL_CALLS
 
 pytest_plugins = ["served_fixtures"]
 
@@ -67,6 +70,27 @@ def test_a_writer_is_answered_and_it_is_counted(told: Served, model: Scripted) -
         metrics = admin.get("/metrics").text
     for name in ("calls", "failures", "prompt_tokens", "completion_tokens", "cost"):
         assert f'hades_model_{name}_total{{model="a"}}' in metrics
+
+
+def test_a_server_that_drips_its_head_keeps_no_thread(
+    told: Served, model: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More callers than model threads are all answered, and the next one has its model."""
+    stop = threading.Event()
+    use(monkeypatch, model, timeout_s=0.5)
+    model.say(SLOW["head"](stop))
+    with told.by("http", told.key(Role.WRITER)) as writer:
+        writer.timeout = 60  # a hang guard
+        with ThreadPoolExecutor(MODEL_CALLS + 1) as callers:
+            asked = [callers.submit(writer.post, ASK, json=WHY) for _ in range(MODEL_CALLS + 1)]
+            said = [answer.result().json() for answer in asked]
+        assert {answer["kind"] for answer in said} == {"extractive"}
+        for answer in said:
+            assert "did not answer within 0.5 seconds" in str(answer["recall"]["reasons"])
+        stop.set()
+        use(monkeypatch, model)
+        model.say("Approach X was rejected because of Bug Y [1].")
+        assert writer.post(ASK, json=WHY).json()["kind"] == "model"
 
 
 def test_a_client_asks_with_the_models_of_the_server(told: Served, model: Scripted) -> None:

@@ -46,7 +46,7 @@ def in_new_space(url: str) -> Iterator[Callable[[], httpx.Client]]:
 
         def make() -> httpx.Client:
             name = secrets.token_hex(4)
-            httpx.post(url, json={"name": name}).raise_for_status()
+            httpx.post(url, json={"name": name}, timeout=30).raise_for_status()
             return opened.enter_context(httpx.Client(base_url=f"{url}/{name}", timeout=30))
 
         yield make
@@ -296,7 +296,7 @@ def test_a_quiet_job_says_that_it_is_still_there(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = threading.Event()
-    monkeypatch.setattr(Memory, "resolve", lambda *_a, **_k: go.wait(10))
+    monkeypatch.setattr(Memory, "resolve", lambda *_a, **_k: go.wait(60))
     job = client.post("/resolve").json()
     with client.stream("GET", f"/jobs/{job['id']}/events") as stream:
         comments = (line for line in stream.iter_lines() if line.startswith(":"))
@@ -323,7 +323,7 @@ def test_a_cancelled_ingestion_leaves_no_files_and_goes_on_when_sent_again(
     def slowly(self: Memory, *paths: Any, on_progress: Any, **options: Any) -> Any:
         def told(*what: Any) -> None:
             began.set()
-            assert go.wait(20)
+            assert go.wait(60)
             on_progress(*what)
 
         return ingest(self, *paths, on_progress=told, **options)
@@ -331,7 +331,7 @@ def test_a_cancelled_ingestion_leaves_no_files_and_goes_on_when_sent_again(
     monkeypatch.setattr(Memory, "ingest", slowly)
     archive = tar_of(*((f"n{number}.md", b"Text.") for number in range(50)))
     job = send(client, archive).json()
-    assert began.wait(20)
+    assert began.wait(60)
     client.delete(f"/jobs/{job['id']}")
     go.set()
     assert events(client, job)[-1]["event"] == "cancelled"
@@ -345,7 +345,7 @@ def test_a_source_is_taken_in_by_one_job_at_a_time(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = threading.Event()
-    monkeypatch.setattr(Memory, "ingest", lambda *_a, **_k: go.wait(10))
+    monkeypatch.setattr(Memory, "ingest", lambda *_a, **_k: go.wait(60))
     first = send(client, tar_of(("a.md", b"A.")))
     second = send(client, tar_of(("a.md", b"A.")))
     assert (first.status_code, second.status_code) == (202, 409)
@@ -396,8 +396,8 @@ def test_jobs_go_with_their_space(client: httpx.Client, monkeypatch: pytest.Monk
     slow = Slow(monkeypatch)
     old = client.post("/resolve").json()
     spaces, _, name = str(client.base_url).rstrip("/").rpartition("/")
-    httpx.delete(f"{spaces}/{name}").raise_for_status()
-    httpx.post(spaces, json={"name": name}).raise_for_status()
+    httpx.delete(f"{spaces}/{name}", timeout=30).raise_for_status()
+    httpx.post(spaces, json={"name": name}, timeout=30).raise_for_status()
     assert client.get("/jobs").json()["items"] == []
     assert client.get(f"/jobs/{old['id']}").status_code == 404
     slow.go.set()

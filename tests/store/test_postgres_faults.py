@@ -25,9 +25,9 @@ from postgres_making import OwnServer, cut, own_server
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+def own(server_folder: Path) -> Iterator[OwnServer]:
     """A server that may be stopped."""
-    with own_server(tmp_path_factory.mktemp("own") / "postgres") as server:
+    with own_server(server_folder / "postgres") as server:
         yield server
 
 

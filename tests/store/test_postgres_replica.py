@@ -18,8 +18,8 @@ from postgres_making import OwnServer, own_server
 
 
 @pytest.fixture(scope="module")
-def primary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
-    with own_server(tmp_path_factory.mktemp("p") / "primary") as server:
+def primary(server_folder: Path) -> Iterator[OwnServer]:
+    with own_server(server_folder / "primary") as server:
         yield server
 
 
