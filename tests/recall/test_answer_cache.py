@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from debian import program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import UNHURRIED
@@ -169,9 +169,9 @@ def test_with_and_without_are_the_same(steps: list[tuple[str, str, str]]) -> Non
 def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Redis server of our own."""
     pytest.importorskip("redis", reason="the extra `redis` is not installed")
-    server = shutil.which("redis-server")
+    server = program("redis-server", "redis-server")
     if server is None:
-        pytest.skip("there is no redis-server (Debian's package redis-server)")
+        pytest.skip("there is no redis-server and it cannot be installed: apt-get install it")
     socket = tmp_path_factory.mktemp("redis") / "redis.sock"
     options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--appendonly", "no"]
     running = subprocess.Popen([server, *options], stdout=subprocess.DEVNULL, cwd=socket.parent)

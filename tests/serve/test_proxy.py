@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import socket
@@ -11,13 +10,14 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from debian import program
 from served_making import STATES, Served, running
 from test_uploads import tar_of
 
@@ -85,30 +85,10 @@ def _changed(text: str, **said: str) -> str:
     return text
 
 
-def _installed_nginx() -> str | None:
-    """Where nginx is; installed first where that can be done."""
-
-    def found() -> str | None:
-        return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-
-    if found() is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        install = "apt-get install -y -qq --no-install-recommends nginx-light openssl"
-        # In run level 1 Debian's packages do not start their services.
-        environment = {**os.environ, "RUNLEVEL": "1", "DEBIAN_FRONTEND": "noninteractive"}
-        with suppress(subprocess.TimeoutExpired):
-            subprocess.run(
-                ["sh", "-c", f"apt-get update -qq; {install}"],
-                env=environment,
-                capture_output=True,
-                timeout=180,
-            )
-    return found()
-
-
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     """nginx with the file as it is, but for places and for limits a test can reach quickly."""
-    nginx = _installed_nginx()
+    nginx = program("nginx", "nginx-light", "openssl")
     if nginx is None or shutil.which("openssl") is None:
         pytest.skip("nginx or openssl is not there and cannot be installed: apt-get install both")
     folder = tmp_path_factory.mktemp("nginx")
