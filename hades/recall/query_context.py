@@ -37,6 +37,8 @@ class QueryContext:
     """The topics the filters leave, None: all."""
     edges: Columns
     """All edges somebody told, whenever they held."""
+    fact_terms: ChunkTerms
+    """The words of these edges, by edge."""
     encoder: str
     """Whose vectors these are."""
 

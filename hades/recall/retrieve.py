@@ -200,8 +200,6 @@ def _vector(stage: Stage, query: QueryContext, encoded: Encoding) -> Floats32 | 
         of = f"{missing:,} of {query.mask.sum():,} passages"
         stage.note(Reason.NO_EMBEDDINGS, f"{of} have no vector yet")
     if not query.has_vectors:
-        if not missing:
-            stage.note(Reason.NO_EMBEDDINGS, "the passages have no vector yet")
         return None
     try:
         vector, why = encoded(stage.seconds_left)

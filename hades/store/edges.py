@@ -152,6 +152,19 @@ class Edges:
             for row, id_, source, relation, target in rows
         ]
 
+    def told(self, ids: Sequence[int]) -> dict[int, tuple[str, str, str]]:
+        """Source, relation and target of edges, by id, as they were written."""
+        rows = self._database.rows(
+            "SELECT DISTINCT e.id, e.source, r.name, e.target FROM edges e "
+            "JOIN relations r ON r.id = e.relation WHERE e.id = ANY(?)",
+            list(ids),
+        )
+        called = self._entities.described({end for row in rows for end in (row[1], row[3])})
+        return {
+            id_: (called[source].name, relation, called[target].name)
+            for id_, source, relation, target in rows
+        }
+
     def waiting(self, encoder: str) -> int:
         """How many rows of edges are not looked at yet for vectors."""
         last = self._database.value("SELECT coalesce(max(row), 0) FROM edges")
