@@ -2,8 +2,9 @@
 
 A generated world is told by `relate` alone: 1,270 dated facts of lands, people and firms, whose
 values change over ten years. The same questions are asked before any vector was made, and again
-after `index`: what holds now, what held at a time that the question names or that `at` gives, and
-since when something holds. An answer is right when its first sentence says the value.
+after `index`: what holds now, also in other words than it was told in, what held at a time that
+the question names or that `at` gives, and since when something holds. An answer is right when its
+first sentence says the value.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ SEED = 11
 FACTS, FACTS_SMALL, ASKED = 1_270, 1_100, 160
 BEGIN, END = date(2014, 1, 1), date(2024, 12, 1)
 CHANGES_AFTER_DAYS = (300, 1_500)
-TYPES = ("now", "in words", "at", "since when")
+TYPES = ("now", "in words", "at", "since when", "other words")
 
-STARTS = "Bra Cor Dal Elm Fen Gar Hol Ist Jor Kal Lor Mer Nor Ost Pel Quin Ros Sel Tam Ulv Ver".split()  # noqa: E501, SIM905
+STARTS = """
+    Bra Cor Dal Elm Fen Gar Hol Ist Jor Kal Lor Mer Nor Ost Pel Quin Ros Sel Tam Ulv Ver
+""".split()  # noqa: SIM905
 MIDDLES = "a e i o u an el in or un".split()  # noqa: SIM905
 ENDS = {
     "land": "dia land mark nia stan ria".split(),  # noqa: SIM905
@@ -41,36 +44,43 @@ RELATIONS = {
         "What is the capital of {s}?",
         "What was the capital of {s} in {t}?",
         "Since when is {o} the capital of {s}?",
+        "Which town is {s} governed from?",
     ),
     ("land", "head_of_state", "person"): (
         "Who is the head of state of {s}?",
         "Who was the head of state of {s} in {t}?",
         "Since when is {o} head of state of {s}?",
+        "Who rules {s}?",
     ),
     ("land", "has_currency", "coin"): (
         "Which currency does {s} have?",
         "Which currency did {s} have in {t}?",
         "Since when does {s} have the currency {o}?",
+        "What money do people in {s} pay with?",
     ),
     ("person", "works_at", "firm"): (
         "Where does {s} work?",
         "Where did {s} work in {t}?",
         "Since when does {s} work at {o}?",
+        "Who employs {s}?",
     ),
     ("person", "lives_in", "town"): (
         "Where does {s} live?",
         "Where did {s} live in {t}?",
         "Since when does {s} live in {o}?",
+        "In which town is {s} at home?",
     ),
     ("firm", "led_by", "person"): (
         "Who leads {s}?",
         "Who led {s} in {t}?",
         "Since when is {s} led by {o}?",
+        "Who is the boss of {s}?",
     ),
     ("firm", "based_in", "town"): (
         "Where is {s} based?",
         "Where was {s} based in {t}?",
         "Since when is {s} based in {o}?",
+        "In which town does {s} have its offices?",
     ),
 }
 
@@ -82,7 +92,7 @@ class World:
     size: int
     dice: random.Random = field(default_factory=lambda: random.Random(SEED))
     facts: dict[tuple[str, str], list[tuple[date, str]]] = field(default_factory=dict)
-    asked: dict[tuple[str, str], tuple[str, str, str]] = field(default_factory=dict)
+    asked: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         called = {kind: self._names(kind) for kind in ENDS}
@@ -122,14 +132,15 @@ class World:
         dice, pairs = random.Random(SEED + 1), list(self.facts)
         for number in range(count):
             pair, kind = dice.choice(pairs), TYPES[number % len(TYPES)]
-            history, (now, then, since) = self.facts[pair], self.asked[pair]
+            history, (now, then, since, other) = self.facts[pair], self.asked[pair]
             place = dice.randrange(len(history))
             begun, value = history[place]
             until = history[place + 1][0] if place + 1 < len(history) else END
             moment = begun + (until - begun) / 2
             names = {"s": pair[0], "o": value, "t": f"{moment:%B %Y}"}
-            if kind == "now":
-                yield kind, now.format(**names), None, history[-1][1]
+            if kind in ("now", "other words"):
+                question = now if kind == "now" else other
+                yield kind, question.format(**names), None, history[-1][1]
             elif kind == "in words":
                 yield kind, then.format(**names), None, value
             elif kind == "at":

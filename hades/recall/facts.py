@@ -77,6 +77,9 @@ def _candidates(
     """The facts nearest in meaning, and of those without a vector the best by their words."""
     query, vector = retrieved.query, retrieved.vector
     missing = held[~np.isin(held, query.indexes.facts.chunks)]
+    if len(missing):  # nobody told what is only alike: it gets no vector
+        alike = query.edges["relation"] == query.store.edges.relation(SIMILAR_TO)
+        held, missing = (np.setdiff1d(ids, query.edges["id"][alike]) for ids in (held, missing))
     if len(missing):
         of = f"{len(missing):,} of {len(held):,} facts"
         stage.note(Reason.NO_EMBEDDINGS, f"{of} have no vector yet")
@@ -98,13 +101,11 @@ def _candidates(
 
 
 def _held(query: QueryContext, asked: TimeAsked) -> Ints:
-    """The facts of the time asked about, by id; nobody told what is only alike."""
-    rows, alike = query.edges, query.store.edges.relation(SIMILAR_TO)
+    """The facts of the time asked about, by id."""
+    rows = query.edges
     known = query.indexes.moment(query.as_of)[1]
     held = (rows["space"] == query.space) & (rows["recorded_at"] <= known)
     held &= (rows["retired_at"] > known) & asked.admits(rows["valid_from"], rows["valid_to"])
-    if alike is not None:
-        held &= rows["relation"] != alike
     if query.topics is not None:
         nodes = _nodes_of(query, set(query.topics))
         held &= np.isin(rows["source"], nodes) | np.isin(rows["target"], nodes)
